@@ -54,7 +54,9 @@ namespace {
                     co_await timer.async_wait(asio::use_awaitable);
                 }
                 board_->releasing();
-                must(co_await std::move(held).release());
+                // As in users' code, the guard goes out of scope: the delete need not be answered before the process
+                // asks again. Where it does not ask again, nothing else would carry out the release.
+                if (tally_.over()) must(co_await std::move(held).release());
             }
         }
 

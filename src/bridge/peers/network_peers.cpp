@@ -93,29 +93,36 @@ void network_peers::post_a_turn() noexcept
     }
 }
 
+template <class Key, class Peer>
+void network_peers::flush_some(std::deque<Key>& to_flush, std::map<Key, Peer>& peers, int& left)
+{
+    for (; left > 0 && !to_flush.empty(); --left) {
+        const Key key = to_flush.front();
+        to_flush.pop_front();
+        const auto found = peers.find(key);
+        if (found == peers.end())
+            continue;
+        found->second.to_flush = false;
+        if (!found->second.to->flush())
+            drop(key);
+    }
+}
+
+/// What is let go first in a turn is told at once: those who wait for it are not to wait for the rest of the turn,
+/// which may begin the next acquire.
+void network_peers::send_first()
+{
+    if (left_in_turn_ == most_sent_in_a_turn)
+        flush_some(inbounds_to_flush_, inbounds_, left_in_turn_);
+}
+
 /// Only to so many in a turn: the client's own requests leave at its end, too.
 void network_peers::send()
 {
-    for (int n = 0; n < most_sent_in_a_turn && !inbounds_to_flush_.empty(); ++n) {
-        const peer_id peer = inbounds_to_flush_.front();
-        inbounds_to_flush_.pop_front();
-        const auto found = inbounds_.find(peer);
-        if (found == inbounds_.end())
-            continue;
-        found->second.to_flush = false;
-        if (!found->second.to->flush())
-            drop(peer);
-    }
-    for (int n = 0; n < most_sent_in_a_turn && !outbounds_to_flush_.empty(); ++n) {
-        const auto to = outbounds_to_flush_.front();
-        outbounds_to_flush_.pop_front();
-        const auto found = outbounds_.find(to);
-        if (found == outbounds_.end())
-            continue;
-        found->second.to_flush = false;
-        if (!found->second.to->flush())
-            drop(to);
-    }
+    int to_inbounds = std::exchange(left_in_turn_, most_sent_in_a_turn);
+    int to_outbounds = most_sent_in_a_turn;
+    flush_some(inbounds_to_flush_, inbounds_, to_inbounds);
+    flush_some(outbounds_to_flush_, outbounds_, to_outbounds);
     if (!inbounds_to_flush_.empty() || !outbounds_to_flush_.empty())
         post_a_turn();
 }

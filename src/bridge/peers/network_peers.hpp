@@ -99,7 +99,6 @@ private:
     // Those who connect to us.
     void accepted(int descriptor, const peering::endpoint& from) noexcept;
     void came_in(peer_id, bytes);
-    void flush_soon(peer_id, inbound_peer&);
     void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;
     void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
@@ -108,13 +107,24 @@ private:
     [[nodiscard]] outbound_peer* connection_to(const peering::endpoint&, time_point now);
     [[nodiscard]] bool make_room();
     void came_out(const peering::endpoint&, bytes);
-    void flush_soon(const peering::endpoint&, outbound_peer&);
     void drop(const peering::endpoint&) noexcept;
     void note_unanswered(const peering::endpoint&) noexcept;
+
+    // Both kinds: a key finds a connection in the map of its kind.
+    template <class Key, class Peer> static void flush_soon(std::deque<Key>& to_flush, const Key& key, Peer& peer)
+    {
+        if (peer.to_flush)
+            return;
+        to_flush.push_back(key);
+        peer.to_flush = true;
+    }
+    template <class Key, class Peer>
+    void flush_some(std::deque<Key>& to_flush, std::map<Key, Peer>& peers, int& left);
 
     // Turns and time.
     void turn_ends() override;
     void turn_failed() override;
+    void send_first();
     void send();
     void look_at_all(time_point now);
     void wake_at_next();
@@ -147,6 +157,7 @@ private:
 
     std::deque<peer_id> inbounds_to_flush_;
     std::deque<peering::endpoint> outbounds_to_flush_;
+    int left_in_turn_ = most_sent_in_a_turn; ///< to those who connect to us
     store::scheduler::timer_id timer_ = 0;
     time_point waking_ = time_point::max();
     bool looks_due_ = false; ///< the timer fired, or there is a connection more that may be silent

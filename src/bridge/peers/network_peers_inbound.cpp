@@ -50,14 +50,6 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
     }
 }
 
-void network_peers::flush_soon(peer_id id, inbound_peer& peer)
-{
-    if (peer.to_flush)
-        return;
-    inbounds_to_flush_.push_back(id);
-    peer.to_flush = true;
-}
-
 void network_peers::came_in(peer_id peer, bytes in)
 {
     const auto found = inbounds_.find(peer);
@@ -69,7 +61,7 @@ void network_peers::came_in(peer_id peer, bytes in)
         if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
             refuse(peer);
         else if (!to->out().empty())
-            flush_soon(peer, found->second);
+            flush_soon(inbounds_to_flush_, peer, found->second);
     } catch (const std::bad_alloc&) {
         drop(peer);
     }
@@ -122,6 +114,7 @@ void network_peers::publish(const store::node_secret& secret, std::span<const st
         std::vector<store::node_secret> all(of_nodes_before.begin(), of_nodes_before.end());
         all.push_back(secret);
         answered(offers_.publish(told_.keep(secret), all, lease_clock::now()), all);
+        send_first();
     });
 }
 
@@ -133,7 +126,7 @@ void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<
             continue;
         found->second.says.answered();
         try {
-            flush_soon(peer, found->second);
+            flush_soon(inbounds_to_flush_, peer, found->second);
             for (const auto& secret : told)
                 append_certificate(found->second.to->out(), secret);
         } catch (const std::bad_alloc&) {

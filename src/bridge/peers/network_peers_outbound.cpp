@@ -20,18 +20,10 @@ void network_peers::subscribe(const store::commitment& node, std::string_view wh
         if (!peer)
             return;
         subscribed_.insert_or_assign(*id, *to);
-        flush_soon(*to, *peer);
+        flush_soon(outbounds_to_flush_, *to, *peer);
         peer->says.want(*id, now, peer->to->out());
         finish_turn_later();
     });
-}
-
-void network_peers::flush_soon(const peering::endpoint& to, outbound_peer& peer)
-{
-    if (peer.to_flush)
-        return;
-    outbounds_to_flush_.push_back(to);
-    peer.to_flush = true;
 }
 
 void network_peers::unsubscribe(const store::commitment& node)
@@ -46,7 +38,7 @@ void network_peers::unsubscribe(const store::commitment& node)
         const auto peer = outbounds_.find(to);
         if (peer == outbounds_.end())
             return;
-        flush_soon(to, peer->second);
+        flush_soon(outbounds_to_flush_, to, peer->second);
         peer->second.says.want_no_more(*id, lease_clock::now(), peer->second.to->out());
         finish_turn_later();
     });
@@ -119,7 +111,7 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
     try {
         ends = says.receive(in, lease_clock::now(), over->out(), heard) == verdict::hang_up;
         if (!over->out().empty())
-            flush_soon(to, found->second);
+            flush_soon(outbounds_to_flush_, to, found->second);
     } catch (const std::bad_alloc&) {
         ends = true;
     }

@@ -60,8 +60,10 @@ try {
 
 std::optional<store::node_secret> handoffs::told_before(const store::commitment& commitment) const
 {
-    const auto found = std::ranges::find(told_before_, commitment, [](const auto& told) { return told.first; });
-    return found == told_before_.end() ? std::nullopt : std::optional(found->second);
+    // Those who stand in one queue tell each other the last ones again and again.
+    const auto last_first = std::views::reverse(told_before_);
+    const auto found = std::ranges::find(last_first, commitment, [](const auto& told) { return told.first; });
+    return found == last_first.end() ? std::nullopt : std::optional(found->second);
 }
 
 auto handoffs::expect_waiters(handoff_source& source, const store::commitment& commitment) -> lingering_nodes::iterator

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/as_result.hpp"
+#include "zklock/detail/built_alike.hpp"
 #include "zklock/result.hpp"
 
 #include <memory>

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/built_alike.hpp"
 #include "zklock/result.hpp"
 
 #include <boost/asio/associator.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/connection_event.hpp"
+#include "zklock/detail/built_alike.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 

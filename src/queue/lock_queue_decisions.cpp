@@ -236,7 +236,7 @@ bool lock_queue::undisturbed(const contender& c) const
     return !disturbed_ && std::none_of(view::const_iterator(c.spot), view_.cend(), of_another);
 }
 
-/// The node of a holder that gave the lock back: passed on, left to linger, or not needed any more.
+/// The node of a holder that gave the lock back is passed on, left to linger, or not needed any more.
 void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh)
 {
     contender& c = *lingering_;
@@ -274,7 +274,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         news_.push_back({action::kind::lingers, c.id, {}});
 }
 
-/// Those who look once, behind one of ours, and have somebody before them that they cannot hold the lock together with.
+/// Refuses whoever looks once, behind one of ours, and cannot hold the lock together with somebody before it.
 void lock_queue::refuse_those_behind()
 {
     std::vector<contender*> behind;

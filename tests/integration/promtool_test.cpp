@@ -39,7 +39,8 @@ TEST_CASE("Prometheus accepts the text, whatever the locks are called")
         std::ofstream(directory.path() / "plain") << prometheus_text(zk.metrics());
     });
     if (std::system("command -v promtool >/dev/null") != 0) {
-        skip("promtool (of Debian's package prometheus, or promtool) is not installed: only the tests' own parser has read it");
+        skip("promtool (of Debian's package prometheus, or promtool) is not installed: only the tests' own parser has "
+             "read it");
         return;
     }
     for (const char* file : {"text", "plain"}) {

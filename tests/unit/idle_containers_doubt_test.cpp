@@ -63,8 +63,8 @@ TEST_SUITE("idle containers, lost answers and failures")
         s.use("/p");
         s.use("/q");
         s.come_to_rest();
-        REQUIRE(s.servers.pending() == "exists /p, exists /q");
-        const auto late = s.servers.take(), later = s.servers.take();
+        asked(s).all_of({"exists /p", "exists /q"});
+        const auto late = asked(s).to("exists /p").kept(), later = asked(s).to("exists /q").kept();
         s.servers.observer->on_disconnected();
         s.clock.run();
         late.stat(s.used());
@@ -74,7 +74,7 @@ TEST_SUITE("idle containers, lost answers and failures")
         s.connect(5, false);
         s.come_to_rest();
         s.come_to_rest();
-        CHECK(s.servers.pending() == "exists /q, exists /p");
+        asked(s).all_of({"exists /p", "exists /q"});
     }
 
     TEST_CASE("no memory for one of the requests: all is done in the next epoch")

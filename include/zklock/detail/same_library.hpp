@@ -40,7 +40,7 @@ extern const char ZKLOCK_DETAIL_STRING;
 
 namespace {
 
-// Of each file its own, so that each is looked at.
+// Each file that includes this has one of its own, so that the linker looks at each.
 ZKLOCK_DETAIL_KEPT const char* const same_library[] = {&ZKLOCK_DETAIL_BOOST, &ZKLOCK_DETAIL_DEBUG,
                                                        &ZKLOCK_DETAIL_STRING};
 

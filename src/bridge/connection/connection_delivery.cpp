@@ -184,17 +184,15 @@ void connection::give_up_epoch() noexcept
 
 void connection::wait_to_ask_again()
 {
-    asks_again_ = false;
-    if (pause_.under_way())
-        return;
-    auto paused = [self = shared_from_this()](const boost::system::error_code& ec) {
-        if (!ec && self->io_ && !self->wire_.is_forked())
-            self->turns_->run([&] { self->observer_->on_exception(); });
-    };
-    asks_again_ = true; // should it throw
-    io_->pause.expires_after(pause_after_failure);
-    pause_.begin([&](auto handler) { io_->pause.async_wait(std::move(handler)); }, std::move(paused));
-    asks_again_ = false;
+    if (!pause_.under_way()) {
+        auto paused = [self = shared_from_this()](const boost::system::error_code& ec) {
+            if (!ec && self->io_ && !self->wire_.is_forked())
+                self->turns_->run([&] { self->observer_->on_exception(); });
+        };
+        io_->pause.expires_after(pause_after_failure);
+        pause_.begin([&](auto handler) { io_->pause.async_wait(std::move(handler)); }, std::move(paused));
+    }
+    asks_again_ = false; // last: where the wait cannot begin, a later turn tries again
 }
 
 void connection::dispatch(message m)

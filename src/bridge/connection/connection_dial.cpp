@@ -4,7 +4,6 @@
 
 #include <boost/asio/bind_allocator.hpp>
 
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -29,15 +28,9 @@ tcp::endpoint endpoint_of(const server_address& address)
     return server;
 }
 
-/// Asio's own open() would leave the socket to programs that are started meanwhile.
 template <class Socket> error_code open_for(const tcp::endpoint& server, Socket& socket)
 {
-    const tcp protocol = server.protocol();
-    const int descriptor =
-        ::socket(protocol.family(), protocol.type() | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol.protocol());
-    if (descriptor == -1)
-        return {errno, boost::system::system_category()};
-    error_code ec = runtime::take_over(descriptor, protocol, socket);
+    error_code ec = runtime::open_socket(server.protocol(), socket);
     if (!ec)
         socket.set_option(tcp::no_delay(true), ec);
     return ec;

@@ -14,9 +14,6 @@
 
 namespace zklock::bridge::peering {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
-
 namespace {
 
 constexpr int backlog = 64;
@@ -50,13 +47,10 @@ acceptor::acceptor(const runtime::strand& strand, std::shared_ptr<runtime::turns
 
 auto acceptor::bind() -> error_code
 {
-    const tcp protocol = at_.protocol();
-    const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-    if (descriptor == -1)
-        return last_error();
-    error_code wrong = runtime::take_over(descriptor, protocol, socket_);
+    error_code wrong = runtime::open_socket(at_.protocol(), socket_);
     if (wrong)
         return wrong;
+    const int descriptor = socket_.native_handle();
     not_for_children_.emplace(descriptor);
     const int on = 1;
     const int off = 0;

@@ -50,16 +50,16 @@ template <class F> void link::in_turn(F f)
 
 void link::adopt(const tcp& protocol, int descriptor)
 {
-    take(protocol, descriptor);
+    if (const error_code wrong = runtime::take_over(descriptor, protocol, socket_))
+        throw boost::system::system_error(wrong);
+    prepare_socket();
     connected_ = true;
     read();
 }
 
-/// Has the socket have it, or closes it.
-void link::take(const tcp& protocol, int descriptor)
+/// Keeps the socket, which is open by now, from children, and sets its options.
+void link::prepare_socket()
 {
-    if (const error_code wrong = runtime::take_over(descriptor, protocol, socket_))
-        throw boost::system::system_error(wrong);
     const int own = socket_.native_handle();
     not_for_children_.emplace(own);
     set(own, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -73,11 +73,9 @@ void link::take(const tcp& protocol, int descriptor)
 
 void link::connect(const endpoint& to)
 {
-    const tcp protocol = to.protocol();
-    const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-    if (descriptor == -1)
-        throw boost::system::system_error(errno, boost::system::system_category());
-    take(protocol, descriptor);
+    if (const error_code wrong = runtime::open_socket(to.protocol(), socket_))
+        throw boost::system::system_error(wrong);
+    prepare_socket();
     auto done = [self = shared_from_this()](const error_code& ec) {
         self->in_turn([&] {
             self->connected_ = !ec;

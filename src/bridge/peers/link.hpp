@@ -53,7 +53,7 @@ public:
     void close(bool to_parent = false) noexcept;
 
 private:
-    void take(const boost::asio::ip::tcp& protocol, int descriptor);
+    void prepare_socket();
     void read();
     void await_room();
     void went_on(const error_code&);

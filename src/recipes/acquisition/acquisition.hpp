@@ -56,7 +56,7 @@ public:
 
     [[nodiscard]] const mutex_options& operator*() const noexcept { return get().options; }
     [[nodiscard]] const mutex_options* operator->() const noexcept { return &**this; }
-    /// Not merely equal, but the same object.
+    /// Whether both share one object; equal options alone are not enough.
     [[nodiscard]] bool is(const shared_options& other) const noexcept { return shared_ == other.shared_; }
     /// How contenders are named, by `mark` and `also_heeds`.
     [[nodiscard]] const queue::name_rules& rules() const noexcept { return get().rules; }

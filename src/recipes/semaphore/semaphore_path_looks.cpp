@@ -28,7 +28,7 @@ std::optional<std::int64_t> number_in(std::string_view text)
     return number;
 }
 
-/// As far as the names tell, he has come first.
+/// Finds the permit that came first, as far as the numbers in the names tell; the name is empty if there is none.
 std::string first_permit(const std::vector<std::string>& children)
 {
     const auto number = [](std::string_view name) {

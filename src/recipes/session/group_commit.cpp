@@ -13,9 +13,9 @@ constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
 constexpr std::size_t most_spare = 2 * most_under_way; // of others the number is being looked for
 
-/// Whether such an answer to one create is the answer to all of the same source, which are below one path (that no
-/// server takes the access list: to those which have the same).
-constexpr bool concerns_the_path(store::outcome result) noexcept
+/// Whether such an answer to one create is the answer to all creates of its source, which have one parent. That no
+/// server takes the access list is the answer to those alone which have the same list.
+constexpr bool answers_all(store::outcome result) noexcept
 {
     using enum store::outcome;
     return result == no_node || result == no_auth || result == invalid_acl || result == no_child_allowed;
@@ -232,7 +232,7 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
 {
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
     const node_write* const failed = one_failed ? &together[answer.failed] : nullptr;
-    const bool no_create_can_be_done = failed && failed->creates && concerns_the_path(answer.result);
+    const bool no_create_can_be_done = failed && failed->creates && answers_all(answer.result);
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
     for (const node_write& w : together) {

@@ -20,7 +20,7 @@ struct node_write {
 };
 
 /// One that makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write
-/// when that can be sent.
+/// when that can be sent. All nodes that it makes have one parent.
 class write_source {
 public:
     write_source() = default;

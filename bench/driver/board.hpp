@@ -21,7 +21,7 @@ public:
     /// The lock was granted to this process: how long after its release in another one. Nothing if this process, or
     /// nobody, had it before.
     [[nodiscard]] std::optional<steady_clock::duration> granted(steady_clock::time_point now) const;
-    void releasing(); ///< right before the call of release
+    void releasing(); ///< right before the lock is given back
 
 private:
     struct words {

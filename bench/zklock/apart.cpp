@@ -44,7 +44,7 @@ namespace {
             mutex lock{zk(), path(), options()};
             asio::steady_timer timer{io_, first};
             co_await timer.async_wait(asio::use_awaitable);
-            while (!tally_.over()) {
+            for (bool over = tally_.over(); !over;) {
                 const auto asked_at = steady_clock::now();
                 guard held = must(co_await lock.acquire());
                 const auto now = steady_clock::now();
@@ -55,8 +55,9 @@ namespace {
                 }
                 board_->releasing();
                 // As in users' code, the guard goes out of scope: the delete need not be answered before the process
-                // asks again. Where it does not ask again, nothing else would carry out the release.
-                if (tally_.over()) must(co_await std::move(held).release());
+                // asks again. The last release is awaited, because the executor stops with the last contender.
+                over = tally_.over();
+                if (over) must(co_await std::move(held).release());
             }
         }
 

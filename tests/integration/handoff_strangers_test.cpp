@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 using namespace zklock;
@@ -209,6 +210,33 @@ TEST_CASE("a node that many wait for: no turn tells more than 16 of them, and a 
     run_until(io, [&] { return told == waiting.size(); });
     CHECK(most_between <= 16);
     CHECK(most_between > 0);
+}
+
+TEST_CASE("what a turn lets go first is told at once, the rest when it ends")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    const auto first = owner.offered(), second = owner.offered();
+    const auto waits = [&](const peers_end::node& node) {
+        auto socket = connect_from("127.0.0.2", owner.port());
+        say(socket.get(), subscription(node.name));
+        return socket;
+    };
+    const unique_fd of_first = waits(first), of_second = waits(second);
+    run_until(io, [&] { return owner.awaited.size() == 2; });
+    for (const auto* each : {&of_first, &of_second})
+        static_cast<void>(take(each->get())); // the greeting
+    const auto comes = [](const unique_fd& socket) {
+        pollfd readable{socket.get(), POLLIN, 0};
+        return ::poll(&readable, 1, 10'000) == 1;
+    };
+    owner.in_turn([&] {
+        owner->publish(first.secret, {});
+        CHECK(comes(of_first));
+        owner->publish(second.secret, {});
+        CHECK(take(of_second.get()).bytes.empty());
+    });
+    CHECK(comes(of_second));
 }
 
 TEST_CASE("who subscribes and does not read is dropped when more waits for it than the client keeps")

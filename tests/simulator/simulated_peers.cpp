@@ -152,7 +152,7 @@ void simulated_peers::publish(const node_secret& secret, std::span<const node_se
     if (published_.size() == most_published) published_.pop_front();
     published_.push_back({node, all, world_.time.now() + published_for});
     if (offered.empty()) return;
-    // When the turn ends: what it gave to the store has left.
+    // When the turn ends. That some may leave within it makes no difference: others hear of it later in either case.
     world_.time.at(world_.time.now(), [this, all, to = offered.mapped()] {
         if (process_.dead()) return;
         for (auto* who : to) send_to(*who, all);

@@ -1,6 +1,6 @@
 // How a connection makes the TCP connections that the wire goes on with.
 #include "bridge/connection/connection.hpp"
-#include "runtime/take_over.hpp"
+#include "runtime/sockets.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 

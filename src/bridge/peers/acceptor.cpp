@@ -1,7 +1,7 @@
 #include "bridge/peers/acceptor.hpp"
 
 #include "runtime/forks.hpp"
-#include "runtime/take_over.hpp"
+#include "runtime/sockets.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "bridge/peers/link.hpp"
 
 #include "runtime/forks.hpp"
-#include "runtime/take_over.hpp"
+#include "runtime/sockets.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>

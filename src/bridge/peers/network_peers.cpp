@@ -108,8 +108,8 @@ void network_peers::flush_some(std::deque<Key>& to_flush, std::map<Key, Peer>& p
     }
 }
 
-/// What is let go first in a turn is told at once: those who wait for it are not to wait for the rest of the turn,
-/// which may begin the next acquire.
+/// What is let go first in a turn is told at once, unless many are in line already: those who wait for it are not to
+/// wait for the rest of the turn, which may begin the next acquire.
 void network_peers::send_first()
 {
     if (left_in_turn_ == most_sent_in_a_turn)

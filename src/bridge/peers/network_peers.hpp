@@ -157,7 +157,7 @@ private:
 
     std::deque<peer_id> inbounds_to_flush_;
     std::deque<peering::endpoint> outbounds_to_flush_;
-    int left_in_turn_ = most_sent_in_a_turn; ///< to those who connect to us
+    int left_in_turn_ = most_sent_in_a_turn; ///< so many of inbounds_ may still be served in this turn
     store::scheduler::timer_id timer_ = 0;
     time_point waking_ = time_point::max();
     bool looks_due_ = false; ///< the timer fired, or there is a connection more that may be silent
@@ -171,8 +171,9 @@ private:
     mutable std::string endpoint_text_;
 };
 
-/// Who has it stops it. What is published leaves at the end of the turn, right before what the store holds back; with
-/// more connections than `most_sent_in_a_turn`, some of it leaves in the turns after that.
+/// Who has it stops it. What a turn publishes first leaves at once, and what it publishes later at its end, right
+/// before what the store holds back; with more connections than `most_sent_in_a_turn`, some of it leaves in the turns
+/// after that.
 [[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
                                                         store::scheduler&, const settings&,
                                                         const store::log_function& log, counters::handoff_counters&,

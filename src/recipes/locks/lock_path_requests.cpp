@@ -49,7 +49,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::shares:
         contender()->finish_downgrade({}, full(action.node));
         if (handoffs_)
-            handoffs_->reached(path_handoffs::stage::downgraded, action.node, contender()->offer);
+            handoffs_->reached(path_handoffs::stage::downgraded, *contender());
         break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
@@ -61,7 +61,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::lingers:
         contender()->finish_release({});
         if (handoffs_)
-            handoffs_->reached(path_handoffs::stage::lingering, queue_.node(action.id), contender()->offer);
+            handoffs_->reached(path_handoffs::stage::lingering, *contender());
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;

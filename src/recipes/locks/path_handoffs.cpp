@@ -64,9 +64,9 @@ void path_handoffs::advertise(lock_contender& contender)
 void path_handoffs::granted(lock_contender& contender, lock_contender* before, const queue::action& how)
 {
     if (before) {
-        reached(stage::passed_on, queue_.node(contender.id), before->offer);
         contender.offer = std::move(before->offer);
         advertise(contender); // should a reader's node follow this one
+        reached(stage::passed_on, contender);
     }
     if (contender.offer)
         contender.offer->hold_begins();
@@ -74,7 +74,7 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
         all_.granted_over_let_go(how.by_word);
         settle();
     }
-    reached(stage::held, queue_.node(contender.id), contender.offer);
+    reached(stage::held, contender);
 }
 
 void path_handoffs::leaves(lock_contender& contender, bool connected)
@@ -85,7 +85,7 @@ void path_handoffs::leaves(lock_contender& contender, bool connected)
     if (lingers_ && contender.offer->awaited())
         queue_.awaited();
     if (!connected && queue_.holds(contender.id))
-        reached(stage::left_unconnected, queue_.node(contender.id), contender.offer);
+        reached(stage::left_unconnected, contender);
 }
 
 void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
@@ -106,11 +106,18 @@ void path_handoffs::delete_goes(lock_contender& contender, std::string_view node
 void path_handoffs::deletes_sent()
 {
     for (leaving& each : std::exchange(to_tell_, {}))
-        reached(stage::delete_sent, each.node, each.offer);
+        if (lets_go(stage::delete_sent))
+            tell(each.node, std::move(each.offer));
 }
 
-/// Only what can never serve anybody again is let go. The delete is sent before that is told, so that the certificate
-/// only overtakes it: nobody waits for a node whose client has forgotten it.
+void path_handoffs::reached(stage now, lock_contender& contender)
+{
+    if (contender.offer && lets_go(now))
+        tell(queue_.node(contender.id), std::move(contender.offer));
+}
+
+/// Only a node that can never serve anybody again is let go. The store has its delete before others are told: the
+/// certificate may overtake the delete, but is never told without it.
 bool path_handoffs::lets_go(stage now) noexcept
 {
     switch (now) {
@@ -119,16 +126,15 @@ bool path_handoffs::lets_go(stage now) noexcept
     case stage::downgraded: return ZKLOCK_MUTANT(shared_handoff_on_a_downgrade);
     case stage::lingering: return ZKLOCK_MUTANT(handoff_while_lingering);
     case stage::left_unconnected: return ZKLOCK_MUTANT(handoff_after_an_unknown_write);
-    case stage::delete_sent: break;
+    case stage::delete_sent: return true;
     }
-    return true;
+    return false;
 }
 
-void path_handoffs::reached(stage now, std::string_view node, std::unique_ptr<offered_node>& offered)
+void path_handoffs::tell(std::string_view node, std::unique_ptr<offered_node> offer)
 try {
-    if (!offered || !lets_go(now) || !offered->held_without_writes())
+    if (!offer || !offer->held_without_writes())
         return;
-    const std::unique_ptr<offered_node> offer = std::move(offered);
     std::vector<store::node_secret> before;
     for (const let_go& earlier : let_go_)
         before.push_back(earlier.secret);

@@ -29,7 +29,8 @@ public:
 
     // --- own nodes ---------------------------------------------------------------------------------------------------
 
-    /// What becomes of a node that a contender has held. The last of these alone lets it go.
+    /// What becomes of a node of ours. The last of these alone lets it go. The others have their names because each is
+    /// where others might be told too early, as the simulator has them be (queue/mutants.hpp).
     enum class stage : std::uint8_t {
         held,
         passed_on, ///< to the next of a cohort
@@ -53,9 +54,8 @@ public:
     void deletes_sent();
     /// It is not known any more whether they are.
     void deletes_unknown() { to_tell_.clear(); }
-    /// The node has come to that. If it is let go by that, and no user has written while it was held, those who wait
-    /// for it are told, and it is on offer no more.
-    void reached(stage, std::string_view node, std::unique_ptr<offered_node>&);
+    /// The contender's node has reached that stage. If that lets it go, those who wait for it are told.
+    void reached(stage, lock_contender&);
 
     // --- nodes of others ---------------------------------------------------------------------------------------------
 
@@ -77,6 +77,8 @@ private:
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
     [[nodiscard]] static bool lets_go(stage) noexcept;
+    /// Tells those who wait for that node that it was let go; nobody, if a user has written while it was held.
+    void tell(std::string_view node, std::unique_ptr<offered_node>);
     void advertise(lock_contender&);
     std::optional<handoffs::followed> follow(const std::string& node);
     void make_room() noexcept;

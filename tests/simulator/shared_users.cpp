@@ -103,7 +103,9 @@ protected:
         bool begun = false;
         stage_.call(c, [&](recipes::session&) {
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
-                if (stage_.may_tell(c)) downgraded(u, ec, g);
+                if (!stage_.may_tell(c)) return;
+                downgraded(u, ec, g);
+                if (!ec) tell_too_early(c, u, moment::reads_on);
             });
         });
         if (!begun) violate(u, "a writer's downgrade is not begun");

@@ -94,6 +94,8 @@ node_secret simulated_peers::make_secret()
         const auto part = world_.choose.next(purpose, number_);
         std::memcpy(s.data() + i, &part, sizeof part);
     }
+    const plenty_of_memory here;
+    made_.push_back(s);
     return s;
 }
 
@@ -157,6 +159,13 @@ void simulated_peers::publish(const node_secret& secret, std::span<const node_se
         if (process_.dead()) return;
         for (auto* who : to) send_to(*who, all);
     });
+}
+
+void simulated_peers::tell_too_early(std::string_view uuid)
+{
+    if (!offers_.contains(std::string(uuid))) return;
+    const auto of_it = [&](const node_secret& s) { return key(commitment_to(s)) == uuid; };
+    if (const auto secret = std::find_if(made_.begin(), made_.end(), of_it); secret != made_.end()) publish(*secret, {});
 }
 
 void simulated_peers::send_to(simulated_peers& who, const certificates& what)

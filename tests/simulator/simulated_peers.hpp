@@ -42,6 +42,8 @@ public:
     void run(std::function<void()> f);
     /// Somebody shows a certificate.
     void told(const store::node_secret&);
+    /// Tells of a node of ours before it is let go, as a bug of the client's would, if it is on offer.
+    void tell_too_early(std::string_view uuid);
     /// When it was first told that the owner of that node has let it go, if it was.
     [[nodiscard]] std::optional<instant> told_let_go(std::string_view uuid) const
     {
@@ -82,6 +84,7 @@ private:
     const std::string name_;
     std::string endpoint_;
     store::peers_observer* observer_ = nullptr;
+    certificates made_; ///< every secret of ours
     std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;

@@ -187,7 +187,7 @@ void lock_path::leave(lock_contender& contender)
         if (session_.log.on(log_level::info) && queue_.holds(contender.id) && queue_.revoked(contender.id))
             session_.log(log_level::info, "lets go of ", path_, ", as it was asked to: ", queue_.node(contender.id));
         if (handoffs_)
-            handoffs_->leaves(contender, session_.connected);
+            handoffs_->leaves(contender);
         queue_.leave(contender.id);
     }
     advance();

@@ -46,11 +46,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         else // it was lost before an exception let it be told
             contender()->fail(session_.granted_and_lost());
         break;
-    case kind::shares:
-        contender()->finish_downgrade({}, full(action.node));
-        if (handoffs_)
-            handoffs_->reached(path_handoffs::stage::downgraded, *contender());
-        break;
+    case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
@@ -60,8 +56,6 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         break;
     case kind::lingers:
         contender()->finish_release({});
-        if (handoffs_)
-            handoffs_->reached(path_handoffs::stage::lingering, *contender());
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;

@@ -66,7 +66,6 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
     if (before) {
         contender.offer = std::move(before->offer);
         advertise(contender); // should a reader's node follow this one
-        reached(stage::passed_on, contender);
     }
     if (contender.offer)
         contender.offer->hold_begins();
@@ -74,18 +73,15 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
         all_.granted_over_let_go(how.by_word);
         settle();
     }
-    reached(stage::held, contender);
 }
 
-void path_handoffs::leaves(lock_contender& contender, bool connected)
+void path_handoffs::leaves(lock_contender& contender)
 {
     if (!contender.offer)
         return;
     contender.offer->hold_ends();
     if (lingers_ && contender.offer->awaited())
         queue_.awaited();
-    if (!connected && queue_.holds(contender.id))
-        reached(stage::left_unconnected, contender);
 }
 
 void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
@@ -106,29 +102,7 @@ void path_handoffs::delete_goes(lock_contender& contender, std::string_view node
 void path_handoffs::deletes_sent()
 {
     for (leaving& each : std::exchange(to_tell_, {}))
-        if (lets_go(stage::delete_sent))
-            tell(each.node, std::move(each.offer));
-}
-
-void path_handoffs::reached(stage now, lock_contender& contender)
-{
-    if (contender.offer && lets_go(now))
-        tell(queue_.node(contender.id), std::move(contender.offer));
-}
-
-/// Only a node that can never serve anybody again is let go. The store has its delete before others are told: the
-/// certificate may overtake the delete, but is never told without it.
-bool path_handoffs::lets_go(stage now) noexcept
-{
-    switch (now) {
-    case stage::held: return ZKLOCK_MUTANT(handoff_given_before_the_release);
-    case stage::passed_on: return ZKLOCK_MUTANT(handoff_node_passed_on_afterwards);
-    case stage::downgraded: return ZKLOCK_MUTANT(shared_handoff_on_a_downgrade);
-    case stage::lingering: return ZKLOCK_MUTANT(handoff_while_lingering);
-    case stage::left_unconnected: return ZKLOCK_MUTANT(handoff_after_an_unknown_write);
-    case stage::delete_sent: return true;
-    }
-    return false;
+        tell(each.node, std::move(each.offer));
 }
 
 void path_handoffs::tell(std::string_view node, std::unique_ptr<offered_node> offer)

@@ -4,7 +4,6 @@
 #include "store/peers.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -29,23 +28,12 @@ public:
 
     // --- own nodes ---------------------------------------------------------------------------------------------------
 
-    /// What becomes of a node of ours. The last of these alone lets it go. The others have their names because each is
-    /// where others might be told too early, as the simulator has them be (queue/mutants.hpp).
-    enum class stage : std::uint8_t {
-        held,
-        passed_on, ///< to the next of a cohort
-        downgraded,
-        lingering,
-        left_unconnected, ///< its contender has left, and its delete cannot be sent before there is a connection
-        delete_sent,      ///< and its contender has left by its own will
-    };
-
     /// A node is about to be created for the contender, with that uuid in its name.
     std::string_view offer(lock_contender&);
     /// The contender holds now; on the node of another one, if that is not null.
     void granted(lock_contender&, lock_contender* before, const queue::action&);
-    /// A contender that held, or waited, is about to leave by its own will. `connected`: its delete can be sent now.
-    void leaves(lock_contender&, bool connected);
+    /// A contender that held, or waited, is about to leave by its own will.
+    void leaves(lock_contender&);
     /// The node of the contender is to be deleted. `by_own_will`: others may be told.
     void gives_up(lock_contender&, bool by_own_will);
     /// Its delete is part of what is being sent.
@@ -54,8 +42,6 @@ public:
     void deletes_sent();
     /// It is not known any more whether they are.
     void deletes_unknown() { to_tell_.clear(); }
-    /// The contender's node has reached that stage. If that lets it go, those who wait for it are told.
-    void reached(stage, lock_contender&);
 
     // --- nodes of others ---------------------------------------------------------------------------------------------
 
@@ -76,7 +62,6 @@ private:
 
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
-    [[nodiscard]] static bool lets_go(stage) noexcept;
     /// Tells those who wait for that node that it was let go; nobody, if a user has written while it was held.
     void tell(std::string_view node, std::unique_ptr<offered_node>);
     void advertise(lock_contender&);

@@ -64,9 +64,9 @@ struct client_options {
     /// nodes of a dead client live as long as this.
     ///
     /// If what they grant leaves no time for a lease, acquires and `wait_connected()` end with `errc::invalid_option`
-    /// (`log` tells why). A lease needs of the time-out T: T * `clock_drift`, the margin, `loss_notice`, and for
-    /// heartbeats max(T / 32, min(100 ms, T / 4)). With the other options as they are, 2,122 ms are enough, 1.06 ticks;
-    /// with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
+    /// (`log` tells why). Of the time-out T, a lease needs T * `clock_drift`, the margin, `loss_notice`, and for
+    /// heartbeats max(T / 32, min(100 ms, T / 4)). By default that leaves time from T = 2,122 ms on, with ticks of 2 s,
+    /// and from 607 ms or 271 ms on where `server_tick` says 500 or 200 ms.
     std::chrono::milliseconds session_timeout{10'000};
     /// The identities that the client shows to the servers at every connect.
     std::vector<credentials> auth;

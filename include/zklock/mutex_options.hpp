@@ -30,23 +30,23 @@ enum class naming : std::uint8_t {
     return "unknown";
 }
 
-/// Options of a mutex. `names`, `mark`, `also_heeds`, `linger` and `cohort` hold for the path: mutexes of one client on
-/// one path have to agree on them as long as they live, at rest, too. Else acquires end with `errc::invalid_option`:
-/// `find_fault()` (`option_fault.hpp`) and the log tell.
+/// Options of a mutex. Mutexes of one client on one path have to agree on `names`, `mark`, `also_heeds`, `linger` and
+/// `cohort` as long as they live, whether in use or not; else acquires end with `errc::invalid_option`, and the log
+/// names the option. `find_fault()` (`option_fault.hpp`) finds what is wrong in one lock's options.
 struct mutex_options {
     mutex_options() = default; // no aggregate: see client_options
 
-    /// What the nodes of this lock are called, as by Curator or by kazoo.
+    /// By whose convention this lock's nodes are named.
     naming names = naming::curator;
-    /// What stands between the uuid and the number in the names of our own nodes, as a program's own lock name in
-    /// Curator's: with `-stock-` they are `_c_<uuid>-stock-<sequence>`, and `<uuid>-stock-<sequence>` with
-    /// `naming::kazoo`. Empty: `-lock-` or `__lock__`, by `names`.
+    /// The text between the uuid and the number in the names of our own nodes, what a Curator program calls its lock
+    /// name: with `-stock-` they are `_c_<uuid>-stock-<sequence>`, and `<uuid>-stock-<sequence>` with `naming::kazoo`.
+    /// Empty: `-lock-` or `__lock__`, by `names`.
     ///
-    /// Whoever uses the path has to know the mark. Another client of this library, too: by the same `mark`, or by
-    /// `also_heeds`. Whoever does not know it takes these nodes for no contenders, and gets the lock beside them.
+    /// Every program on the path has to know the mark; another client of this library by the same `mark`, or by
+    /// `also_heeds`. One that does not know it takes these nodes for no contenders, and gets the lock beside them.
     std::string mark;
-    /// What else stands before the number in the names of contenders, those of other programs. A child whose name is
-    /// anything (or nothing), then one of these, then the number, is in the queue by that number, as all others are.
+    /// Texts that stand before the number in the names of other programs' contenders. A child whose name is anything
+    /// (or nothing), then one of these, then the number, is in the queue by that number, as all others are.
     /// The empty string stands for names that are the number alone, such as `/LOCK/0000000001`. The usual names
     /// (`naming`, those of readers and writers, and those of ZooKeeper's own recipe) and our own `mark` are heeded
     /// anyway, so it does no harm to list them.
@@ -71,7 +71,7 @@ struct mutex_options {
     /// What cannot work is refused with `errc::invalid_option`, for `mark` and for these: more than 16 of them, more
     /// than 64 bytes, a `/` or another character that ZooKeeper does not take, a digit at the end (nobody could tell
     /// where the number begins), names of readers and writers (which this lock's contenders are not), and a mark that
-    /// is another one but for a `-` at its end, or ends with `--` (numbers past 2^31 begin with that sign).
+    /// differs from another only by a `-` at its end, or that ends with `--` (numbers past 2^31 begin with that sign).
     std::vector<std::string> also_heeds;
     /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
     /// of 1,000 acquires a second). Near that end, acquires that have no node yet wait in their client, and nothing

@@ -109,18 +109,18 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner)));
     }
 
-    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. Its
-    /// errors and cancellation are those of `mutex::acquire()`, with what `acquire(owner)` adds, and `errc::timed_out`
-    /// at the deadline. `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
+    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. It
+    /// can be cancelled, and end, as `acquire(owner)` can, and with `errc::timed_out` at the deadline. `timeout` may be
+    /// any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner), detail::saturate(timeout)));
     }
 
-    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. Its errors and cancellation are
-    /// those of `mutex::acquire()`, with what `acquire(owner)` adds, and `errc::busy` and `errc::not_connected` as
-    /// `mutex::try_acquire()` has them; `errc::busy` also when the owner itself waits for the lock.
+    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. It can be cancelled, and end, as
+    /// `acquire(owner)` can, and with `errc::busy` when another has the lock or waits for it, or when the owner itself
+    /// waits; with `errc::not_connected` while disconnected.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
@@ -160,8 +160,8 @@ public:
     }
 
     /// Waits until all writers before the owner are gone, or until a deadline, counted from the start of the operation.
-    /// It ends as `mutex::acquire()` does, or as `acquire(owner)` adds but for `errc::not_upgradable`, or with
-    /// `errc::timed_out`. `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
+    /// It can end as `acquire_shared(owner)` can, and with `errc::timed_out` at the deadline. `timeout` may be any
+    /// duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout,
                                       Token&& token = Token())
@@ -169,10 +169,10 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(reader(owner), detail::saturate(timeout)));
     }
 
-    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it. It ends
-    /// as `mutex::acquire()` does, or as `acquire(owner)` adds but for `errc::not_upgradable`, or with `errc::busy` or
-    /// `errc::not_connected` as `shared_mutex::try_acquire_shared()` does; with `errc::busy` also when the owner itself
-    /// waits for the lock, or tries to be a writer at the same time, in vain.
+    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it. It can
+    /// end as `acquire_shared(owner)` can, and with `errc::busy` when a writer has the lock or waits for it, when the
+    /// client has no room for a node, or when the owner itself waits or tries to write; with `errc::not_connected`
+    /// while disconnected.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire_shared(lock_owner owner, Token&& token = Token())
     {

@@ -74,8 +74,8 @@ public:
     [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
     std::optional<lock_loss> loss() const&& = delete; ///< give them a name
 
-    /// Waits until the permits are lost: see `guard::wait_lost()`. `operation_aborted` also when the last has been
-    /// released or split off.
+    /// Waits until the permits are lost: see `guard::wait_lost()`. It also ends with `operation_aborted` when the last
+    /// has been released or split off.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const
     {
@@ -92,7 +92,7 @@ public:
 
     /// Does all operations of a transaction if all permits are still held, or none: see `guard::commit()`. The servers
     /// look for the node of each permit that is here when the commit is sent: the length of the request grows with
-    /// their number. `errc::not_owner` also when the last has been released or split off.
+    /// their number. It also ends with `errc::not_owner` when the last has been released or split off.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
     {
@@ -207,7 +207,7 @@ public:
     /// Waits for `count` permits, for as long as it takes.
     ///
     /// @par Completion `void(error_code, permits)`, exactly once, on the handler's associated executor (by default the
-    /// client's), never inside this call. The permits are none if there is an error.
+    /// client's), never inside this call. With an error there are none.
     /// - success: the permits are held.
     /// - `errc::lost`: they were granted, and lost before that could be told, because the client did not run for so
     ///   long, say. Nothing is left to release.
@@ -232,8 +232,7 @@ public:
     }
 
     /// Waits for `count` permits until a deadline, counted from the start of the operation over everything it does.
-    /// Cancellation is that of `acquire(count)`; errors are those that it explains, those of `mutex::acquire()` that it
-    /// names, and `errc::timed_out` at the deadline.
+    /// It ends as `acquire(count)` does, or with `errc::timed_out` at the deadline.
     /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -244,9 +243,9 @@ public:
     /// Takes `count` permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
     /// is written to the servers.
     ///
-    /// Cancellation and errors are those of `acquire(count)`, or of `mutex::acquire()` where that names it. It ends
-    /// with `errc::busy` when there are not enough, or somebody waits for some, or takes some at this moment; with
-    /// `errc::not_connected` while disconnected; and with `errc::lost` when its session or its lease ends meanwhile.
+    /// It can end as `acquire(count)` can, and with `errc::busy` when there are not enough, or somebody waits for some,
+    /// or takes some at this moment; with `errc::not_connected` while disconnected; and with `errc::lost` when its
+    /// session or its lease ends meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
     {

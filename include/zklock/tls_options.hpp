@@ -26,11 +26,11 @@ namespace zklock {
 /// a pause, since files and certificates can be put right while it runs. While it has failed with all of them, what
 /// would end with `errc::timed_out` or `not_connected` ends with `errc::tls_failed`; `log` has OpenSSL's reasons.
 ///
-/// **Files** are PEM. They are read when the client connects, on a thread of their own and never on the executor, and
-/// at each later connect if they have changed: so a certificate that is renewed on disk is taken up at the next
-/// connect; the connections that are there go on. If what has changed cannot be used (a certificate and a key that do
-/// not belong together, because only one of the two is renewed yet, or a file that is missing or unreadable), what was
-/// read before stays in use, and `log` says so.
+/// **Files** are PEM. They are read when the client connects, by the threads that look up names and never on the
+/// executor, and at each later connect if they have changed: so a certificate that is renewed on disk is taken up at
+/// the next connect; the connections that are there go on. If what has changed cannot be used (a certificate and a key
+/// that do not belong together, because only one of the two is renewed yet, or a file that is missing or unreadable),
+/// what was read before stays in use, and `log` says so.
 ///
 /// Options that contradict each other are `errc::invalid_option`, and `find_fault()` names them; it reads no file. So
 /// is `enabled` where the library was built without TLS (CMake's option ZKLOCK_TLS).

@@ -9,9 +9,10 @@
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
 /// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different: one
 /// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function or of a
-/// round, `if (ZKLOCK_MUTANT(name)) return;`, or `continue;`. No mutant has a step, a function or a state of its own. In
-/// the code that ships, each is the constant false. Where the bug is that others are told of a node too early, there is no
-/// condition to be negated: the simulator's users have their client's peers tell it (tests/simulator/users_peers.cpp).
+/// round, `if (ZKLOCK_MUTANT(name)) return;`, or `continue;`. No mutant has a step, a function or a state of its own.
+/// In the code that ships, each is the constant false. Where the bug is that others are told of a node too early, there
+/// is no condition to be negated: the simulator's users have their client's peers tell it
+/// (tests/simulator/simulation.cpp).
 /// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
 /// (tests/simulator/main.cpp).
 

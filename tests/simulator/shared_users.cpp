@@ -3,6 +3,7 @@
 #include "users.hpp"
 
 #include "checker.hpp"
+#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "zklock/errc.hpp"
 
@@ -105,7 +106,7 @@ protected:
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
                 if (!stage_.may_tell(c)) return;
                 downgraded(u, ec, g);
-                if (!ec) tell_too_early(c, u, moment::reads_on);
+                if (!ec && ZKLOCK_MUTANT(shared_handoff_on_a_downgrade)) c.tell_too_early(g.node);
             });
         });
         if (!begun) violate(u, "a writer's downgrade is not begun");

@@ -2,6 +2,7 @@
 
 #include "checker.hpp"
 #include "held_registers.hpp"
+#include "queue/mutants.hpp"
 #include "stage.hpp"
 #include "users.hpp"
 
@@ -49,6 +50,16 @@ private:
     void acquire(client& c, const step& s);
     void release(contender_record& c);
     void list(client& c, const step& s);
+    /// Another one has held on its node before.
+    [[nodiscard]] bool was_passed_on(const contender_record& c) const
+    {
+        const auto& all = checker_.records();
+        return std::any_of(all.begin(), all.end(), [&c](auto& o) { return &o != &c && o.given.node == c.given.node; });
+    }
+    [[nodiscard]] bool is_there(const std::string& node) const
+    {
+        return stage_.ensemble.leaders_tree().find(node) != nullptr;
+    }
 
     stage& stage_;
     checker checker_;
@@ -98,6 +109,9 @@ void mutex_users::acquire(client& where, const step& s)
         registers_.granted({c.tag, &where, c.path, g.node, c.wish.choice, c.wish.duration,
                             [&c] { return c.believes(); }, [this, &c] { return checker_.excused(c); },
                             [] { return false; }});
+        if (ZKLOCK_MUTANT(handoff_given_before_the_release) ||
+            (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards) && was_passed_on(c)))
+            where.tell_too_early(g.node);
         (void)where.where.call_at(where.where.now() + c.wish.duration, [this, &c] { release(c); });
     };
     request.lost = [this, &c, &where] {
@@ -120,10 +134,13 @@ void mutex_users::release(contender_record& c)
 {
     auto& where = stage_.current(c.client);
     checker_.releasing(c);
+    if (ZKLOCK_MUTANT(handoff_after_an_unknown_write) && !where.store.connected()) where.tell_too_early(c.given.node);
     const bool after_the_end = where.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> released = [this, &c, &where, after_the_end](const auto& ec) {
         scarce_memory::ends();
-        if (after_the_end || stage_.may_tell(where)) checker_.released(c, ec);
+        if (!after_the_end && !stage_.may_tell(where)) return;
+        checker_.released(c, ec);
+        if (ZKLOCK_MUTANT(handoff_while_lingering) && is_there(c.given.node)) where.tell_too_early(c.given.node);
     };
     const bool has_it = c.handle->held(where.where.now());
     const auto end = [&](recipes::session&) { c.handle->release(std::move(released)); };

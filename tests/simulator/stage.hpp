@@ -74,6 +74,12 @@ struct client {
     {
     }
 
+    /// Mutants: its peers tell others of that node before it is let go.
+    void tell_too_early(std::string_view node)
+    {
+        if (peers) peers->tell_too_early(uuid_in(node));
+    }
+
     unsigned number;
     process where;
     sessions_time time;

@@ -177,7 +177,6 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
     check_heard(u, lock_event::kind::acquired, {});
     check_granted(u);
     use_registers(c, u);
-    tell_too_early(c, u, moment::granted);
     (void)c.where.call_at(c.where.now() + u.wish.duration, [this, &c, &u] { release(c, u); });
 }
 
@@ -270,10 +269,8 @@ void acquisition_users::release(client& c, use& u)
         scarce_memory::ends();
         if (!after_the_end && !stage_.may_tell(c)) return;
         released(u, ec);
-        tell_too_early(c, u, moment::released);
         ended(c, u);
     };
-    tell_too_early(c, u, moment::releases);
     if (!stage_.try_call(c, [&](recipes::session&) { u.handle->release(std::move(told)); }))
         violate(u, "release() throws");
 }

@@ -100,9 +100,6 @@ protected:
     virtual void check_heard(const use&, lock_event::kind, boost::system::error_code) {}
     /// Its hold is over and given back.
     virtual void ended(client&, use&) {}
-    enum class moment : std::uint8_t { granted, reads_on, releases, released };
-    /// What mutants do that let others know of its node before it is let go.
-    void tell_too_early(client& c, const use& u, moment when);
     virtual void reads_on(use&) {} ///< it was a writer, and goes on as a reader
     virtual void give_up(client&, use&); ///< at the step's time for that
 

@@ -2,7 +2,6 @@
 #include "users.hpp"
 
 #include "checker.hpp"
-#include "queue/mutants.hpp"
 
 #include <algorithm>
 
@@ -56,28 +55,6 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
     // Parts of several locks were granted earlier, perhaps on another connection.
     if (overtakes && !joins && u.given.size() == 1 && lacks_own_watch(stage_.ensemble, *u.store, l.node, *overtakes))
         violate(u, "granted by a certificate, and its own node is not watched");
-}
-
-void acquisition_users::tell_too_early(client& c, const use& u, moment when)
-{
-    const auto is_too_early = [&](const held_lock& l) {
-        const auto had_it = [&](const use& o) {
-            return &o != &u && std::any_of(o.given.begin(), o.given.end(), [&](auto& h) { return h.node == l.node; });
-        };
-        switch (when) {
-        case moment::granted:
-            return ZKLOCK_MUTANT(handoff_given_before_the_release) ||
-                   (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards) && std::any_of(uses_.begin(), uses_.end(), had_it));
-        case moment::reads_on: return ZKLOCK_MUTANT(shared_handoff_on_a_downgrade);
-        case moment::releases: return ZKLOCK_MUTANT(handoff_after_an_unknown_write) && !c.store.connected();
-        case moment::released: // and its node is there: so it lingers
-            return ZKLOCK_MUTANT(handoff_while_lingering) && stage_.ensemble.leaders_tree().find(l.node) != nullptr;
-        }
-        return false;
-    };
-    if (!c.peers) return;
-    for (const auto& l : u.given)
-        if (is_too_early(l)) c.peers->tell_too_early(uuid_in(l.node));
 }
 
 void acquisition_users::let_go(std::string_view uuid)

@@ -150,7 +150,7 @@ private:
     store::node_secret secret_;
     store::commitment commitment_;
     std::optional<handoffs::lingering_nodes::iterator> may_linger_;
-    std::optional<user_writes::mark> since_; ///< while a contender holds
+    std::optional<user_writes::moment> since_; ///< while a contender holds
     bool clean_ = true;
 };
 

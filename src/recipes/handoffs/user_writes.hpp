@@ -12,19 +12,19 @@ namespace zklock::recipes {
 /// The writes that users have asked of a client, so that it is known whether there were any while something was held.
 class user_writes {
 public:
-    /// A moment.
-    struct mark {
+    /// What was known at a moment.
+    struct moment {
         std::uint64_t ended = 0;
         std::uint64_t unknown = 0;
         bool none_open = false;
         bool none_unknown = false;
     };
-    [[nodiscard]] mark now() const noexcept { return {ended_, unknown_, open_ == 0, unknown_ == settled_}; }
+    [[nodiscard]] moment now() const noexcept { return {ended_, unknown_, open_ == 0, unknown_ == settled_}; }
 
     /// Whether at no moment since that one a write waited, was under way, ended, or may still be done.
-    [[nodiscard]] bool none_since(const mark& then) const noexcept
+    [[nodiscard]] bool none_since(const moment& then) const noexcept
     {
-        const mark last = now();
+        const moment last = now();
         const bool none_open = then.none_open && last.none_open;
         const bool none_unknown = then.none_unknown && last.none_unknown && then.unknown == last.unknown;
         return then.ended == last.ended && (none_open || ZKLOCK_MUTANT(handoff_with_a_write_under_way)) &&

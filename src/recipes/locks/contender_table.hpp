@@ -8,7 +8,7 @@
 
 namespace zklock::recipes {
 
-/// The contenders of a path by their number. The one that was looked for last is remembered beside the table: most paths
+/// The contenders of a path by their ids. The one that was looked for last is remembered beside the table: most paths
 /// have a single one, whose steps need no search then, nor the memory that a search reads. What the last that was
 /// erased has taken serves the next.
 class contender_table {

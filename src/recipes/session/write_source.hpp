@@ -36,7 +36,7 @@ public:
     virtual void create_goes_again(std::uint64_t id) = 0;
     virtual void on_created(std::uint64_t id, const store::create_reply&) = 0;
     virtual void on_removed(std::uint64_t id, store::outcome) = 0;
-    /// The czxid of a node follows.
+    /// The czxid of a node follows. The czxids are told because tokens are made of them.
     virtual void expect_czxid() = 0;
     /// The czxid of the node that was made by that write; 0 if it could not be learnt.
     virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;

@@ -33,7 +33,7 @@ namespace zklock {
 /// that was moved from may be assigned to or destroyed, and nothing else.
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own. The library makes
-/// threads only for what blocks, to look up host *names* and to read TLS files: up to eight for a context, and up to 32
+/// threads only for what blocks, to look up host *names* and to read TLS files: up to eight for a context, and up to 33
 /// where some take longer than two seconds. Any number of threads may run the context. `run()` of an `io_context` does
 /// not return while a client is open, unless the client has failed. An operation that is started on a thread of the
 /// client's `io_context`, while the client waits for no answer, takes its first step in the call: it writes to the

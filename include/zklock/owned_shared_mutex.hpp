@@ -109,8 +109,8 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner)));
     }
 
-    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. It
-    /// can be cancelled, and end, as `acquire(owner)` can, and with `errc::timed_out` at the deadline. `timeout` may be
+    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. Its
+    /// cancellation and errors are those of `acquire(owner)`, and `errc::timed_out` at the deadline. `timeout` may be
     /// any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -118,9 +118,9 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner), detail::saturate(timeout)));
     }
 
-    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. It can be cancelled, and end, as
-    /// `acquire(owner)` can, and with `errc::busy` when another has the lock or waits for it, or when the owner itself
-    /// waits; with `errc::not_connected` while disconnected.
+    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. Its cancellation and errors are
+    /// those of `acquire(owner)`, and `errc::busy` when another has the lock or waits for it, or when the owner itself
+    /// waits, and `errc::not_connected` while disconnected.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {

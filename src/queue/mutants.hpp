@@ -7,12 +7,12 @@
 #endif
 
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
-/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different: one
-/// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function or of a
-/// round, `if (ZKLOCK_MUTANT(name)) return;`, or `continue;`. No mutant has a step, a function or a state of its own.
-/// In the code that ships, each is the constant false. Where the bug is that others are told of a node too early, there
-/// is no condition to be negated: the simulator's users have their client's peers tell it
-/// (tests/simulator/simulation.cpp).
+/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different:
+/// one that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function or
+/// of a round, `if (ZKLOCK_MUTANT(name)) return;`, or `continue;`. No mutant has a step, a function or a state of its
+/// own. In the code that ships, each is the constant false. Where the bug is that others are told of a node at a
+/// moment at which the code tells nobody, the simulator's users have their client's peers tell it
+/// (tests/simulator/simulation.cpp, shared_users.cpp).
 /// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
 /// (tests/simulator/main.cpp).
 
@@ -58,7 +58,7 @@
     X(handoff_by_number_not_name) \
     X(handoff_certificate_not_checked) \
     X(handoff_covers_lower_numbers) \
-    X(handoff_delete_waits_for_peers) \
+    X(handoff_delete_only_if_awaited) \
     X(handoff_given_before_the_release) \
     X(handoff_grants_the_uncovered) \
     X(handoff_no_sync_after) \
@@ -68,6 +68,7 @@
     X(handoff_one_secret_for_all_nodes) \
     X(handoff_own_node_seen_long_ago) \
     X(handoff_skips_own_nodes) \
+    X(handoff_told_without_a_connection) \
     X(handoff_while_lingering) \
     X(handoff_with_a_write_under_way) \
     X(handoff_without_a_fresh_lease) \

@@ -8,7 +8,7 @@ namespace zklock::runtime {
 
 /// The turns of a client's strand. A turn is what runs there in one go for one cause: what came from the socket, a
 /// timer, operations that begin. At its end its finishers do what the turn has left to them: the scheduler runs what
-/// was posted, other clients are told what they were not told before, then the connection sends what was held back, and
+/// was posted, other clients are told what is still to be told, then the connection sends what was held back, and
 /// posts the delivery of answers that are left. So nothing of it needs a pass through the execution context.
 ///
 /// Everything is called on the strand. A turn within a turn belongs to it.

@@ -42,7 +42,7 @@ public:
     void run(std::function<void()> f);
     /// Somebody shows a certificate.
     void told(const store::node_secret&);
-    /// Tells of a node of ours before it is let go, as a bug of the client's would, if it is on offer.
+    /// If that node of ours is on offer, tells of it before it is let go, as a bug would.
     void tell_too_early(std::string_view uuid);
     /// When it was first told that the owner of that node has let it go, if it was.
     [[nodiscard]] std::optional<instant> told_let_go(std::string_view uuid) const

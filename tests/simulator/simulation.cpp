@@ -134,7 +134,7 @@ void mutex_users::release(contender_record& c)
 {
     auto& where = stage_.current(c.client);
     checker_.releasing(c);
-    if (ZKLOCK_MUTANT(handoff_after_an_unknown_write) && !where.store.connected()) where.tell_too_early(c.given.node);
+    if (ZKLOCK_MUTANT(handoff_told_without_a_connection) && !where.store.connected()) where.tell_too_early(c.given.node);
     const bool after_the_end = where.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> released = [this, &c, &where, after_the_end](const auto& ec) {
         scarce_memory::ends();

@@ -210,7 +210,7 @@ TEST_SUITE("recipe paths")
         one.begin();
         s.clock.run();
         REQUIRE(s.alive == 1);
-        s.end(one); // one that rests would not tell
+        s.end(one); // a path at rest does not tell that it is idle
         CHECK(s.alive == 0);
     }
 }
@@ -257,7 +257,7 @@ TEST_SUITE("recipe paths, unused")
         simple_path& one = s.begin(1);
         s.paths.unused("/p");
         REQUIRE(s.paths.find("/p") == &one);
-        s.end(one); // one that rests would not tell
+        s.end(one); // a path at rest does not tell that it is idle
         CHECK(s.alive == 0);
     }
 }

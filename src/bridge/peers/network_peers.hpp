@@ -171,9 +171,9 @@ private:
     mutable std::string endpoint_text_;
 };
 
-/// Who has it stops it. What a turn publishes first leaves at once, and what it publishes later at its end, right
-/// before what the store holds back; with more connections than `most_sent_in_a_turn`, some of it leaves in the turns
-/// after that.
+/// Who has it stops it. What a turn publishes first leaves at once, mostly, and what it publishes later at its end,
+/// right before what the store holds back; with more connections than `most_sent_in_a_turn`, some of it leaves in the
+/// turns after that.
 [[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
                                                         store::scheduler&, const settings&,
                                                         const store::log_function& log, counters::handoff_counters&,

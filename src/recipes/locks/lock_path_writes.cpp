@@ -28,7 +28,7 @@ bool lock_path::next_write(bool urgent, node_write& next)
             if (!queue_.knows(id))
                 continue; // others have deleted its node meanwhile
             lock_contender& contender = *contenders_.at(id);
-            if (ZKLOCK_MUTANT(handoff_delete_waits_for_peers) && contender.offer && !contender.offer->awaited())
+            if (ZKLOCK_MUTANT(handoff_delete_only_if_awaited) && contender.offer && !contender.offer->awaited())
                 continue;
             next.by = this;
             next.id = id;

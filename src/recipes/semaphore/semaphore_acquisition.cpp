@@ -163,7 +163,7 @@ void semaphore_acquisition::begin_anew()
     if (!try_again(setback_))
         return;
     path_->step_back(*this);
-    give_all_up();
+    drop_all();
     line_up();
     path_->advance();
 }
@@ -194,7 +194,7 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
 }
 
 /// Lets go of what it had or wanted; of its place in the line, too, if memory fails over the nodes.
-void semaphore_acquisition::give_all_up()
+void semaphore_acquisition::drop_all()
 {
     try {
         drop_nodes(nullptr);
@@ -218,7 +218,7 @@ bool semaphore_acquisition::withdraw()
     request_.lost = nullptr;
     path_->forget(*this);
     session_.guarded([this] {
-        give_all_up();
+        drop_all();
         path_->advance();
     });
     return true;
@@ -242,7 +242,7 @@ void semaphore_acquisition::fail(error_code why)
     request_.lost = nullptr;
     if (path_) {
         path_->forget(*this);
-        give_all_up();
+        drop_all();
         path_->advance();
     }
 }

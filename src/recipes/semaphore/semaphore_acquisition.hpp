@@ -138,7 +138,7 @@ private:
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);
-    void give_all_up();
+    void drop_all();
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
     semaphore_path* path_;

@@ -41,7 +41,7 @@ struct action {
     contender_id from = 0;
     bool by_own_will = false; ///< remove: the contender has left by its own will; others may be told
     bool over_let_go = false; ///< granted: before it stand nodes that were let go, and may still be there
-    bool by_word = false;     ///< … over one of which nobody was granted before
+    bool by_certificate = false; ///< … over one of which nobody was granted before
 
     [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };

@@ -111,20 +111,20 @@ void handoffs::unseen(std::size_t before, std::size_t now) noexcept
     unseen_ += now;
     unseen_ -= before;
     if (unseen_ == 0 && synced_ >= only_by_sync_)
-        synced_ = passes_;
+        synced_ = certified_grants_;
 }
 
 void handoffs::unseen_for_ever(std::size_t count) noexcept
 {
     if (count == 0)
         return;
-    only_by_sync_ = passes_;
+    only_by_sync_ = certified_grants_;
     unseen_ -= count;
 }
 
 std::uint64_t handoffs::to_catch_up() const noexcept
 {
-    return synced_ == passes_ || ZKLOCK_MUTANT(handoff_no_sync_after) ? 0 : passes_;
+    return synced_ == certified_grants_ || ZKLOCK_MUTANT(handoff_no_sync_after) ? 0 : certified_grants_;
 }
 
 void handoffs::caught_up(std::uint64_t grants) noexcept

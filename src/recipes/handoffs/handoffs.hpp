@@ -70,12 +70,12 @@ public:
 
     // --- reads behind grants by certificate --------------------------------------------------------------------------
 
-    /// A contender was granted over nodes that were let go, and may still be there. `by_word`: over one of them it is
-    /// the first.
-    void granted_over_let_go(bool by_word) noexcept
+    /// A contender was granted over nodes that were let go, and may still be there. `by_certificate`: over one of them
+    /// it is the first.
+    void granted_over_let_go(bool by_certificate) noexcept
     {
-        ++passes_;
-        if (by_word)
+        ++certified_grants_;
+        if (by_certificate)
             taken_.add();
     }
     /// So many of those were not seen gone yet at a path, where it was `before`.
@@ -87,8 +87,8 @@ public:
     /// Whether an answer to a read that had to come after so many may be older.
     [[nodiscard]] bool behind(std::uint64_t grants) const noexcept { return synced_ < grants; }
     /// A sync is under way that was sent after them all, or has to be sent.
-    [[nodiscard]] bool catching_up() const noexcept { return asked_ == passes_; }
-    void catches_up() noexcept { asked_ = passes_; }
+    [[nodiscard]] bool catching_up() const noexcept { return asked_ == certified_grants_; }
+    void catches_up() noexcept { asked_ = certified_grants_; }
     void caught_up(std::uint64_t grants) noexcept;
     /// The sync was refused, or its answer lost.
     void did_not_catch_up() noexcept { asked_ = synced_; }
@@ -107,10 +107,10 @@ private:
     std::multimap<store::commitment, node_of_others> followed_;
     lingering_nodes may_linger_;
     std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last
-    std::uint64_t passes_ = 0;       ///< grants over nodes that were let go
-    std::uint64_t asked_ = 0;        ///< those of them that were before the last sync
-    std::uint64_t synced_ = 0;       ///< those that this client's reads come after
-    std::uint64_t only_by_sync_ = 0; ///< those whose nodes nobody looks at any more
+    std::uint64_t certified_grants_ = 0; ///< over nodes that were let go
+    std::uint64_t asked_ = 0;            ///< those of them that were before the last sync
+    std::uint64_t synced_ = 0;           ///< those that this client's reads come after
+    std::uint64_t only_by_sync_ = 0;     ///< those whose nodes nobody looks at any more
     std::size_t unseen_ = 0;
 };
 

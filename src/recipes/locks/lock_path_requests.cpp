@@ -308,7 +308,7 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
     if (handoffs_) {
         lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
         handoffs_->granted(contender, before, action);
-        if (action.by_word)
+        if (action.by_certificate)
             log_handoff(contender);
     }
     if (action.from != 0) {

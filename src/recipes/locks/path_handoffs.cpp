@@ -70,7 +70,7 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
     if (contender.offer)
         contender.offer->hold_begins();
     if (how.over_let_go) {
-        all_.granted_over_let_go(how.by_word);
+        all_.granted_over_let_go(how.by_certificate);
         settle();
     }
 }

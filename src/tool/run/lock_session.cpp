@@ -141,15 +141,15 @@ asio::awaitable<int> lock_session::acquire()
     co_return succeeded;
 }
 
-/// @param by_word The one before has told that it is free, and the servers had not yet.
-void lock_session::tell_acquired(bool by_word)
+/// @param by_certificate The one before has told that it is free, and the servers had not yet.
+void lock_session::tell_acquired(bool by_certificate)
 {
     boost::json::object details{{"path", plan_.lock.path}, {"node", held_->node()}, {"token", held_->token()}};
     if (!plan_.client.handoff.listen.empty())
-        details["handoff"] = by_word;
+        details["handoff"] = by_certificate;
     out_.tell("acquired", std::move(details),
               fmt::format("holding {} by {}, token {}{}", plan_.lock.path, held_->node(), held_->token(),
-                          by_word ? ", handed over past the servers" : ""));
+                          by_certificate ? ", handed over past the servers" : ""));
 }
 
 int lock_session::acquire_failed(error_code why)

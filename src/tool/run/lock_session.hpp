@@ -94,7 +94,7 @@ private:
     boost::asio::awaitable<event> finish(event::kind what);
     void watch_hold();
     void tick_after(milliseconds time);
-    void tell_acquired(bool by_word);
+    void tell_acquired(bool by_certificate);
     int acquire_failed(error_code why);
     int without_keeper();
     int no_connection_because(error_code why);

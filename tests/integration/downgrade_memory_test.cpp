@@ -59,7 +59,7 @@ TEST_CASE("an owner who stops writing and reads on: his release is told at once,
         recipes::reentrant_locks owners(*s.locks, a_moment_ago, std::make_shared<recipes::hold_counts>());
         const auto own = [&](queue::contender_kind kind) {
             const auto a = std::make_shared<scene::attempt>();
-            a->handle = owners.acquire(1, "/p", {}, waiter_of(a), kind);
+            a->handle = owners.acquire(1, "/p", {}, call_of(a), kind);
             s.clock.run();
             return a;
         };

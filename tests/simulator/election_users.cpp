@@ -59,10 +59,10 @@ private:
         return *e;
     }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         auto& s = standings_[&u];
-        const auto acquire_lock = [&](recipes::waiter inner) {
+        const auto acquire_lock = [&](recipes::acquire_call inner) {
             return c.locks->acquire({std::move(inner), path_of(u.paths.front()), options_of(u)});
         };
         auto& where = election_at(c, u.paths.front());
@@ -75,7 +75,7 @@ private:
                 if (!anybody) violate(u, "told of a leadership that is nobody's");
             });
         }
-        return where.stand(*c.session, s.who, acquire_lock, std::move(w));
+        return where.stand(*c.session, s.who, acquire_lock, std::move(call));
     }
 
     /// Whoever has resigned is refused at once when he stands again.

@@ -34,11 +34,11 @@ private:
     }
     bool reads(const use& u, unsigned path) const override { return kind_of(u, path) == queue::contender_kind::reader; }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         std::vector<recipes::multi_acquisition::member> members;
         for (const auto path : u.paths) {
-            members.push_back({path_of(path), [this, &c, &u, path](recipes::waiter member) {
+            members.push_back({path_of(path), [this, &c, &u, path](recipes::acquire_call member) {
                                    const auto kind = kind_of(u, path);
                                    return c.locks->acquire(
                                        {std::move(member), path_of(path), options_of(u, kind), kind});
@@ -46,7 +46,7 @@ private:
         }
         const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());
         std::rotate(members.begin(), members.begin() + turn, members.end());
-        return recipes::multi_acquisition::start(*c.session, std::move(members), std::move(w));
+        return recipes::multi_acquisition::start(*c.session, std::move(members), std::move(call));
     }
 
     void check_granted(use& u) override { check_parts(u); }

@@ -118,9 +118,9 @@ private:
     }
     [[nodiscard]] static state state_of(const node_stat& s) { return {s.czxid, s.mzxid, s.pzxid}; }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
-        return c.locks->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
+        return c.locks->acquire({std::move(call), path_of(u.paths.front()), options_of(u)});
     }
 
     // ---- what happens to the registers

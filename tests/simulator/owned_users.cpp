@@ -128,13 +128,13 @@ private:
         u.wish.duration = std::chrono::duration_cast<std::chrono::milliseconds>(4 * stage_.the_plan.set.a_while());
     }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         using enum queue::contender_kind;
         auto& own = locks_[&c];
         if (!own.locks) own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
         const auto kind = writes(u) ? writer : reader;
-        return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u, kind), std::move(w), kind);
+        return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u, kind), std::move(call), kind);
     }
 
     /// A writer who reads on: its owner gets a hold as a reader, which outlasts it.

@@ -45,11 +45,11 @@ private:
 
     void choose(use& u) override { u.owner = 1 + u.client * 2 + u.wish.choice % 2; }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         auto& own = locks_[&c];
         if (!own.locks) own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
-        return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u), std::move(w));
+        return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u), std::move(call));
     }
 
     template <class F> bool any_other(const use& u, F f) const

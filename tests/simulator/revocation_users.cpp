@@ -12,9 +12,9 @@ protected:
 
     static constexpr bool one_holds = true;
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
-        return c.locks->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
+        return c.locks->acquire({std::move(call), path_of(u.paths.front()), options_of(u)});
     }
 };
 

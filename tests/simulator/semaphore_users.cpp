@@ -78,13 +78,13 @@ private:
     }
     static std::string count_path(unsigned path) { return path_of(path) + "-count"; }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         auto& own = semaphores_[&c];
         if (!own) own = std::make_unique<recipes::semaphores>(*c.locks);
         const std::size_t wanted = 1 + u.wish.choice % std::min(permits_, 3u);
         recipes::permits_request request;
-        static_cast<recipes::waiter&>(request) = std::move(w);
+        static_cast<recipes::acquire_call&>(request) = std::move(call);
         const auto common = options_of(u);
         request.path = path_of(u.paths.front());
         request.options.permits = of_client(u.client);

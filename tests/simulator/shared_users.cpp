@@ -45,11 +45,11 @@ protected:
         r.downgrades = r.writes && u.wish.choice / 16 % 2 == 0;
     }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         using enum queue::contender_kind;
         const auto kind = roles_.at(&u).writes ? writer : reader;
-        return c.locks->acquire({std::move(w), path_of(u.paths.front()), options_of(u, kind), kind});
+        return c.locks->acquire({std::move(call), path_of(u.paths.front()), options_of(u, kind), kind});
     }
 
     bool reads(const use& u, unsigned) const override { return !roles_.at(&u).writes; }

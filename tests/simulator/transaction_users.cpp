@@ -89,9 +89,9 @@ private:
         stage_.ensemble.administrate(std::move(t));
     }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
-        return c.locks->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
+        return c.locks->acquire({std::move(call), path_of(u.paths.front()), options_of(u)});
     }
 
     void check_granted(use& u) override

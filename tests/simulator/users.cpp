@@ -131,15 +131,15 @@ void acquisition_users::acquire(client& c, use& u)
                (u.wish.look_once ? ", looking once" : ""));
     check_begin(u);
     check_look_once(u);
-    recipes::waiter w;
-    w.mode = u.wish.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
-    w.deadline = u.deadline;
-    w.done = [this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
+    recipes::acquire_call call;
+    call.mode = u.wish.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
+    call.deadline = u.deadline;
+    call.done = [this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
         if (!stage_.may_tell(c)) return;
         if (u.now != phase::waiting) return violate(u, "told of an end, though its wait had ended");
         ec ? failed(u, ec, g) : granted(c, u, g);
     };
-    w.lost = [this, &c, &u] {
+    call.lost = [this, &c, &u] {
         if (!stage_.may_tell(c)) return;
         say(u, "is told that the lock is lost");
         if (u.lost) return violate(u, "lost twice");
@@ -149,7 +149,7 @@ void acquisition_users::acquire(client& c, use& u)
         u.lost = true;
         u.now = phase::lost;
     };
-    if (stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(w)); })) return;
+    if (stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(call)); })) return;
     say(u, "cannot begin, for want of memory");
     if (u.now != phase::waiting) violate(u, "has ended, and its call throws");
     u.now = phase::failed;

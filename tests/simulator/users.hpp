@@ -76,7 +76,7 @@ protected:
 
     /// What the step wants: paths and owner.
     virtual void choose(use&) {}
-    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> start(client&, use&, recipes::waiter) = 0;
+    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> start(client&, use&, recipes::acquire_call) = 0;
     virtual void check_begin(use&) {}
     virtual void check_granted(use&) {}
     /// Whether there is a reason for that error.

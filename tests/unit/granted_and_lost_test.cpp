@@ -21,7 +21,7 @@ struct sleepy_scene : connected_scene {
     std::shared_ptr<attempt> want_a_permit(recipes::semaphores& semaphores)
     {
         const auto a = std::make_shared<attempt>();
-        a->handle = semaphores.acquire({waiter_of(a), "/s", {}});
+        a->handle = semaphores.acquire({call_of(a), "/s", {}});
         clock.run();
         return a;
     }
@@ -105,7 +105,7 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
         const auto a = std::make_shared<scene::attempt>();
-        a->handle = locks.acquire(1, "/p", {}, waiter_of(a));
+        a->handle = locks.acquire(1, "/p", {}, call_of(a));
         s.clock.run();
         s.grant_and_sleep(3);
         s.check_lost(*a);
@@ -116,13 +116,13 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
         const auto first = std::make_shared<scene::attempt>();
-        first->handle = locks.acquire(1, "/p", {}, waiter_of(first));
+        first->handle = locks.acquire(1, "/p", {}, call_of(first));
         s.clock.run();
         s.decide(3);
         s.clock.run();
         REQUIRE(first->ended == error_code());
         const auto again = std::make_shared<scene::attempt>();
-        again->handle = locks.acquire(1, "/p", {}, waiter_of(again));
+        again->handle = locks.acquire(1, "/p", {}, call_of(again));
         s.sleep();
         CHECK(again->ended == make_error_code(errc::lost));
         CHECK(again->losses == 0);
@@ -134,7 +134,7 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         const auto where = std::make_shared<recipes::election>();
         const auto a = std::make_shared<scene::attempt>();
-        a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), waiter_of(a));
+        a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), call_of(a));
         s.clock.run();
         s.grant_and_sleep(3);
         CHECK_FALSE(where->leads(s.clock.now()));
@@ -146,7 +146,7 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         const auto a = std::make_shared<scene::attempt>();
         a->handle = recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
-                                                      waiter_of(a));
+                                                      call_of(a));
         s.clock.run();
         s.grant_and_sleep(3);
         CHECK_FALSE(a->ended);

@@ -54,9 +54,9 @@ struct node_scene : scene {
     }
     recipes::multi_acquisition::member member(const std::string& path)
     {
-        return {path, [this, path](recipes::waiter w) {
+        return {path, [this, path](recipes::acquire_call call) {
                     recipes::acquire_request request;
-                    static_cast<recipes::waiter&>(request) = std::move(w);
+                    static_cast<recipes::acquire_call&>(request) = std::move(call);
                     request.path = path;
                     return locks->acquire(std::move(request));
                 }};

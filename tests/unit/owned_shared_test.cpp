@@ -24,9 +24,9 @@ struct owners_scene : connected_scene {
     std::shared_ptr<attempt> want(contender_kind kind, acquire_mode mode = acquire_mode::wait)
     {
         const auto a = std::make_shared<attempt>();
-        auto w = waiter_of(a);
-        w.mode = mode;
-        a->handle = owners.acquire(1, "/p", {}, std::move(w), kind);
+        auto call = call_of(a);
+        call.mode = mode;
+        a->handle = owners.acquire(1, "/p", {}, std::move(call), kind);
         CHECK_FALSE(a->ended);
         clock.run();
         return a;
@@ -234,7 +234,7 @@ TEST_SUITE("owners of a shared mutex")
         mutex_options as_kazoo;
         as_kazoo.names = naming::kazoo;
         const auto a = std::make_shared<scene::attempt>();
-        a->handle = s.owners.acquire(1, "/p", as_kazoo, waiter_of(a), contender_kind::reader);
+        a->handle = s.owners.acquire(1, "/p", as_kazoo, call_of(a), contender_kind::reader);
         s.clock.run();
         CHECK(a->ended == make_error_code(errc::invalid_option));
         CHECK(writer->handle->held(s.clock.now()));
@@ -245,10 +245,10 @@ TEST_SUITE("owners of a shared mutex")
         owners_scene s;
         const auto writer = s.written();
         const auto several = std::make_shared<scene::attempt>();
-        const auto reads = [&s](recipes::waiter w) {
-            return s.owners.acquire(1, "/p", {}, std::move(w), contender_kind::reader);
+        const auto reads = [&s](recipes::acquire_call call) {
+            return s.owners.acquire(1, "/p", {}, std::move(call), contender_kind::reader);
         };
-        several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, waiter_of(several));
+        several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, call_of(several));
         s.clock.run();
         REQUIRE(several->ended == error_code());
         CHECK(several->handle->stands_on(several->given));

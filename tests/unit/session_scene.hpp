@@ -27,16 +27,16 @@ using store::outcome;
 inline std::string prefix(int uuid, const char* mark = "lock-");
 
 /// Has that attempt of a test told what its acquire comes to, once. It lives until then, and while it holds.
-template <class Attempt> recipes::waiter waiter_of(const std::shared_ptr<Attempt>& a)
+template <class Attempt> recipes::acquire_call call_of(const std::shared_ptr<Attempt>& a)
 {
-    recipes::waiter w;
-    w.done = [a](error_code ec, const recipes::grant& g) {
+    recipes::acquire_call call;
+    call.done = [a](error_code ec, const recipes::grant& g) {
         CHECK_FALSE(a->ended);
         a->ended = ec;
         a->given = g;
     };
-    w.lost = [a] { ++a->losses; };
-    return w;
+    call.lost = [a] { ++a->losses; };
+    return call;
 }
 
 /// A session over a store that the test answers for.
@@ -102,7 +102,7 @@ struct scene {
                                      queue::contender_kind kind = queue::contender_kind::mutex)
     {
         const auto a = std::make_shared<attempt>();
-        recipes::acquire_request request{waiter_of(a), path, o, kind};
+        recipes::acquire_request request{call_of(a), path, o, kind};
         request.mode = mode;
         a->handle = locks->acquire(std::move(request));
         CHECK_FALSE(a->ended);
@@ -112,8 +112,8 @@ struct scene {
     /// What a composed recipe is given of a mutex.
     recipes::acquire_function lock_of(const std::string& path)
     {
-        return [this, path](recipes::waiter w) {
-            return locks->acquire(recipes::acquire_request{std::move(w), path, {}});
+        return [this, path](recipes::acquire_call call) {
+            return locks->acquire(recipes::acquire_request{std::move(call), path, {}});
         };
     }
     void release(attempt& a)

@@ -253,14 +253,14 @@ TEST_SUITE("transactions")
         node_scene s;
         s.connect();
         node_scene::attempt both;
-        recipes::waiter waiter;
-        waiter.done = [&both](error_code ec, const recipes::grant& g) {
+        recipes::acquire_call call;
+        call.done = [&both](error_code ec, const recipes::grant& g) {
             both.ended = ec;
             both.given = g;
         };
-        waiter.lost = [&both] { ++both.losses; };
+        call.lost = [&both] { ++both.losses; };
         both.handle =
-            recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(waiter));
+            recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(call));
         s.clock.run();
         asked(s).to("create /p/" + prefix(1)).number(103, 3).to("watch /p").alone(4, 103);
         asked(s).to("create /q/" + prefix(2)).number(104, 4).to("watch /q").alone(5, 104);

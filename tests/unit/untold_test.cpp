@@ -34,19 +34,19 @@ struct whole_client : connected_scene {
     std::shared_ptr<attempt> own(contender_kind kind)
     {
         const auto a = std::make_shared<attempt>();
-        a->handle = owners.acquire(1, "/p", {}, waiter_of(a), kind);
+        a->handle = owners.acquire(1, "/p", {}, call_of(a), kind);
         return a;
     }
     std::shared_ptr<attempt> lead()
     {
         const auto a = std::make_shared<attempt>();
-        a->handle = votes->stand(*session, candidate, lock_of("/p"), waiter_of(a));
+        a->handle = votes->stand(*session, candidate, lock_of("/p"), call_of(a));
         return a;
     }
     std::shared_ptr<attempt> want_permit(const std::string& path)
     {
         const auto a = std::make_shared<attempt>();
-        a->handle = semaphores.acquire({waiter_of(a), path, {}});
+        a->handle = semaphores.acquire({call_of(a), path, {}});
         return a;
     }
     void grant(const char* mark = "lock-", int n = 0)
@@ -88,7 +88,7 @@ TEST_SUITE("untold")
     {
         check_dropped([](whole_client& c) {
             const auto a = std::make_shared<attempt>();
-            a->handle = c.locks->acquire(recipes::acquire_request{waiter_of(a), "no path", {}});
+            a->handle = c.locks->acquire(recipes::acquire_request{call_of(a), "no path", {}});
             return a;
         });
         check_dropped([](whole_client& c) { // granted, and lost
@@ -213,12 +213,12 @@ TEST_SUITE("untold")
     {
         check_dropped([](whole_client& c) {
             const auto a = std::make_shared<attempt>();
-            a->handle = recipes::multi_acquisition::start(*c.session, {}, waiter_of(a));
+            a->handle = recipes::multi_acquisition::start(*c.session, {}, call_of(a));
             return a;
         });
         check_dropped([](whole_client& c) {
             const auto a = std::make_shared<attempt>();
-            a->handle = recipes::multi_acquisition::start(*c.session, {{"/p", c.lock_of("/p")}}, waiter_of(a));
+            a->handle = recipes::multi_acquisition::start(*c.session, {{"/p", c.lock_of("/p")}}, call_of(a));
             c.grant();
             REQUIRE(a->ended == error_code());
             c.release(a);

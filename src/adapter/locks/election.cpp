@@ -28,10 +28,10 @@ public:
 
     [[nodiscard]] const std::string& path() const noexcept override { return where_->path(); }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::waiter waiter) const override
+                                                                recipes::acquire_call call) const override
     {
-        const auto start = [&](recipes::waiter w) { return where_->acquire(core, std::move(w)); };
-        return where_->election()->stand(core.session, who_, start, std::move(waiter));
+        const auto start = [&](recipes::acquire_call call) { return where_->acquire(core, std::move(call)); };
+        return where_->election()->stand(core.session, who_, start, std::move(call));
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return where_->timeouts(); }
     [[nodiscard]] live_holds* live() const noexcept override { return where_->live(); }

@@ -24,7 +24,7 @@ public:
     /// Under what name it is counted; empty for none.
     [[nodiscard]] virtual std::string_view metrics_name() const noexcept { return {}; }
     /// Starts an acquire, on the strand, with an open client.
-    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
+    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::acquire_call) const = 0;
 
     /// What its users are told of acquires that time out. This, live() and what has its path's options agreed on are
     /// the only parts of it that change.

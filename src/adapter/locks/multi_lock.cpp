@@ -28,14 +28,14 @@ public:
                                                                         : std::string_view();
     }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::waiter waiter) const override
+                                                                recipes::acquire_call call) const override
     {
         std::vector<recipes::multi_acquisition::member> members;
         for (const auto& target : members_)
-            members.push_back({target->path(), [&core, target](recipes::waiter w) {
-                                   return target->acquire(core, std::move(w));
+            members.push_back({target->path(), [&core, target](recipes::acquire_call call) {
+                                   return target->acquire(core, std::move(call));
                                }});
-        return recipes::multi_acquisition::start(core.session, std::move(members), std::move(waiter));
+        return recipes::multi_acquisition::start(core.session, std::move(members), std::move(call));
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
     [[nodiscard]] live_holds* live() const noexcept override { return &live_; }

@@ -23,10 +23,10 @@ public:
     [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] std::string_view metrics_name() const noexcept override { return options_->metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::waiter waiter) const override
+                                                                recipes::acquire_call call) const override
     {
         return admission_.acquire(
-            core, core.agreed, recipes::acquire_request{std::move(waiter), path_, options_, kind_},
+            core, core.agreed, recipes::acquire_request{std::move(call), path_, options_, kind_},
             [this] { return recipes::path_options(options_, kind_); },
             [&core](recipes::acquire_request&& r) { return core.locks.acquire(std::move(r)); });
     }

@@ -33,14 +33,14 @@ public:
     [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
     [[nodiscard]] std::string_view metrics_name() const noexcept override { return settings_->options->metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::waiter waiter) const override
+                                                                recipes::acquire_call call) const override
     {
         return settings_->admission.acquire(
-            core, core.agreed, recipes::acquire_request{std::move(waiter), settings_->path, settings_->options, kind_},
+            core, core.agreed, recipes::acquire_request{std::move(call), settings_->path, settings_->options, kind_},
             [this] { return recipes::path_options(settings_->options, kind_); },
             [&](recipes::acquire_request r) {
-                recipes::waiter& w = r;
-                return core.reentrant.acquire(owner_, std::move(r.path), std::move(r.options), std::move(w), kind_);
+                recipes::acquire_call& call = r;
+                return core.reentrant.acquire(owner_, std::move(r.path), std::move(r.options), std::move(call), kind_);
             });
     }
     [[nodiscard]] listing contenders() const override

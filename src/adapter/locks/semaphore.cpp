@@ -38,12 +38,12 @@ public:
     [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
     [[nodiscard]] std::string_view metrics_name() const noexcept override { return settings_->options.metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::waiter waiter) const override
+                                                                recipes::acquire_call call) const override
     {
         const semaphore_options& options = settings_->options;
         return settings_->admission.acquire(
             core, core.agreed_of_semaphores,
-            recipes::permits_request{std::move(waiter), settings_->path, options, count_},
+            recipes::permits_request{std::move(call), settings_->path, options, count_},
             [&] { return recipes::semaphore_path_options(options); },
             [&core](recipes::permits_request r) { return core.semaphores.acquire(std::move(r)); });
     }

@@ -61,9 +61,13 @@ node_id secret_source::commitment_to(const store::node_secret& secret) const { r
 
 auto told_secrets::find(const store::node_secret& secret) const noexcept -> const told*
 {
-    const auto filled = std::span(last_).first(std::min(count_, last_.size()));
-    const auto known = std::ranges::find(filled, secret, &told::secret);
-    return known == filled.end() ? nullptr : &*known;
+    const std::size_t filled = std::min(count_, last_.size());
+    for (std::size_t back = 1; back <= filled; ++back) { // what was told last is asked for most
+        const told& known = last_[(count_ - back) % last_.size()];
+        if (known.secret == secret)
+            return &known;
+    }
+    return nullptr;
 }
 
 node_id told_secrets::commitment_to(const store::node_secret& secret) const

@@ -33,8 +33,8 @@ struct grant {
     queue::contender_kind kind = queue::contender_kind::mutex;
 };
 
-/// How a caller waits for a lock, and how it is told.
-struct waiter {
+/// One call of acquire, whatever is acquired: how long it may wait, and how its end is told.
+struct acquire_call {
     acquire_mode mode = acquire_mode::wait;
     std::optional<store::scheduler::time_point> deadline;
     bool hands_over = true; ///< its nodes may say where its client is, and it may be handed the lock past the servers
@@ -78,7 +78,7 @@ private:
     std::shared_ptr<const content> shared_;
 };
 
-struct acquire_request : waiter {
+struct acquire_request : acquire_call {
     std::string path;
     shared_options options;
     queue::contender_kind kind = queue::contender_kind::mutex; ///< mutexes and others do not go together on a path
@@ -154,6 +154,6 @@ public:
 };
 
 /// How an acquire of some lock is started, whatever its recipe: `done` is never called inside the call.
-using acquire_function = std::function<std::shared_ptr<acquisition>(waiter)>;
+using acquire_function = std::function<std::shared_ptr<acquisition>(acquire_call)>;
 
 } // namespace zklock::recipes

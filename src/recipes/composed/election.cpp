@@ -13,39 +13,39 @@ namespace zklock::recipes {
 /// One acquire of a candidate: his wait, his leadership, and its end.
 class election::term final : public acquisition, public std::enable_shared_from_this<term> {
 public:
-    term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, waiter w)
-        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w)), to_cancel_(s.make_slot())
+    term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, acquire_call call)
+        : election_(std::move(where)), candidate_(std::move(who)), call_(std::move(call)), to_cancel_(s.make_slot())
     {
     }
 
     void start(const acquire_function& acquire)
     {
-        waiter w;
-        w.mode = waiter_.mode;
-        w.deadline = waiter_.deadline;
-        w.hands_over = false; // Curator takes all of the data for the candidate's id
-        w.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
-        w.lost = [weak = weak_from_this()] {
+        acquire_call call;
+        call.mode = call_.mode;
+        call.deadline = call_.deadline;
+        call.hands_over = false; // Curator takes all of the data for the candidate's id
+        call.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
+        call.lost = [weak = weak_from_this()] {
             const auto self = weak.lock();
-            if (self && self->waiter_.lost && !ZKLOCK_MUTANT(election_loss_not_told))
-                std::exchange(self->waiter_.lost, nullptr)();
+            if (self && self->call_.lost && !ZKLOCK_MUTANT(election_loss_not_told))
+                std::exchange(self->call_.lost, nullptr)();
         };
-        lock_ = acquire(std::move(w));
+        lock_ = acquire(std::move(call));
     }
 
     bool withdraw() override
     {
         if (state_ != state::waiting || !lock_ || !lock_->withdraw())
             return false;
-        waiter_.done = nullptr;
-        waiter_.lost = nullptr;
+        call_.done = nullptr;
+        call_.lost = nullptr;
         end();
         return true;
     }
 
     void release(store::unique_function<void(error_code)> released) override
     {
-        waiter_.lost = nullptr;
+        call_.lost = nullptr;
         released_ = std::move(released);
         lock_->release(news_for(shared_from_this(), [](term& t, error_code ec) {
             store::each_told each;
@@ -96,16 +96,16 @@ public:
     void cancel_wait(session& s) noexcept
     {
         state_ = state::over;
-        waiter_.lost = nullptr;
+        call_.lost = nullptr;
         s.tell(std::move(to_cancel_), shared_from_this(),
-               [](term& t) { std::exchange(t.waiter_.done, nullptr)(cancelled(), {}); });
+               [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
     }
 
     /// Nobody will be told anything any more.
     void forget_caller() noexcept
     {
-        waiter_.done = nullptr;
-        waiter_.lost = nullptr;
+        call_.done = nullptr;
+        call_.lost = nullptr;
         released_ = nullptr;
     }
 
@@ -114,10 +114,10 @@ private:
 
     void on_done(error_code ec, grant given)
     {
-        const auto done = std::exchange(waiter_.done, nullptr);
+        const auto done = std::exchange(call_.done, nullptr);
         store::each_told each;
         if (ec) {
-            waiter_.lost = nullptr;
+            call_.lost = nullptr;
             each([&] { end(); });
             each([&] { done(ec, std::move(given)); });
         } else if (candidate_->resigned() && !ZKLOCK_MUTANT(election_resigned_candidate_stays)) {
@@ -141,7 +141,7 @@ private:
 
     const std::shared_ptr<election> election_;
     const std::shared_ptr<candidate> candidate_;
-    waiter waiter_;
+    acquire_call call_;
     store::unique_function<void(error_code)> released_;
     std::shared_ptr<acquisition> lock_;
     state state_ = state::waiting;
@@ -149,9 +149,9 @@ private:
 };
 
 std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candidate> who,
-                                             const acquire_function& acquire, waiter w)
+                                             const acquire_function& acquire, acquire_call call)
 {
-    const auto standing = std::make_shared<term>(s, shared_from_this(), who, std::move(w));
+    const auto standing = std::make_shared<term>(s, shared_from_this(), who, std::move(call));
     if (who->resigned() && !ZKLOCK_MUTANT(election_stands_again_after_resigning)) {
         standing->cancel_wait(s);
         return standing;

@@ -49,7 +49,7 @@ public:
     /// Stands for one term: an acquire, whose grant is the leadership.
     /// It fails with `operation_canceled` (of the system category) once the candidate has resigned.
     [[nodiscard]] std::shared_ptr<acquisition> stand(session&, std::shared_ptr<candidate>, const acquire_function&,
-                                                     waiter);
+                                                     acquire_call);
 
     /// All who stand resign: those who wait end at once, those who lead are asked to stop. `out` is called later, when
     /// none of them leads any more. Nobody has resigned if it throws.

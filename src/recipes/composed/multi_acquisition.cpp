@@ -12,7 +12,7 @@
 
 namespace zklock::recipes {
 
-std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<member> members, waiter w)
+std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<member> members, acquire_call call)
 {
     if (!ZKLOCK_MUTANT(multi_takes_members_as_given))
         std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
@@ -23,10 +23,10 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
         s.log(log_level::error, "a multi_lock is refused: it has no members, or members of different clients");
     else if (invalid)
         s.log(log_level::error, "a multi_lock is refused: ", twice->path, " is a member of it twice");
-    const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(w));
+    const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(call));
     if (invalid)
         s.tell(all, [](multi_acquisition& refused) {
-            if (refused.waiter_.done)
+            if (refused.call_.done)
                 refused.fail(make_error_code(errc::invalid_option));
         });
     else
@@ -34,8 +34,8 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
     return all;
 }
 
-multi_acquisition::multi_acquisition(session& s, std::vector<member> members, waiter w)
-    : session_(s), waiter_(std::move(w)), endings_(std::make_shared<endings>())
+multi_acquisition::multi_acquisition(session& s, std::vector<member> members, acquire_call call)
+    : session_(s), call_(std::move(call)), endings_(std::make_shared<endings>())
 {
     members_.reserve(members.size());
     for (member& m : members)
@@ -47,12 +47,12 @@ void multi_acquisition::next()
     const auto acquire = std::make_shared<member_acquire>();
     member_state& m = members_[reached_++];
     m.now = acquire;
-    waiter w;
-    w.mode = waiter_.mode;
+    acquire_call call;
+    call.mode = call_.mode;
     if (reached_ == 1 || !ZKLOCK_MUTANT(multi_deadline_for_the_first_member_only))
-        w.deadline = waiter_.deadline;
+        call.deadline = call_.deadline;
     // Both ends keep this alive until the wait is over.
-    w.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
+    call.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
         if (acquire->dropped) {
             if (const auto late = std::exchange(acquire->handle, nullptr); !ec)
                 late->release({});
@@ -60,12 +60,12 @@ void multi_acquisition::next()
             self->on_done(m, ec, std::move(given));
         }
     };
-    w.lost = [weak = weak_from_this(), acquire] {
+    call.lost = [weak = weak_from_this(), acquire] {
         const auto self = weak.lock();
         if (self && !acquire->dropped)
             self->on_lost();
     };
-    acquire->handle = m.what.acquire(std::move(w));
+    acquire->handle = m.what.acquire(std::move(call));
 }
 
 void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
@@ -106,22 +106,22 @@ void multi_acquisition::finish()
         roll_back();
         return fail(make_error_code(boost::system::errc::not_enough_memory));
     }
-    std::exchange(waiter_.done, nullptr)({}, std::move(all));
+    std::exchange(call_.done, nullptr)({}, std::move(all));
 }
 
 void multi_acquisition::fail(error_code ec)
 {
-    waiter_.lost = nullptr;
-    std::exchange(waiter_.done, nullptr)(ec, {});
+    call_.lost = nullptr;
+    std::exchange(call_.done, nullptr)(ec, {});
 }
 
 /// A member was lost.
 void multi_acquisition::on_lost()
 {
-    if (!waiter_.done) { // all were granted
+    if (!call_.done) { // all were granted
         asked_ = nullptr;
-        if (!std::exchange(told_lost_, true) && waiter_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
-            std::exchange(waiter_.lost, nullptr)();
+        if (!std::exchange(told_lost_, true) && call_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
+            std::exchange(call_.lost, nullptr)();
         return;
     }
     if (!ZKLOCK_MUTANT(multi_granted_with_a_lost_member))
@@ -132,7 +132,7 @@ void multi_acquisition::on_lost()
 void multi_acquisition::begin_anew()
 {
     roll_back();
-    if (waiter_.mode == acquire_mode::look_once)
+    if (call_.mode == acquire_mode::look_once)
         fail(make_error_code(errc::lost));
     else
         go_on();
@@ -168,24 +168,24 @@ void multi_acquisition::roll_back()
 
 void multi_acquisition::expect_time_out()
 {
-    if (waiter_.done && reached_ != 0 && members_[reached_ - 1].now->handle)
+    if (call_.done && reached_ != 0 && members_[reached_ - 1].now->handle)
         members_[reached_ - 1].now->handle->expect_time_out();
 }
 
 wait_report multi_acquisition::describe_wait()
 {
     return waited_for_.tell([this] {
-        const bool waits = waiter_.done && reached_ != 0 && members_[reached_ - 1].now->handle;
+        const bool waits = call_.done && reached_ != 0 && members_[reached_ - 1].now->handle;
         return waits ? members_[reached_ - 1].now->handle->describe_wait() : wait_report();
     });
 }
 
 bool multi_acquisition::withdraw()
 {
-    if (!waiter_.done)
+    if (!call_.done)
         return false;
-    waiter_.done = nullptr;
-    waiter_.lost = nullptr;
+    call_.done = nullptr;
+    call_.lost = nullptr;
     roll_back();
     return true;
 }
@@ -193,7 +193,7 @@ bool multi_acquisition::withdraw()
 void multi_acquisition::release(store::unique_function<void(error_code)> released)
 {
     granted_ = false;
-    waiter_.lost = nullptr;
+    call_.lost = nullptr;
     asked_ = nullptr;
     const auto ending = std::exchange(endings_, nullptr); // what it calls may own this
     ending->due = members_.size();
@@ -209,8 +209,8 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
 
 void multi_acquisition::forget_caller() noexcept
 {
-    waiter_.done = nullptr;
-    waiter_.lost = nullptr;
+    call_.done = nullptr;
+    call_.lost = nullptr;
     asked_ = nullptr;
 }
 

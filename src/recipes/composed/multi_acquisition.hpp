@@ -32,9 +32,9 @@ public:
 
     /// It fails with `errc::invalid_option` if there are no members, or two of the same path, which would wait for each
     /// other; and with `not_enough_memory` (`boost::system::errc`) if memory fails once the first has been asked for.
-    [[nodiscard]] static std::shared_ptr<acquisition> start(session&, std::vector<member>, waiter);
+    [[nodiscard]] static std::shared_ptr<acquisition> start(session&, std::vector<member>, acquire_call);
 
-    multi_acquisition(session&, std::vector<member>, waiter); ///< for start()
+    multi_acquisition(session&, std::vector<member>, acquire_call); ///< for start()
 
     bool withdraw() override;
     /// Releases all members in reverse, whatever becomes of each. `released` is called when all have ended: with
@@ -95,7 +95,7 @@ private:
     session& session_;
     std::vector<member_state> members_;
     std::size_t reached_ = 0; ///< how many members have been asked for
-    waiter waiter_;
+    acquire_call call_;
     /// Made before the first is asked for, so that a release cannot fail half-way.
     std::shared_ptr<endings> endings_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go

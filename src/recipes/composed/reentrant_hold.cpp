@@ -8,8 +8,8 @@
 
 namespace zklock::recipes {
 
-reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, waiter w, queue::contender_kind kind)
-    : timed_acquisition(s), where_(std::move(where)), waiter_(std::move(w)), kind_(kind), to_tell_(s.make_slot())
+reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, acquire_call call, queue::contender_kind kind)
+    : timed_acquisition(s), where_(std::move(where)), call_(std::move(call)), kind_(kind), to_tell_(s.make_slot())
 {
 }
 
@@ -49,7 +49,7 @@ void reentrant_locks::hold::give_up(error_code why)
 
 void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
 {
-    waiter_.lost = nullptr;
+    call_.lost = nullptr;
     asked_ = nullptr;
     if (const auto where = where_.lock())
         where->release(shared_from_this(), std::move(released));
@@ -94,8 +94,8 @@ void reentrant_locks::hold::end_wait(error_code ec, grant given)
 {
     told_ = true;
     if (ec)
-        waiter_.lost = nullptr;
-    std::exchange(waiter_.done, nullptr)(ec, std::move(given));
+        call_.lost = nullptr;
+    std::exchange(call_.done, nullptr)(ec, std::move(given));
 }
 
 void reentrant_locks::hold::fail(error_code ec, const grant& ended)
@@ -112,8 +112,8 @@ void reentrant_locks::hold::fail(error_code ec, const grant& ended)
 void reentrant_locks::hold::lose()
 {
     asked_ = nullptr;
-    if (waiter_.lost)
-        std::exchange(waiter_.lost, nullptr)();
+    if (call_.lost)
+        std::exchange(call_.lost, nullptr)();
 }
 
 void reentrant_locks::hold::revoke()
@@ -124,8 +124,8 @@ void reentrant_locks::hold::revoke()
 
 void reentrant_locks::hold::forget_caller() noexcept
 {
-    waiter_.done = nullptr;
-    waiter_.lost = nullptr;
+    call_.done = nullptr;
+    call_.lost = nullptr;
     asked_ = nullptr;
     released_ = nullptr;
 }

@@ -19,7 +19,7 @@ namespace zklock::recipes {
 class reentrant_locks::hold final : public timed_acquisition, public std::enable_shared_from_this<hold> {
 public:
     /// Without a tenure it can only fail.
-    hold(session&, std::weak_ptr<tenure>, waiter, queue::contender_kind);
+    hold(session&, std::weak_ptr<tenure>, acquire_call, queue::contender_kind);
 
     bool withdraw() override;
     void expect_time_out() override;
@@ -42,7 +42,7 @@ public:
 
     // --- for its tenure ----------------------------------------------------------------------------------------------
 
-    [[nodiscard]] acquire_mode mode() const noexcept { return waiter_.mode; }
+    [[nodiscard]] acquire_mode mode() const noexcept { return call_.mode; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return kind_; }
     [[nodiscard]] bool reads() const noexcept { return kind_ == queue::contender_kind::reader; }
     /// Its owner has that lock, and this hold counts from now on.
@@ -74,7 +74,7 @@ public:
 private:
     [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
     {
-        return waiter_.deadline;
+        return call_.deadline;
     }
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override { give_up(make_error_code(errc::timed_out)); }
@@ -83,7 +83,7 @@ private:
     void give_up(error_code why);
 
     std::weak_ptr<tenure> where_;
-    waiter waiter_;
+    acquire_call call_;
     const queue::contender_kind kind_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
     std::function<void()> asked_;       ///< to be called when its owner is asked to let go

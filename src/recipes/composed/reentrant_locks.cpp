@@ -23,7 +23,7 @@ reentrant_locks::~reentrant_locks()
 }
 
 std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options,
-                                                      waiter w, queue::contender_kind kind)
+                                                      acquire_call call, queue::contender_kind kind)
 {
     const key who{std::move(path), owner};
     std::shared_ptr<tenure> own;
@@ -40,13 +40,13 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     }
     if (fault) {
         report_fault(locks_.session(), who.first, *fault);
-        const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w), kind);
+        const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(call), kind);
         locks_.session().tell(refused, [](hold& h) { h.end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
     if (!own)
         own = std::make_shared<tenure>(*this, who, std::move(options), shared);
-    const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(w), kind);
+    const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(call), kind);
     tenures_.emplace(who, own);
     try {
         counts_->open(who);

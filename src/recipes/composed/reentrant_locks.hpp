@@ -32,7 +32,7 @@ public:
     ///
     /// The options that count are those of the acquire that made the contender. It fails with `errc::invalid_option`
     /// for other names, and for a mutex where the owner has a shared mutex, or the other way round.
-    std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, waiter,
+    std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, acquire_call,
                                          queue::contender_kind = queue::contender_kind::mutex);
 
 private:

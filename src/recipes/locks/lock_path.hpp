@@ -194,7 +194,7 @@ private:
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;
     // What each step looks at stands together, beside what the queue looks at.
-    boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
+    boost::container::deque<queue::contender_id> removes_;        ///< may wait, and go along with other writes
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     contender_table contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately

@@ -20,7 +20,7 @@ namespace zklock::recipes {
 
 class semaphore_path;
 
-struct permits_request : waiter {
+struct permits_request : acquire_call {
     std::string path;
     semaphore_options options;
     std::size_t count = 1; ///< of permits

@@ -88,9 +88,10 @@ std::string_view lock_queue::passed_over_by(contender_id id) const noexcept
 
 bool lock_queue::waits_behind(std::string_view node) const
 {
+    if (queued_.empty())
+        return false;
     const auto known = view_.find(place_name{names_.sequence_of(node).value_or(0), node});
-    return known != view_.end() && known->second == 0 && !queued_.empty() &&
-           known->first < queued_.last().spot->first;
+    return known != view_.end() && known->second == 0 && known->first < queued_.last().spot->first;
 }
 
 std::vector<std::string> lock_queue::others_before_ours(std::size_t most) const

@@ -38,10 +38,10 @@ private:
     {
         std::vector<recipes::multi_acquisition::member> members;
         for (const auto path : u.paths) {
-            members.push_back({path_of(path), [this, &c, &u, path](recipes::acquire_call member) {
+            members.push_back({path_of(path), [this, &c, &u, path](recipes::acquire_call inner) {
                                    const auto kind = kind_of(u, path);
                                    return c.locks->acquire(
-                                       {std::move(member), path_of(path), options_of(u, kind), kind});
+                                       {std::move(inner), path_of(path), options_of(u, kind), kind});
                                }});
         }
         const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());

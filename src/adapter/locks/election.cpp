@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::acquire_call call) const override
     {
-        const auto start = [&](recipes::acquire_call call) { return where_->acquire(core, std::move(call)); };
+        const auto start = [&](recipes::acquire_call inner) { return where_->acquire(core, std::move(inner)); };
         return where_->election()->stand(core.session, who_, start, std::move(call));
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return where_->timeouts(); }

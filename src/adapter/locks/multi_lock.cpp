@@ -32,8 +32,8 @@ public:
     {
         std::vector<recipes::multi_acquisition::member> members;
         for (const auto& target : members_)
-            members.push_back({target->path(), [&core, target](recipes::acquire_call call) {
-                                   return target->acquire(core, std::move(call));
+            members.push_back({target->path(), [&core, target](recipes::acquire_call inner) {
+                                   return target->acquire(core, std::move(inner));
                                }});
         return recipes::multi_acquisition::start(core.session, std::move(members), std::move(call));
     }

@@ -39,8 +39,8 @@ public:
             core, core.agreed, recipes::acquire_request{std::move(call), settings_->path, settings_->options, kind_},
             [this] { return recipes::path_options(settings_->options, kind_); },
             [&](recipes::acquire_request r) {
-                recipes::acquire_call& call = r;
-                return core.reentrant.acquire(owner_, std::move(r.path), std::move(r.options), std::move(call), kind_);
+                recipes::acquire_call& inner = r;
+                return core.reentrant.acquire(owner_, std::move(r.path), std::move(r.options), std::move(inner), kind_);
             });
     }
     [[nodiscard]] listing contenders() const override

@@ -62,7 +62,7 @@ node_id secret_source::commitment_to(const store::node_secret& secret) const { r
 auto told_secrets::find(const store::node_secret& secret) const noexcept -> const told*
 {
     const std::size_t filled = std::min(count_, last_.size());
-    for (std::size_t back = 1; back <= filled; ++back) { // what was told last is asked for most
+    for (std::size_t back = 1; back <= filled; ++back) { // what comes again was told of late
         const told& known = last_[(count_ - back) % last_.size()];
         if (known.secret == secret)
             return &known;

@@ -33,14 +33,14 @@ struct grant {
     queue::contender_kind kind = queue::contender_kind::mutex;
 };
 
-/// One call of acquire, whatever is acquired: how long it may wait, and how its end is told.
+/// A user's call of an acquire, whatever is acquired: how long it may wait, and how it is told its end and a loss.
 struct acquire_call {
     acquire_mode mode = acquire_mode::wait;
     std::optional<store::scheduler::time_point> deadline;
     bool hands_over = true; ///< its nodes may say where its client is, and it may be handed the lock past the servers
 
     /// Is called at the end of the wait, exactly once, unless withdraw() comes first: with the grant, or with why there
-    /// is none. At the moment of the call a grant still holds. If it has ended before it could be told, the call has an
+    /// is none. When it is told, a grant still holds. If it has ended before it could be told, that is told with an
     /// error (`errc::lost`, or why nothing can be done any more) and the node that it had, unless memory failed in
     /// between. There is nothing to release then.
     store::unique_function<void(error_code, grant)> done;
@@ -153,7 +153,7 @@ public:
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
 };
 
-/// How an acquire of some lock is started, whatever its recipe: `done` is never called inside the call.
+/// How an acquire of some lock is started, whatever its recipe: `done` is never called from inside.
 using acquire_function = std::function<std::shared_ptr<acquisition>(acquire_call)>;
 
 } // namespace zklock::recipes

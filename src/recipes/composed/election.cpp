@@ -20,17 +20,17 @@ public:
 
     void start(const acquire_function& acquire)
     {
-        acquire_call call;
-        call.mode = call_.mode;
-        call.deadline = call_.deadline;
-        call.hands_over = false; // Curator takes all of the data for the candidate's id
-        call.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
-        call.lost = [weak = weak_from_this()] {
+        acquire_call inner;
+        inner.mode = call_.mode;
+        inner.deadline = call_.deadline;
+        inner.hands_over = false; // Curator takes all of the data for the candidate's id
+        inner.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
+        inner.lost = [weak = weak_from_this()] {
             const auto self = weak.lock();
             if (self && self->call_.lost && !ZKLOCK_MUTANT(election_loss_not_told))
                 std::exchange(self->call_.lost, nullptr)();
         };
-        lock_ = acquire(std::move(call));
+        lock_ = acquire(std::move(inner));
     }
 
     bool withdraw() override

@@ -47,12 +47,12 @@ void multi_acquisition::next()
     const auto acquire = std::make_shared<member_acquire>();
     member_state& m = members_[reached_++];
     m.now = acquire;
-    acquire_call call;
-    call.mode = call_.mode;
+    acquire_call inner;
+    inner.mode = call_.mode;
     if (reached_ == 1 || !ZKLOCK_MUTANT(multi_deadline_for_the_first_member_only))
-        call.deadline = call_.deadline;
+        inner.deadline = call_.deadline;
     // Both ends keep this alive until the wait is over.
-    call.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
+    inner.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
         if (acquire->dropped) {
             if (const auto late = std::exchange(acquire->handle, nullptr); !ec)
                 late->release({});
@@ -60,12 +60,12 @@ void multi_acquisition::next()
             self->on_done(m, ec, std::move(given));
         }
     };
-    call.lost = [weak = weak_from_this(), acquire] {
+    inner.lost = [weak = weak_from_this(), acquire] {
         const auto self = weak.lock();
         if (self && !acquire->dropped)
             self->on_lost();
     };
-    acquire->handle = m.what.acquire(std::move(call));
+    acquire->handle = m.what.acquire(std::move(inner));
 }
 
 void multi_acquisition::on_done(member_state& m, error_code ec, grant given)

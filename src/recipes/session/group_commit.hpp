@@ -25,8 +25,8 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 ///
 /// Sources stand in line, and not finished writes: a source is asked when its write may be sent. So a write that is not
 /// needed any more is not sent, the others say what is known by then, and a source reserves memory and budget for a
-/// write only when it goes. And a token counts a node's place in its transaction, which is known only when that is put
-/// together.
+/// write only when it goes. And a token counts a node's place among those that its path makes in one transaction, which
+/// is known only when that is put together.
 class group_commit {
 public:
     explicit group_commit(session& s) : session_(s) {}

@@ -27,7 +27,7 @@ TEST_CASE("memory fails once as a node is offered, awaited and let go: it is tol
             try {
                 for (int i = 0; i < 20; ++i)
                     io.poll();
-                owner->publish(node.secret, {});
+                owner->publish(node.name, node.secret, {});
                 for (int i = 0; i < 20; ++i)
                     io.poll();
             } catch (const std::bad_alloc&) { // of the observer's own

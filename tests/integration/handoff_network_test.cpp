@@ -93,7 +93,7 @@ TEST_CASE("many nodes of one turn are told together, before the turn after it")
         nodes.push_back(awaited_node(io, owner, waiting));
     owner.in_turn([&] {
         for (const auto& each : nodes)
-            owner->publish(each.secret, {});
+            owner->publish(each.name, each.secret, {});
     });
     run_until(io, [&] { return waiting.heard.size() == nodes.size(); });
     for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -269,7 +269,7 @@ TEST_CASE("a client that has stopped leaves the executor nothing to do, and does
     CHECK(owner.counted().connected_from == 0);
     CHECK(waiting.counted().connected_to == 0);
     owner->offer(node.name);
-    owner->publish(node.secret, {});
+    owner->publish(node.name, node.secret, {});
     waiting->subscribe(node.name, "127.0.0.1:1");
     io.restart();
     io.run_for(default_limit); // returns at once

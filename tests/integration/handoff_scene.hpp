@@ -81,7 +81,7 @@ public:
     }
     void publish(const node& of, const std::vector<store::node_secret>& before = {})
     {
-        in_turn([&] { peers_->publish(of.secret, before); });
+        in_turn([&] { peers_->publish(of.name, of.secret, before); });
     }
     void subscribe(const store::commitment& to, std::string_view endpoint)
     {

@@ -231,9 +231,9 @@ TEST_CASE("what a turn lets go first is told at once, the rest when it ends")
     REQUIRE(comes(of_first)); // the greeting
     REQUIRE(comes(of_second));
     owner.in_turn([&] {
-        owner->publish(first.secret, {});
+        owner->publish(first.name, first.secret, {});
         CHECK(comes(of_first));
-        owner->publish(second.secret, {});
+        owner->publish(second.name, second.secret, {});
         CHECK(take(of_second.get()).bytes.empty());
     });
     CHECK(comes(of_second));
@@ -253,8 +253,12 @@ TEST_CASE("who subscribes and does not read is dropped when more waits for it th
     }
     run_until(io, [&] { return owner.awaited.size() == nodes.size(); });
     std::size_t published = 0;
-    while (published < nodes.size() && owner->inbound_count() == 1)
-        owner.publish(nodes[published++], std::vector<store::node_secret>(30)); // a thousand bytes
+    while (published < nodes.size() && owner->inbound_count() == 1) {
+        std::vector<store::node_secret> never_told(30);
+        for (std::size_t i = 0; i < never_told.size(); ++i)
+            never_told[i] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(published), 1};
+        owner.publish(nodes[published++], never_told); // a thousand bytes
+    }
     CHECK(owner->inbound_count() == 0);
     CHECK(published > 60); // the client keeps 64 KiB, beside the kernel
     CHECK_FALSE(owner->awaited(nodes.back().name));

@@ -56,6 +56,26 @@ TEST_SUITE("peers: who connects to us")
         CHECK(v.awaited.size() == 1);
     }
 
+    TEST_CASE("it is told once of nodes before, and always of the one that it waits for")
+    {
+        visit v;
+        const auto hears = [&](const std::vector<unsigned>& numbers) {
+            std::vector<store::node_secret> secrets;
+            for (unsigned number : numbers)
+                secrets.push_back(secret(number));
+            v.out.clear();
+            v.peer.tell(secrets, v.out);
+            return v.out;
+        };
+        CHECK(hears({8, 9, 1}) == certificate(8) + certificate(9) + certificate(1));
+        CHECK(hears({8, 9, 1, 7, 2}) == certificate(7) + certificate(2));
+        CHECK(hears({1, 2}) == certificate(2));
+        CHECK(hears({}) == "");
+        for (unsigned number = 100; number < 116; ++number)
+            hears({number});
+        CHECK(hears({115, 7, 3}) == certificate(7) + certificate(3)); // 7 was told long ago
+    }
+
     TEST_CASE("whose first word is for no node of ours is hung up on, and so is rubbish")
     {
         visit v;

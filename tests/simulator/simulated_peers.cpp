@@ -139,17 +139,19 @@ void simulated_peers::withdraw(const commitment& c)
     if (offers_.erase(key(c)) != 0) say("offers no more " + key(c));
 }
 
-void simulated_peers::publish(const node_secret& secret, std::span<const node_secret> of_nodes_before)
+void simulated_peers::publish(const commitment& c, const node_secret& secret,
+                              std::span<const node_secret> of_nodes_before)
 {
     const plenty_of_memory here;
     if (!called("publish()")) return;
-    const auto node = key(commitment_to(secret));
+    if (c != commitment_to(secret)) violate("lets a node go with the secret of another");
+    const auto node = key(c);
     say("lets go " + node + " and " + std::to_string(of_nodes_before.size()) + " before it");
     if (of_nodes_before.size() > most_nodes_before) violate("tells of too many nodes before");
     certificates all{secret};
     all.insert(all.end(), of_nodes_before.begin(), of_nodes_before.end());
     const auto offered = offers_.extract(node);
-    network_.published(number_, secret, commitment_to(secret));
+    network_.published(number_, secret, c);
     forget_old();
     if (published_.size() == most_published) published_.pop_front();
     published_.push_back({node, all, world_.time.now() + published_for});
@@ -165,7 +167,8 @@ void simulated_peers::tell_too_early(std::string_view uuid)
 {
     if (!offers_.contains(std::string(uuid))) return;
     const auto of_it = [&](const node_secret& s) { return key(commitment_to(s)) == uuid; };
-    if (const auto secret = std::find_if(made_.begin(), made_.end(), of_it); secret != made_.end()) publish(*secret, {});
+    if (const auto secret = std::find_if(made_.begin(), made_.end(), of_it); secret != made_.end())
+        publish(commitment_to(*secret), *secret, {});
 }
 
 void simulated_peers::send_to(simulated_peers& who, const certificates& what)

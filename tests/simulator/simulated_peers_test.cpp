@@ -88,7 +88,7 @@ TEST_CASE("who asks for a node on offer is told once it is let go, with the node
     CHECK(s.a.way.awaited(node));
     CHECK(s.a.awaited == std::vector{node});
     CHECK(s.b.secrets.empty());
-    s.a.way.publish(secret, std::vector{before});
+    s.a.way.publish(s.a.way.commitment_to(secret), secret, std::vector{before});
     CHECK(s.b.secrets.empty()); // not inside the call
     s.pass(1s);
     CHECK(s.b.secrets == std::vector{secret, before});
@@ -102,12 +102,12 @@ TEST_CASE("who asks soon after a node was let go is told at once; later nobody i
 {
     peer_scene s(of_peers());
     const auto soon = s.offer();
-    s.a.way.publish(soon, {});
+    s.a.way.publish(s.a.way.commitment_to(soon), soon, {});
     s.b_asks(soon);
     s.pass(1s);
     CHECK(s.b.secrets == std::vector{soon});
     const auto late = s.offer();
-    s.a.way.publish(late, {});
+    s.a.way.publish(s.a.way.commitment_to(late), late, {});
     s.pass(10s);
     s.b_asks(late);
     const auto withdrawn = s.offer();
@@ -147,8 +147,8 @@ TEST_CASE("a subscription beyond the bound is dropped without a word")
     s.b_asks(first);
     s.b_asks(second);
     s.pass(1s);
-    s.a.way.publish(second, {});
-    s.a.way.publish(first, {});
+    s.a.way.publish(s.a.way.commitment_to(second), second, {});
+    s.a.way.publish(s.a.way.commitment_to(first), first, {});
     s.pass(1s);
     CHECK(s.b.secrets == std::vector{first});
 }
@@ -162,7 +162,7 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         s.b_asks(secret);
         s.pass(1s);
         s.network.part(1s);
-        s.a.way.publish(secret, {});
+        s.a.way.publish(s.a.way.commitment_to(secret), secret, {});
         s.pass(5s);
         CHECK(s.b.secrets.empty());
     }
@@ -175,7 +175,7 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         s.b_asks(secret);
         s.pass(1s);
         CHECK_FALSE(s.a.way.awaited(s.a.way.commitment_to(secret)));
-        s.a.way.publish(secret, {});
+        s.a.way.publish(s.a.way.commitment_to(secret), secret, {});
         s.pass(1s);
         CHECK(s.b.secrets.empty());
     }
@@ -208,7 +208,7 @@ TEST_CASE("where messages between clients go wrong, some are lost, repeated or l
         const auto secret = s.offer();
         s.b_asks(secret);
         s.pass(10s);
-        s.a.way.publish(secret, {});
+        s.a.way.publish(s.a.way.commitment_to(secret), secret, {});
         s.pass(10s);
         const auto right = std::count(s.b.secrets.begin(), s.b.secrets.end(), secret);
         lost += right == 0;

@@ -65,8 +65,10 @@ public:
     }
     void offer(const store::commitment& c) override { said.push_back("offer " + name_of(c)); }
     void withdraw(const store::commitment& c) override { said.push_back("withdraw " + name_of(c)); }
-    void publish(const store::node_secret& secret, std::span<const store::node_secret> of_nodes_before) override
+    void publish(const store::commitment& c, const store::node_secret& secret,
+                 std::span<const store::node_secret> of_nodes_before) override
     {
+        CHECK(c == commitment_to(secret));
         std::string text = "publish #" + std::to_string(number_of(secret));
         for (const store::node_secret& each : of_nodes_before)
             text += " and #" + std::to_string(number_of(each));

@@ -1,5 +1,7 @@
 #include "bridge/peers/inbound.hpp"
 
+#include <algorithm>
+
 namespace zklock::bridge::peering {
 
 inbound::inbound(offers& all, offers::peer_id self, time_point now, std::string& out)
@@ -32,14 +34,29 @@ verdict inbound::take(const read_wish& wished, time_point now, std::string& out,
         vain = answered == answer::unknown || answered == answer::known || answered == answer::full;
         if (answered == answer::awaited)
             awaited.push_back(wished.of);
-        if (answered == answer::gone) {
-            for (const auto& secret : all_.kept_secrets(wished.of))
-                append_certificate(out, secret);
-        }
+        if (answered == answer::gone)
+            tell(all_.kept_secrets(wished.of), out);
     }
     if (useful_)
         due_ = now + idle_for;
     return vain && !vain_.take(now) ? verdict::hang_up : verdict::go_on;
+}
+
+/// In a hot queue each certificate brings the same ones of the nodes before.
+void inbound::tell(std::span<const store::node_secret> secrets, std::string& out)
+{
+    for (const auto& secret : secrets) {
+        if (&secret != &secrets.back() && was_told(secret))
+            continue;
+        append_certificate(out, secret);
+        told_[told_count_++ % told_.size()] = secret;
+    }
+}
+
+bool inbound::was_told(const store::node_secret& secret) const noexcept
+{
+    const auto end = told_.begin() + static_cast<std::ptrdiff_t>(std::min(told_count_, told_.size()));
+    return std::find(told_.begin(), end, secret) != end;
 }
 
 verdict inbound::time_passed(time_point now)

@@ -3,7 +3,10 @@
 #include "bridge/peers/offers.hpp"
 #include "bridge/peers/token_bucket.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,9 @@ public:
     /// A node that it waited for is on offer no more. What it says of that node from now on may have been on its way.
     void answered() noexcept { vain_.give_back(vain_with_each_answer); }
 
+    /// Puts the last of the secrets behind `out`, and before it those of the others that it has not been told of late.
+    void tell(std::span<const store::node_secret>, std::string& out);
+
     /// When it is to be looked at, if nothing comes.
     [[nodiscard]] time_point due() const noexcept { return due_; }
     [[nodiscard]] verdict time_passed(time_point now);
@@ -40,6 +46,7 @@ public:
 
 private:
     [[nodiscard]] verdict take(const read_wish&, time_point now, std::string& out, std::vector<node_id>& awaited);
+    [[nodiscard]] bool was_told(const store::node_secret&) const noexcept;
 
     offers& all_;
     const offers::peer_id self_;
@@ -47,6 +54,8 @@ private:
     token_bucket vain_{most_vain_wishes, vain_wish_each};
     time_point due_;
     bool useful_ = false;
+    std::array<store::node_secret, 16> told_{}; ///< the last, in a ring
+    std::size_t told_count_ = 0;                ///< of all
 };
 
 } // namespace zklock::bridge::peering

@@ -55,7 +55,8 @@ public:
     }
     void offer(const store::commitment&) override;
     void withdraw(const store::commitment&) override;
-    void publish(const store::node_secret&, std::span<const store::node_secret> of_nodes_before) override;
+    void publish(const store::commitment&, const store::node_secret&,
+                 std::span<const store::node_secret> of_nodes_before) override;
     [[nodiscard]] bool awaited(const store::commitment&) const override;
     void subscribe(const store::commitment&, std::string_view endpoint) override;
     void unsubscribe(const store::commitment&) override;

@@ -107,14 +107,19 @@ void network_peers::withdraw(const store::commitment& node)
     });
 }
 
-void network_peers::publish(const store::node_secret& secret, std::span<const store::node_secret> of_nodes_before)
+void network_peers::publish(const store::commitment& node, const store::node_secret& secret,
+                            std::span<const store::node_secret> of_nodes_before)
 {
     unless_memory_fails([&] {
+        const auto id = id_of(node);
+        if (!id)
+            return;
         // Those of the nodes before come first: who has this one has all that it needs.
         std::vector<store::node_secret> all(of_nodes_before.begin(), of_nodes_before.end());
         all.push_back(secret);
-        answered(offers_.publish(told_.keep(secret), all, lease_clock::now()), all);
+        answered(offers_.publish(*id, all, lease_clock::now()), all);
         send_first();
+        told_.keep(secret, *id);
     });
 }
 
@@ -127,8 +132,7 @@ void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<
         found->second.says.answered();
         try {
             flush_soon(inbounds_to_flush_, peer, found->second);
-            for (const auto& secret : told)
-                append_certificate(found->second.to->out(), secret);
+            found->second.says.tell(told, found->second.to->out());
         } catch (const std::bad_alloc&) {
             drop(peer); // lest it gets half a frame
         }

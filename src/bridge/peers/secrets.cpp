@@ -81,8 +81,19 @@ node_id told_secrets::keep(const store::node_secret& secret)
     if (const told* const known = find(secret))
         return known->commitment;
     const node_id commitment = hashes_.commitment_to(secret);
-    last_[count_++ % last_.size()] = {secret, commitment};
+    add(secret, commitment);
     return commitment;
+}
+
+void told_secrets::keep(const store::node_secret& secret, const node_id& commitment) noexcept
+{
+    if (!find(secret))
+        add(secret, commitment);
+}
+
+void told_secrets::add(const store::node_secret& secret, const node_id& commitment) noexcept
+{
+    last_[count_++ % last_.size()] = {secret, commitment};
 }
 
 } // namespace zklock::bridge::peering

@@ -37,6 +37,8 @@ public:
     [[nodiscard]] node_id commitment_to(const store::node_secret&) const;
     /// The same, of a secret that is told now.
     [[nodiscard]] node_id keep(const store::node_secret&);
+    /// That secret is told now, and has that commitment.
+    void keep(const store::node_secret&, const node_id& commitment) noexcept;
 
 private:
     struct told {
@@ -45,6 +47,7 @@ private:
     };
 
     [[nodiscard]] const told* find(const store::node_secret&) const noexcept;
+    void add(const store::node_secret&, const node_id& commitment) noexcept;
 
     const secret_source& hashes_;
     std::array<told, 32> last_{};

@@ -155,7 +155,7 @@ void offered_node::hold_ends() noexcept
 void offered_node::publish(std::span<const store::node_secret> of_nodes_before)
 {
     forget_waiters();
-    in_->peers.publish(secret_, of_nodes_before);
+    in_->peers.publish(commitment_, secret_, of_nodes_before);
     in_ = nullptr; // that has taken it back
 }
 

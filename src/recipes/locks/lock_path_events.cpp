@@ -25,8 +25,6 @@ void lock_path::epoch_ended()
     for (auto* unsent : {&removes_, &urgent_removes_})
         for (queue::contender_id id : std::exchange(*unsent, {}))
             queue_.remove_failed(id);
-    if (handoffs_)
-        handoffs_->deletes_unknown();
     queue_.epoch_ended();
     if (look_ && !look_->found())
         forget_look();

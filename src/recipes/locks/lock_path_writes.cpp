@@ -141,8 +141,6 @@ bool lock_path::reserve(lock_contender& contender)
 void lock_path::writes_sent()
 {
     last_of_batch_ = nullptr;
-    if (handoffs_)
-        handoffs_->deletes_sent();
     if (wants_budget_ || queue_.unsettled())
         carry_out_decisions();
 }

@@ -5,6 +5,8 @@
 #include "queue/owner_data.hpp"
 #include "recipes/locks/lock_contender.hpp"
 
+#include <boost/container/static_vector.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -93,23 +95,16 @@ void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
         contender.offer.reset();
 }
 
+/// They hear of it before the store does, because a request takes some time to be put together: they are the ones who
+/// wait. Whether the delete is done, or sent again later, is all the same to them.
 void path_handoffs::delete_goes(lock_contender& contender, std::string_view node)
-{
-    if (contender.offer && queue::uuid_of(node) == contender.offer->commitment())
-        to_tell_.push_back({std::string(node), std::move(contender.offer)});
-}
-
-void path_handoffs::deletes_sent()
-{
-    for (leaving& each : std::exchange(to_tell_, {}))
-        tell(each.node, std::move(each.offer));
-}
-
-void path_handoffs::tell(std::string_view node, std::unique_ptr<offered_node> offer)
 try {
-    if (!offer || !offer->held_without_writes())
+    if (!contender.offer || queue::uuid_of(node) != contender.offer->commitment())
         return;
-    std::vector<store::node_secret> before;
+    const std::unique_ptr<offered_node> offer = std::move(contender.offer);
+    if (!offer->held_without_writes())
+        return;
+    boost::container::static_vector<store::node_secret, most_sent_along> before;
     for (const let_go& earlier : let_go_)
         before.push_back(earlier.secret);
     offer->publish(before);

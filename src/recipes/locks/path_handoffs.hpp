@@ -36,12 +36,9 @@ public:
     void leaves(lock_contender&);
     /// The node of the contender is to be deleted. `by_own_will`: others may be told.
     void gives_up(lock_contender&, bool by_own_will);
-    /// Its delete is part of what is being sent.
+    /// Its delete is the next thing that is sent: those who wait for that node are told that it was let go; nobody, if a
+    /// user has written while it was held.
     void delete_goes(lock_contender&, std::string_view node);
-    /// The deletes that were part of it are with the store: those who wait are told.
-    void deletes_sent();
-    /// It is not known any more whether they are.
-    void deletes_unknown() { to_tell_.clear(); }
 
     // --- nodes of others ---------------------------------------------------------------------------------------------
 
@@ -62,8 +59,6 @@ private:
 
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
-    /// Tells those who wait for that node that it was let go; nobody, if a user has written while it was held.
-    void tell(std::string_view node, std::unique_ptr<offered_node>);
     void advertise(lock_contender&);
     std::optional<handoffs::followed> follow(const std::string& node);
     void make_room() noexcept;
@@ -78,12 +73,7 @@ private:
     bool takes_part_ = false; ///< one of the contenders does
     std::vector<handoffs::followed> known_; ///< nodes of others, in the order in which they were met last
     std::deque<let_go> let_go_; ///< of late: of others, and of this client
-    struct leaving {
-        std::string node;
-        std::unique_ptr<offered_node> offer;
-    };
-    std::vector<leaving> to_tell_; ///< whose deletes are being sent
-    std::size_t unseen_ = 0;       ///< nodes that were passed over
+    std::size_t unseen_ = 0;    ///< nodes that were passed over
 };
 
 } // namespace zklock::recipes

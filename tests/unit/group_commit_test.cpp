@@ -58,21 +58,15 @@ struct batch_scene : busy_scene {
     fake_store::request batch;
 };
 
-/// Has nodes deleted, as often as it is told to.
+/// Has a node deleted, unless it is `gone`.
 struct remover final : recipes::write_source {
     explicit remover(std::string its_node) : node(std::move(its_node)) {}
 
-    bool next_write(bool, recipes::node_write& w) override
+    bool prepare(recipes::node_write& w) override
     {
-        if (left == 0)
-            return false;
-        --left;
-        w.by = this;
-        w.creates = false;
-        w.node = node;
-        return true;
+        w.node = node + (w.id == 0 ? "" : std::to_string(w.id));
+        return !gone;
     }
-    bool has_write(bool) const override { return left != 0; }
     void create_goes_again(std::uint64_t) override {}
     void on_created(std::uint64_t, const store::create_reply&) override {}
     void on_removed(std::uint64_t, outcome) override { ++removed; }
@@ -88,7 +82,7 @@ struct remover final : recipes::write_source {
     }
 
     const std::string node;
-    int left = 0;
+    bool gone = false;
     int removed = 0;
     int told = 0;
     bool throws = false;
@@ -375,9 +369,8 @@ TEST_SUITE("group commit")
         s.connect();
         remover a("/a"), b("/b");
         const auto both_write = [&] {
-            a.left = b.left = 1;
-            s.session->writes.join(a, false);
-            s.session->writes.join(b, false);
+            s.session->writes.remove(a, 0, false);
+            s.session->writes.remove(b, 0, false);
             s.session->writes.proceed();
         };
         both_write();
@@ -397,5 +390,44 @@ TEST_SUITE("group commit")
         CHECK(b.told == 1);
         s.session->writes.forget(a);
         s.session->writes.forget(b);
+    }
+
+    TEST_CASE("each source has its turn, but for urgent deletes; what is not needed any more is left out")
+    {
+        connected_scene s;
+        remover a("/a"), b("/b");
+        auto& writes = s.session->writes;
+        writes.remove(a, 1, false);
+        writes.remove(a, 2, false);
+        writes.remove(b, 3, false);
+        SUBCASE("all are needed")
+        {
+            writes.proceed();
+            asked(s).to("batch remove /a1, remove /b3, remove /a2").nothing_else();
+        }
+        SUBCASE("one is urgent: the source's others go along")
+        {
+            writes.remove(a, 4, true);
+            writes.proceed();
+            asked(s).to("batch remove /a4, remove /a1, remove /a2, remove /b3").nothing_else();
+        }
+        SUBCASE("those of one are not")
+        {
+            a.gone = true;
+            writes.proceed();
+            asked(s).to("remove /b3").nothing_else();
+        }
+        SUBCASE("one has taken them back")
+        {
+            std::string unsent;
+            writes.remove(a, 4, true);
+            writes.take_back(a, [&](std::uint64_t id) { unsent += std::to_string(id) + ' '; });
+            CHECK(unsent == "1 2 4 ");
+            writes.proceed();
+            asked(s).to("remove /b3").nothing_else();
+        }
+        s.servers.requests.clear();
+        writes.forget(a);
+        writes.forget(b);
     }
 }

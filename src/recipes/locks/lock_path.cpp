@@ -264,9 +264,7 @@ void lock_path::carry_out_decisions()
     for (; carried_out_ < actions_->size(); ++carried_out_)
         carry_out((*actions_)[carried_out_], now);
     carrying_out_ = false;
-    choose_next_create();
-    if (to_create_ != 0)
-        session_.writes.join(*this, false);
+    session_.writes.create_next(*this, next_to_create());
     if (wants_budget_ && !queue_.wants_node()) {
         wants_budget_ = false;
         session_.want_no_budget(*this);

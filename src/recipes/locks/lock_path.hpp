@@ -7,8 +7,6 @@
 #include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
 
-#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
-
 #include <array>
 #include <chrono>
 #include <functional>
@@ -109,8 +107,7 @@ private:
 
     // --- called by group_commit --------------------------------------------------------------------------------------
 
-    bool next_write(bool urgent, node_write&) override; ///< a delete, or else a create
-    [[nodiscard]] bool has_write(bool urgent) const override;
+    bool prepare(node_write&) override;
     void create_goes_again(queue::contender_id) override;
     void on_created(queue::contender_id, const store::create_reply&) override;
     void on_removed(queue::contender_id, store::outcome) override;
@@ -137,8 +134,9 @@ private:
     void carry_out_decisions();
     void carry_out_news_left();
     void reconcile(lock_contender&);
-    void choose_next_create();
-    bool next_create(node_write&);
+    [[nodiscard]] bool prepare_delete(node_write&);
+    [[nodiscard]] bool prepare_create(node_write&);
+    [[nodiscard]] queue::contender_id next_to_create();
     bool may_attempt(lock_contender&);
     void create(lock_contender&, node_write&);
     bool reserve(lock_contender&);
@@ -194,12 +192,9 @@ private:
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;
     // What each step looks at stands together, beside what the queue looks at.
-    boost::container::deque<queue::contender_id> removes_;        ///< may wait, and go along with other writes
-    boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     contender_table contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
     std::size_t carried_out_ = 0;                         ///< how many of them were
-    queue::contender_id to_create_ = 0; ///< whose node is to be created next; 0 if none can be now
     lock_contender* last_of_batch_ = nullptr; ///< whose create went into the transaction that is being gathered
     bool carrying_out_ = false;               ///< or an exception has ended that
     bool wants_budget_ = false;

@@ -22,9 +22,7 @@ void lock_path::refuse_all(errc why)
 
 void lock_path::epoch_ended()
 {
-    for (auto* unsent : {&removes_, &urgent_removes_})
-        for (queue::contender_id id : std::exchange(*unsent, {}))
-            queue_.remove_failed(id);
+    session_.writes.take_back(*this, [this](queue::contender_id unsent) { queue_.remove_failed(unsent); });
     queue_.epoch_ended();
     if (look_ && !look_->found())
         forget_look();
@@ -39,9 +37,7 @@ void lock_path::distrust()
     parents_.stop_waiting();
     wants_budget_ = false;
     last_of_batch_ = nullptr;
-    to_create_ = 0;
-    removes_.clear();
-    urgent_removes_.clear();
+    session_.writes.take_back(*this, [](queue::contender_id) {});
     for (const auto& [id, contender] : contenders_)
         contender->delete_unknown();
     queue_.distrust();
@@ -171,8 +167,7 @@ void lock_path::budget_freed()
     wants_budget_ = false;
     if (session_.over)
         return;
-    choose_next_create();
-    session_.writes.join(*this, false);
+    session_.writes.create_next(*this, next_to_create());
 }
 
 } // namespace zklock::recipes

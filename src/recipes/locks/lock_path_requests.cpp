@@ -75,8 +75,7 @@ void lock_path::start_remove(const queue::action& action)
 {
     if (const contender_ptr* const its = handoffs_ ? contenders_.find(action.id) : nullptr)
         handoffs_->gives_up(**its, action.by_own_will);
-    (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
-    session_.writes.join(*this, !action.may_wait);
+    session_.writes.remove(*this, action.id, !action.may_wait);
 }
 
 /// Users may wait for the same node.

@@ -19,64 +19,49 @@ constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
 
 } // namespace
 
-bool lock_path::next_write(bool urgent, node_write& next)
+bool lock_path::prepare(node_write& next)
 {
-    for (auto* line : {&urgent_removes_, &removes_}) {
-        while (!line->empty()) {
-            const queue::contender_id id = line->front();
-            line->pop_front();
-            if (!queue_.knows(id))
-                continue; // others have deleted its node meanwhile
-            lock_contender& contender = *contenders_.at(id);
-            if (ZKLOCK_MUTANT(handoff_delete_only_if_awaited) && contender.offer && !contender.offer->awaited())
-                continue;
-            next.by = this;
-            next.id = id;
-            next.creates = false;
-            next.data = {};
-            queue::child_of(path_,
-                            queue_.node(ZKLOCK_MUTANT(deletes_the_holders_node) && !queue_.holders().empty()
-                                            ? queue_.holders().front()
-                                            : id),
-                            next.node);
-            contender.delete_sent();
-            if (handoffs_)
-                handoffs_->delete_goes(contender, queue::name_of(next.node));
-            answer_due();
-            return true;
-        }
-    }
-    return !urgent && next_create(next);
+    return next.creates ? prepare_create(next) : prepare_delete(next);
 }
 
-bool lock_path::has_write(bool urgent) const
+bool lock_path::prepare_delete(node_write& next)
 {
-    return !urgent_removes_.empty() || !removes_.empty() || (!urgent && to_create_ != 0);
+    if (!queue_.knows(next.id))
+        return false; // others have deleted its node meanwhile
+    lock_contender& contender = *contenders_.at(next.id);
+    if (ZKLOCK_MUTANT(handoff_delete_only_if_awaited) && contender.offer && !contender.offer->awaited())
+        return false;
+    queue::child_of(path_,
+                    queue_.node(ZKLOCK_MUTANT(deletes_the_holders_node) && !queue_.holders().empty()
+                                    ? queue_.holders().front()
+                                    : next.id),
+                    next.node);
+    contender.delete_sent();
+    if (handoffs_)
+        handoffs_->delete_goes(contender, queue::name_of(next.node));
+    answer_due();
+    return true;
+}
+
+bool lock_path::prepare_create(node_write& next)
+{
+    lock_contender& contender = *contenders_.at(next.id);
+    const bool can_be_done = may_attempt(contender) && reserve(contender);
+    if (can_be_done)
+        create(contender, next);
+    session_.writes.create_next(*this, next_to_create());
+    return can_be_done;
 }
 
 /// The one place where the queue is asked whose node is to be created next: after each step, and after each create.
-void lock_path::choose_next_create()
+/// 0 if none can be now.
+queue::contender_id lock_path::next_to_create()
 {
-    to_create_ = 0;
     if (!queue_.wants_node() || parents_.busy())
-        return;
+        return 0;
     const queue::contender_id id = queue_.next_to_create();
     const bool may_have_room = !wants_budget_ || !queue_.has_node(); // the first of a path need not wait
-    if (id != 0 && (may_have_room || contenders_.at(id)->reserved != 0))
-        to_create_ = id;
-}
-
-bool lock_path::next_create(node_write& next)
-{
-    bool found = false;
-    while (to_create_ != 0 && !found) {
-        lock_contender& contender = *contenders_.at(to_create_);
-        found = may_attempt(contender) && reserve(contender);
-        if (found)
-            create(contender, next);
-        choose_next_create();
-    }
-    return found;
+    return id != 0 && (may_have_room || contenders_.at(id)->reserved != 0) ? id : 0;
 }
 
 /// A contender that has sent as many creates as it may ends with why the last one was not enough.
@@ -95,9 +80,6 @@ void lock_path::create(lock_contender& contender, node_write& next)
     const bool hands_over = handoffs_ && contender.hands_over();
     std::string uuid = hands_over ? std::string(handoffs_->offer(contender)) : session_.new_uuid();
     const std::string prefix = options_.rules.prefix_around(options_.names, contender.kind(), std::move(uuid));
-    next.by = this;
-    next.id = contender.id;
-    next.creates = true;
     next.data = contender.data();
     next.access = contender.access();
     queue::child_of(path_, prefix, next.node);
@@ -177,8 +159,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     case outcome::no_node:
         --contender.creates; // there was nothing to attempt
         queue_.create_failed(id);
-        choose_next_create();
-        if (to_create_ != 0)
+        if (next_to_create() != 0)
             make_path(contender.options().parents, contender.options().access);
         break;
     default:

@@ -28,6 +28,19 @@ bool have_one_list(const node_write& a, const node_write& b) noexcept
 
 } // namespace
 
+void group_commit::remove(write_source& source, std::uint64_t id, bool urgent)
+{
+    (urgent ? source.urgent_removes_ : source.removes_).push_back(id);
+    join(source, urgent);
+}
+
+void group_commit::create_next(write_source& source, std::uint64_t id)
+{
+    source.create_ = id;
+    if (id != 0)
+        join(source, false);
+}
+
 void group_commit::join(write_source& source, bool urgent)
 {
     auto& line = urgent ? urgent_line_ : line_;
@@ -129,12 +142,34 @@ void group_commit::take_one(std::deque<write_source*>& line, bool urgent, transa
     if (to.count == to.room.size())
         to.room.emplace_back();
     node_write& next = to.room[to.count];
-    if (!source.next_write(urgent, next))
+    if (!next_of(source, urgent, next))
         return;
     if (source.has_write(urgent))
         join(source, urgent);
     bytes += next.node.size() + next.data.size();
     ++to.count;
+}
+
+/// The next write of the source that is needed: its deletes come first.
+bool group_commit::next_of(write_source& source, bool urgent, node_write& next)
+{
+    next.by = &source;
+    next.creates = false;
+    next.data = {};
+    for (auto* line : {&source.urgent_removes_, &source.removes_})
+        while (!line->empty()) {
+            next.id = line->front();
+            line->pop_front();
+            if (source.prepare(next))
+                return true;
+        }
+    next.creates = true;
+    while (!urgent && source.create_ != 0) {
+        next.id = std::exchange(source.create_, 0);
+        if (source.prepare(next))
+            return true;
+    }
+    return false;
 }
 
 void group_commit::send()

@@ -3,10 +3,12 @@
 #include "store/store.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
@@ -23,18 +25,29 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 /// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
 /// less each of its locks costs.
 ///
-/// Sources stand in line, and not finished writes: a source is asked when its write may be sent. So a write that is not
-/// needed any more is not sent, the others say what is known by then, and a source reserves memory and budget for a
-/// write only when it goes. And a token counts a node's place among those that its path makes in one transaction, which
-/// is known only when that is put together.
+/// A write stands in line as what is to be done to which node; its source fills in the rest right before it goes. So a
+/// write that is not needed any more is not sent, the others say what is known by then, and a source reserves memory
+/// and budget for a write only when it goes. And a token counts a node's place among those that its path makes in one
+/// transaction, which is known only when that is put together. Libraries of HTTP/2 (nghttp2) ask for a stream's data
+/// like that.
 class group_commit {
 public:
     explicit group_commit(session& s) : session_(s) {}
     group_commit(const group_commit&) = delete;
     group_commit& operator=(const group_commit&) = delete;
 
-    /// The source has something to write. It is asked what, by next_write(), when it comes up.
-    void join(write_source&, bool urgent);
+    /// The node of that id is to be deleted. `urgent`: another client may be waiting for that.
+    void remove(write_source&, std::uint64_t id, bool urgent);
+    /// The node of that id is the next that the source has created, instead of the one that it has named before; 0: none.
+    void create_next(write_source&, std::uint64_t id);
+    /// The source wants nothing any more of what was not sent. `unsent` is told each delete.
+    template <class F> void take_back(write_source& source, F unsent)
+    {
+        source.create_ = 0;
+        for (auto* line : {&source.removes_, &source.urgent_removes_})
+            for (std::uint64_t id : std::exchange(*line, {}))
+                unsent(id);
+    }
     /// Sends what may go now. Called when a step of a source is complete.
     void proceed();
     /// Nothing is under way any more, and nothing may be sent.
@@ -52,11 +65,13 @@ private:
     };
     using shared_transaction = std::shared_ptr<transaction>;
 
+    void join(write_source&, bool urgent);
     void gather_until_the_turn_ends();
     void flush();
     [[nodiscard]] shared_transaction take();
     void put_back(const shared_transaction&);
     void take_one(std::deque<write_source*>& line, bool urgent, transaction& to, std::size_t& bytes);
+    [[nodiscard]] static bool next_of(write_source&, bool urgent, node_write&);
     void send();
     void send_alone(const node_write&);
     void alone_answered(write_source&);
@@ -72,9 +87,9 @@ private:
     template <class Which = all> static void tell_sources(writes, Which which = {});
 
     session& session_;
-    std::deque<write_source*> line_;         ///< with something to write, each once
-    std::deque<write_source*> urgent_line_;  ///< with a delete that does not wait, each once
-    std::vector<write_source*> asked_;       ///< what they have to write, while a transaction is gathered
+    std::deque<write_source*> line_;        ///< those whose writes stand in line, each once
+    std::deque<write_source*> urgent_line_; ///< with a delete that does not wait, each once
+    std::vector<write_source*> asked_;      ///< whose turn came while a transaction was gathered
     std::vector<shared_transaction> spare_; ///< answered
     std::vector<store::batch_write> batch_; ///< what is being sent
     unsigned under_way_ = 0;

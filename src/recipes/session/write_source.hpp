@@ -1,6 +1,8 @@
 #pragma once
 #include "store/store.hpp"
 
+#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,29 +11,28 @@ namespace zklock::recipes {
 
 class write_source;
 
-/// A create or a delete that a source wants done.
+/// A create or a delete, from when it may be sent until it is answered.
 struct node_write {
-    write_source* by = nullptr;
-    std::uint64_t id = 0; ///< the source's own, by which it knows the node
-    bool creates = false; ///< an ephemeral sequential node; or deletes
+    write_source* by = nullptr; ///< who wants it, and is told what becomes of it
+    std::uint64_t id = 0;       ///< the source's own, by which it knows the node
+    bool creates = false;       ///< an ephemeral sequential node; or deletes
+    // What it says, as the source fills it in.
     std::string node;     ///< full path; of a create, without the number
     std::string_view data; ///< of a create; to be kept by the source until the answer
     const access_list* access = nullptr; ///< of a create, kept as the data are; null: the client's
 };
 
-/// One that makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write
-/// when that can be sent. All nodes that it makes have one parent.
+/// One that makes and deletes nodes by way of group_commit, and what of its writes stands in line there. All nodes that
+/// it makes have one parent.
 class write_source {
 public:
     write_source() = default;
     write_source(const write_source&) = delete;
     write_source& operator=(const write_source&) = delete;
 
-    /// Gives what it has to write next; false if there is nothing after all. If `urgent`, that is a delete that does
-    /// not wait, and nothing else.
-    virtual bool next_write(bool urgent, node_write&) = 0;
-    /// Whether next_write() may have something to give.
-    [[nodiscard]] virtual bool has_write(bool urgent) const = 0;
+    /// The write is about to be sent: fills in what it says. False if it is not needed any more, or cannot be done. Of
+    /// a create, names the one that is next.
+    virtual bool prepare(node_write&) = 0;
     /// A create that was refused together with others is sent alone.
     virtual void create_goes_again(std::uint64_t id) = 0;
     virtual void on_created(std::uint64_t id, const store::create_reply&) = 0;
@@ -40,7 +41,7 @@ public:
     virtual void expect_czxid() = 0;
     /// The czxid of the node that was made by that write; 0 if it could not be learnt.
     virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;
-    /// It was asked for writes, and those that it had were sent.
+    /// Its turn came, and those of its writes that are needed were sent.
     virtual void writes_sent() = 0;
     /// Some of its writes were answered: it does what is next.
     virtual void writes_answered() = 0;
@@ -50,6 +51,16 @@ protected:
 
 private:
     friend class group_commit;
+    using ids = boost::container::deque<std::uint64_t>;
+
+    [[nodiscard]] bool has_write(bool urgent) const noexcept
+    {
+        return !urgent_removes_.empty() || !removes_.empty() || (!urgent && create_ != 0);
+    }
+
+    ids urgent_removes_;       ///< others may be waiting for them
+    ids removes_;              ///< may wait, and go along with other writes
+    std::uint64_t create_ = 0; ///< 0: none
     bool in_line_ = false;
     bool in_urgent_line_ = false;
     bool touched_ = false; ///< writes_sent() or writes_answered() is to be called

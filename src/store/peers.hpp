@@ -54,9 +54,9 @@ public:
     /// The node is not on offer any more; those who wait for it are told nothing. Harmless if it was not on offer.
     virtual void withdraw(const commitment&) = 0;
     /// The node of that commitment and secret will never serve anybody again: tells those who subscribe to it, now or in
-    /// the next seconds, that secret and those of nodes before it, if they may not have heard them from here. Then it is
-    /// not on offer any more. What is sent leaves at once or when the turn ends, or, if many are told, in the turns after
-    /// it; what the store is given in the turn leaves when it ends, too, or as soon as the answers are read that are due.
+    /// the next seconds, that secret and those of nodes before it, but for what it has told them of late. Then it is not
+    /// on offer any more. What is sent leaves at once or when the turn ends, or, if many are told, in the turns after it;
+    /// what the store is given in the turn leaves when it ends, too, or as soon as the answers are read that are due.
     virtual void publish(const commitment&, const node_secret&, std::span<const node_secret> of_nodes_before) = 0;
     /// Whether somebody subscribes to the node, which is on offer.
     [[nodiscard]] virtual bool awaited(const commitment&) const = 0;

@@ -57,6 +57,21 @@ TEST_CASE("who subscribes hears of the nodes that are let go, and whose they are
     CHECK(owner.counted().listens);
 }
 
+TEST_CASE("of nodes before a client is told once over a connection, by who lets go and by who was asked too late")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto first = awaited_node(io, owner, waiting);
+    const auto second = awaited_node(io, owner, waiting);
+    const auto late = owner.offered();
+    const auto before = owner.offered();
+    for (const auto& each : {first, second, late})
+        owner.publish(each, {before.secret});
+    waiting.subscribe(late.name, owner.endpoint());
+    run_until(io, [&] { return waiting.heard.size() >= 4; });
+    CHECK(waiting.heard == secrets{before.secret, first.secret, second.secret, late.secret});
+}
+
 TEST_CASE("two clients have one connection each way, for as many nodes as there are")
 {
     asio::io_context io;

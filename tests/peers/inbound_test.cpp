@@ -73,7 +73,7 @@ TEST_SUITE("peers: who connects to us")
         CHECK(hears({}) == "");
         for (unsigned number = 100; number < 116; ++number)
             hears({number});
-        CHECK(hears({115, 7, 3}) == certificate(7) + certificate(3)); // 7 was told long ago
+        CHECK(hears({100, 115, 7, 3}) == certificate(7) + certificate(3)); // 7 was told long ago
     }
 
     TEST_CASE("whose first word is for no node of ours is hung up on, and so is rubbish")

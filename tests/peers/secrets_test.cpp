@@ -34,6 +34,17 @@ TEST_SUITE("peers: secrets")
             }
     }
 
+    TEST_CASE("what is known when it is told is not hashed again")
+    {
+        secret_source source;
+        told_secrets told(source);
+        const auto secret = source.make();
+        const node_id some{1}; // no hash is like that
+        told.keep(secret, some);
+        CHECK(told.commitment_to(secret) == some);
+        CHECK(told.keep(secret) == some);
+    }
+
     TEST_CASE("what was told lately has the commitment that it always had, also after many others")
     {
         secret_source source;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 namespace zklock::simulator {
@@ -24,6 +25,7 @@ constexpr std::size_t most_subscribers = 256;   ///< of a node
 constexpr std::size_t most_published = 64;      ///< nodes whose certificates are kept for those who come later
 constexpr instant published_for = 5s;
 constexpr std::size_t most_nodes_before = 64;
+constexpr std::size_t most_left_out = 16;       ///< nodes that somebody who was told of them is not told of again
 
 std::string key(const commitment& c) { return std::string(store::text(c)); }
 
@@ -171,10 +173,18 @@ void simulated_peers::tell_too_early(std::string_view uuid)
         publish(commitment_to(*secret), *secret, {});
 }
 
+/// What has come there from here of late is left out, but for the first.
 void simulated_peers::send_to(simulated_peers& who, const certificates& what)
 {
-    network_.send(number_, who, [&who, what] {
-        for (const auto& secret : what) who.told(secret);
+    const auto& known = who.heard_of_late_[number_];
+    certificates all{what.front()};
+    std::copy_if(what.begin() + 1, what.end(), std::back_inserter(all),
+                 [&](const auto& secret) { return std::find(known.begin(), known.end(), secret) == known.end(); });
+    network_.send(number_, who, [&who, all, by = number_] {
+        for (const auto& secret : all) who.told(secret);
+        auto& heard = who.heard_of_late_[by];
+        heard.insert(heard.end(), all.begin(), all.end());
+        while (heard.size() > most_left_out) heard.pop_front();
     });
 }
 

@@ -90,6 +90,7 @@ private:
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;
     std::map<uuid, instant> told_; ///< when first
+    std::map<unsigned, std::deque<store::node_secret>> heard_of_late_; ///< from each client
     std::uint64_t last_subscription_ = 0;
 };
 

@@ -98,6 +98,20 @@ TEST_CASE("who asks for a node on offer is told once it is let go, with the node
     CHECK(s.b.way.told_let_go(store::text(node)));
 }
 
+TEST_CASE("who was told of a node before is not told of it again soon")
+{
+    peer_scene s(of_peers());
+    const auto before = s.offer();
+    const auto first = s.offer(), second = s.offer();
+    for (const auto& each : {first, second}) {
+        s.b_asks(each);
+        s.pass(1s);
+        s.a.way.publish(s.a.way.commitment_to(each), each, std::vector{before});
+        s.pass(1s);
+    }
+    CHECK(s.b.secrets == std::vector{first, before, second});
+}
+
 TEST_CASE("who asks soon after a node was let go is told at once; later nobody is, nor of nodes that are not on offer")
 {
     peer_scene s(of_peers());

@@ -3,6 +3,8 @@
 
 #include "store/peers.hpp"
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <set>

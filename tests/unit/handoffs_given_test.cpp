@@ -61,6 +61,43 @@ TEST_SUITE("hand-offs past the servers, given")
         CHECK(s.peers.heard() == "");
     }
 
+    TEST_CASE("nothing is told while the delete waits for others' writes")
+    {
+        handoff_scene s;
+        const auto a = s.hold_first();
+        const auto next = s.acquire("/p");
+        asked(s).to(to_create(2)).number(101, 1);
+        const auto elsewhere = [](const char* path, int secret) {
+            return std::string("create ") + path + to_create(secret).substr(std::string_view("create /p").size());
+        };
+        const auto b = s.acquire("/b"), c = s.acquire("/c");
+        const auto create_b = asked(s).to(elsewhere("/b", 3)).kept();
+        const auto create_c = asked(s).to(elsewhere("/c", 4)).kept();
+        CHECK(s.peers.heard() == "offer #2, offer #3, offer #4");
+        s.release(*a);
+        CHECK(next->ended == error_code());
+        CHECK_FALSE(s.servers.asks("remove " + a->given.node));
+        CHECK(s.peers.heard() == "");
+        create_b.number(102, 0);
+        s.clock.run();
+        CHECK(s.servers.asks("remove " + a->given.node));
+        CHECK(s.peers.heard() == "publish #1");
+    }
+
+    TEST_CASE("what was told before its delete failed is not told again, and the delete goes again")
+    {
+        handoff_scene s;
+        const auto a = s.hold_first();
+        s.servers.fails_after = 1;
+        s.release(*a);
+        CHECK(s.peers.heard() == "publish #1");
+        CHECK_FALSE(s.servers.asks("remove " + a->given.node));
+        s.disconnect();
+        s.reconnect();
+        CHECK(s.servers.asks("remove " + a->given.node));
+        CHECK(s.peers.heard() == "");
+    }
+
     TEST_CASE("a wait that is given up is told, too")
     {
         handoff_scene s;

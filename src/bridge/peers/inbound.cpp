@@ -42,21 +42,21 @@ verdict inbound::take(const read_wish& wished, time_point now, std::string& out,
     return vain && !vain_.take(now) ? verdict::hang_up : verdict::go_on;
 }
 
-/// In a hot queue each certificate brings the same ones of the nodes before.
+/// Otherwise each certificate in a hot queue would bring the same ones again.
 void inbound::tell(std::span<const store::node_secret> secrets, std::string& out)
 {
     for (const auto& secret : secrets) {
         if (&secret != &secrets.back() && was_told(secret))
             continue;
         append_certificate(out, secret);
-        told_[told_count_++ % told_.size()] = secret;
+        last_told_[told_++ % remembered] = secret;
     }
 }
 
 bool inbound::was_told(const store::node_secret& secret) const noexcept
 {
-    const auto end = told_.begin() + static_cast<std::ptrdiff_t>(std::min(told_count_, told_.size()));
-    return std::find(told_.begin(), end, secret) != end;
+    const auto end = last_told_.begin() + static_cast<std::ptrdiff_t>(std::min(told_, remembered));
+    return std::find(last_told_.begin(), end, secret) != end;
 }
 
 verdict inbound::time_passed(time_point now)

@@ -24,6 +24,9 @@ public:
     static constexpr int most_vain_wishes = 512;
     static constexpr std::chrono::milliseconds vain_wish_each{2};
     static constexpr int vain_with_each_answer = 4;
+    /// Secrets that it is not told again. The other end keeps more (`recipes::handoffs`); what it does not keep, it hears
+    /// from the servers.
+    static constexpr std::size_t remembered = 16;
 
     /// Greets: `out` is what leaves.
     inbound(offers& all, offers::peer_id self, time_point now, std::string& out);
@@ -54,8 +57,8 @@ private:
     token_bucket vain_{most_vain_wishes, vain_wish_each};
     time_point due_;
     bool useful_ = false;
-    std::array<store::node_secret, 16> told_{}; ///< the last, in a ring
-    std::size_t told_count_ = 0;                ///< of all
+    std::array<store::node_secret, remembered> last_told_{}; ///< in a ring
+    std::size_t told_ = 0;                                   ///< how many in all
 };
 
 } // namespace zklock::bridge::peering

@@ -264,7 +264,7 @@ void lock_path::carry_out_decisions()
     for (; carried_out_ < actions_->size(); ++carried_out_)
         carry_out((*actions_)[carried_out_], now);
     carrying_out_ = false;
-    session_.writes.create_next(*this, next_to_create());
+    session_.writes.name_create(*this, next_to_create());
     if (wants_budget_ && !queue_.wants_node()) {
         wants_budget_ = false;
         session_.want_no_budget(*this);

@@ -3,7 +3,6 @@
 
 #include "queue/mutants.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
@@ -167,7 +166,7 @@ void lock_path::budget_freed()
     wants_budget_ = false;
     if (session_.over)
         return;
-    session_.writes.create_next(*this, next_to_create());
+    session_.writes.name_create(*this, next_to_create());
 }
 
 } // namespace zklock::recipes

@@ -49,7 +49,7 @@ bool lock_path::prepare_create(node_write& next)
     const bool can_be_done = may_attempt(contender) && reserve(contender);
     if (can_be_done)
         create(contender, next);
-    session_.writes.create_next(*this, next_to_create());
+    session_.writes.name_create(*this, next_to_create());
     return can_be_done;
 }
 
@@ -119,7 +119,7 @@ bool lock_path::reserve(lock_contender& contender)
     return false;
 }
 
-/// What the queue wanted was carried out before the writes were asked for. Mostly, that they were sent changes nothing.
+/// What the queue wanted was carried out before the writes were prepared. Mostly, that they were sent changes nothing.
 void lock_path::writes_sent()
 {
     last_of_batch_ = nullptr;

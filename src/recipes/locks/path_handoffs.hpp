@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +35,7 @@ public:
     void leaves(lock_contender&);
     /// The node of the contender is to be deleted. `by_own_will`: others may be told.
     void gives_up(lock_contender&, bool by_own_will);
-    /// Its delete is the next thing that is sent: those who wait for that node are told that it was let go; nobody, if a
+    /// Its delete is part of what is sent next: those who wait for that node are told that it was let go; nobody, if a
     /// user has written while it was held.
     void delete_goes(lock_contender&, std::string_view node);
 

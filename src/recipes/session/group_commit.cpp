@@ -34,7 +34,7 @@ void group_commit::remove(write_source& source, std::uint64_t id, bool urgent)
     join(source, urgent);
 }
 
-void group_commit::create_next(write_source& source, std::uint64_t id)
+void group_commit::name_create(write_source& source, std::uint64_t id)
 {
     source.create_ = id;
     if (id != 0)
@@ -86,9 +86,9 @@ void group_commit::epoch_ended()
         source->in_line_ = false;
     for (write_source* source : std::exchange(urgent_line_, {}))
         source->in_urgent_line_ = false;
-    for (write_source* source : asked_) // an exception has come between
+    for (write_source* source : served_) // an exception has come between
         source->touched_ = false;
-    asked_.clear();
+    served_.clear();
     under_way_ = 0;
     sending_ = false;
 }
@@ -99,7 +99,7 @@ void group_commit::forget(write_source& source)
         std::erase(line_, &source);
     if (source.in_urgent_line_)
         std::erase(urgent_line_, &source);
-    std::erase(asked_, &source);
+    std::erase(served_, &source);
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ void group_commit::take_one(std::deque<write_source*>& line, bool urgent, transa
     line.pop_front();
     (urgent ? source.in_urgent_line_ : source.in_line_) = false;
     if (!source.touched_)
-        asked_.push_back(&source);
+        served_.push_back(&source);
     source.touched_ = true;
     if (to.count == to.room.size())
         to.room.emplace_back();
@@ -156,10 +156,11 @@ bool group_commit::next_of(write_source& source, bool urgent, node_write& next)
     next.by = &source;
     next.creates = false;
     next.data = {};
-    for (auto* line : {&source.urgent_removes_, &source.removes_})
-        while (!line->empty()) {
-            next.id = line->front();
-            line->pop_front();
+    next.access = nullptr;
+    for (auto* ids : {&source.urgent_removes_, &source.removes_})
+        while (!ids->empty()) {
+            next.id = ids->front();
+            ids->pop_front();
             if (source.prepare(next))
                 return true;
         }
@@ -186,11 +187,11 @@ void group_commit::send()
     }
     // They may have found that somebody is not to have a node after all; what they do about it must not go before the
     // writes.
-    for (write_source* source : asked_) {
+    for (write_source* source : served_) {
         source->touched_ = false;
         source->writes_sent();
     }
-    asked_.clear();
+    served_.clear();
 }
 
 void group_commit::send_alone(const node_write& w)
@@ -249,7 +250,7 @@ void group_commit::on_answer(const shared_transaction& together, const store::ba
         for (const node_write& w : together->all()) {
             if (w.creates && answer.result == store::outcome::ok)
                 created.path = *node++;
-            give(w, created);
+            w.answered(created);
         }
     }
     const bool made = !answer.created.empty();
@@ -279,18 +280,9 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
                 w.by->create_goes_again(w.id);
             send_alone(w);
         } else {
-            give(w, refused);
+            w.answered(refused);
         }
     }
-}
-
-/// Gives a write its part of the answer to a transaction.
-void group_commit::give(const node_write& w, const store::create_reply& answer)
-{
-    if (w.creates)
-        w.by->on_created(w.id, answer);
-    else
-        w.by->on_removed(w.id, answer.result);
 }
 
 void group_commit::learn_czxid(const shared_transaction& together, std::string_view one)

@@ -25,11 +25,11 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 /// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
 /// less each of its locks costs.
 ///
-/// A write stands in line as what is to be done to which node; its source fills in the rest right before it goes. So a
-/// write that is not needed any more is not sent, the others say what is known by then, and a source reserves memory
-/// and budget for a write only when it goes. And a token counts a node's place among those that its path makes in one
-/// transaction, which is known only when that is put together. Libraries of HTTP/2 (nghttp2) ask for a stream's data
-/// like that.
+/// What waits is, of each source, the nodes to be deleted and the next to be created, by their ids: a write is made of
+/// each right before it is sent, and the source fills in what it says. So a write that is not needed any more is not
+/// sent, the others say what is known by then, and a source reserves memory and budget for a write only when it goes.
+/// And a token counts a node's place among those that its path makes in one transaction, which is known only when that
+/// is put together. (nghttp2 asks for the data of an HTTP/2 stream in the same way.)
 class group_commit {
 public:
     explicit group_commit(session& s) : session_(s) {}
@@ -38,14 +38,14 @@ public:
 
     /// The node of that id is to be deleted. `urgent`: another client may be waiting for that.
     void remove(write_source&, std::uint64_t id, bool urgent);
-    /// The node of that id is the next that the source has created, instead of the one that it has named before; 0: none.
-    void create_next(write_source&, std::uint64_t id);
-    /// The source wants nothing any more of what was not sent. `unsent` is told each delete.
+    /// The node of that id is the next to be created for the source, in place of the one named before; 0: none.
+    void name_create(write_source&, std::uint64_t id);
+    /// The source takes back what was not sent. `unsent` is told each delete.
     template <class F> void take_back(write_source& source, F unsent)
     {
         source.create_ = 0;
-        for (auto* line : {&source.removes_, &source.urgent_removes_})
-            for (std::uint64_t id : std::exchange(*line, {}))
+        for (auto* ids : {&source.removes_, &source.urgent_removes_})
+            for (std::uint64_t id : std::exchange(*ids, {}))
                 unsent(id);
     }
     /// Sends what may go now. Called when a step of a source is complete.
@@ -78,7 +78,6 @@ private:
     void send_together(const shared_transaction&);
     void on_answer(const shared_transaction&, const store::batch_reply&);
     void on_failure(writes, const store::batch_reply&);
-    static void give(const node_write&, const store::create_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
     void learn_czxid(const shared_transaction&, std::string_view one);
     struct all {
@@ -87,9 +86,9 @@ private:
     template <class Which = all> static void tell_sources(writes, Which which = {});
 
     session& session_;
-    std::deque<write_source*> line_;        ///< those whose writes stand in line, each once
-    std::deque<write_source*> urgent_line_; ///< with a delete that does not wait, each once
-    std::vector<write_source*> asked_;      ///< whose turn came while a transaction was gathered
+    std::deque<write_source*> line_;        ///< those that have writes, each once
+    std::deque<write_source*> urgent_line_; ///< those that have a delete that does not wait, each once
+    std::vector<write_source*> served_;     ///< whose writes were prepared for what is being sent
     std::vector<shared_transaction> spare_; ///< answered
     std::vector<store::batch_write> batch_; ///< what is being sent
     unsigned under_way_ = 0;

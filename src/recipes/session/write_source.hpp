@@ -11,27 +11,30 @@ namespace zklock::recipes {
 
 class write_source;
 
-/// A create or a delete, from when it may be sent until it is answered.
+/// A create or a delete of one node.
 struct node_write {
-    write_source* by = nullptr; ///< who wants it, and is told what becomes of it
-    std::uint64_t id = 0;       ///< the source's own, by which it knows the node
-    bool creates = false;       ///< an ephemeral sequential node; or deletes
-    // What it says, as the source fills it in.
+    /// Its source is told what became of it.
+    void answered(const store::create_reply&) const;
+
+    write_source* by = nullptr;
+    std::uint64_t id = 0; ///< the source's own, by which it knows the node
+    bool creates = false; ///< an ephemeral sequential node; or deletes
+    // What it says, as the source has filled it in:
     std::string node;     ///< full path; of a create, without the number
     std::string_view data; ///< of a create; to be kept by the source until the answer
     const access_list* access = nullptr; ///< of a create, kept as the data are; null: the client's
 };
 
-/// One that makes and deletes nodes by way of group_commit, and what of its writes stands in line there. All nodes that
-/// it makes have one parent.
+/// One that makes and deletes nodes by way of group_commit. It has its writes that wait there. All nodes that it makes
+/// have one parent.
 class write_source {
 public:
     write_source() = default;
     write_source(const write_source&) = delete;
     write_source& operator=(const write_source&) = delete;
 
-    /// The write is about to be sent: fills in what it says. False if it is not needed any more, or cannot be done. Of
-    /// a create, names the one that is next.
+    /// The write is about to be sent: fills in what it says. False if it is not needed any more, or cannot be done. If it
+    /// is a create, name_create() is called in either case: after false, not with the same node again.
     virtual bool prepare(node_write&) = 0;
     /// A create that was refused together with others is sent alone.
     virtual void create_goes_again(std::uint64_t id) = 0;
@@ -41,7 +44,7 @@ public:
     virtual void expect_czxid() = 0;
     /// The czxid of the node that was made by that write; 0 if it could not be learnt.
     virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;
-    /// Its turn came, and those of its writes that are needed were sent.
+    /// Some of its writes were prepared, and are sent.
     virtual void writes_sent() = 0;
     /// Some of its writes were answered: it does what is next.
     virtual void writes_answered() = 0;
@@ -65,5 +68,13 @@ private:
     bool in_urgent_line_ = false;
     bool touched_ = false; ///< writes_sent() or writes_answered() is to be called
 };
+
+inline void node_write::answered(const store::create_reply& answer) const
+{
+    if (creates)
+        by->on_created(id, answer);
+    else
+        by->on_removed(id, answer.result);
+}
 
 } // namespace zklock::recipes

@@ -362,7 +362,13 @@ TEST_CASE("an ensemble's member dies under the client: the session moves to anot
     c.wait_disconnected();
     c.wait_connected(2);
     CHECK(c.session == session);
-    CHECK(c.sync("/") == outcome::ok);
-    CHECK(c.get("/e").stat.ephemeral_owner == session);
+    // On a busy machine, the members that are left may lose each other once more, and then hang up.
+    test::read found;
+    while (c.sync("/") == outcome::unknown || (found = c.get("/e")).result == outcome::unknown) {
+        MESSAGE("asks again");
+        c.run_until([&] { return c.open; });
+    }
+    CHECK(found.result == outcome::ok);
+    CHECK(found.stat.ephemeral_owner == session);
     c.close();
 }

@@ -48,6 +48,10 @@ struct peer_scene : scene {
         a.way.offer(a.way.commitment_to(secret));
         return secret;
     }
+    void a_lets_go(const store::node_secret& secret, const std::vector<store::node_secret>& before = {})
+    {
+        a.way.publish(a.way.commitment_to(secret), secret, before);
+    }
     void b_asks(const store::node_secret& secret) { b.way.subscribe(a.way.commitment_to(secret), a.way.endpoint()); }
 
     peer_network network;
@@ -88,7 +92,7 @@ TEST_CASE("who asks for a node on offer is told once it is let go, with the node
     CHECK(s.a.way.awaited(node));
     CHECK(s.a.awaited == std::vector{node});
     CHECK(s.b.secrets.empty());
-    s.a.way.publish(s.a.way.commitment_to(secret), secret, std::vector{before});
+    s.a_lets_go(secret, {before});
     CHECK(s.b.secrets.empty()); // not inside the call
     s.pass(1s);
     CHECK(s.b.secrets == std::vector{secret, before});
@@ -106,7 +110,7 @@ TEST_CASE("who was told of a node before is not told of it again soon")
     for (const auto& each : {first, second}) {
         s.b_asks(each);
         s.pass(1s);
-        s.a.way.publish(s.a.way.commitment_to(each), each, std::vector{before});
+        s.a_lets_go(each, {before});
         s.pass(1s);
     }
     CHECK(s.b.secrets == std::vector{first, before, second});
@@ -116,12 +120,12 @@ TEST_CASE("who asks soon after a node was let go is told at once; later nobody i
 {
     peer_scene s(of_peers());
     const auto soon = s.offer();
-    s.a.way.publish(s.a.way.commitment_to(soon), soon, {});
+    s.a_lets_go(soon);
     s.b_asks(soon);
     s.pass(1s);
     CHECK(s.b.secrets == std::vector{soon});
     const auto late = s.offer();
-    s.a.way.publish(s.a.way.commitment_to(late), late, {});
+    s.a_lets_go(late);
     s.pass(10s);
     s.b_asks(late);
     const auto withdrawn = s.offer();
@@ -161,8 +165,8 @@ TEST_CASE("a subscription beyond the bound is dropped without a word")
     s.b_asks(first);
     s.b_asks(second);
     s.pass(1s);
-    s.a.way.publish(s.a.way.commitment_to(second), second, {});
-    s.a.way.publish(s.a.way.commitment_to(first), first, {});
+    s.a_lets_go(second);
+    s.a_lets_go(first);
     s.pass(1s);
     CHECK(s.b.secrets == std::vector{first});
 }
@@ -176,7 +180,7 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         s.b_asks(secret);
         s.pass(1s);
         s.network.part(1s);
-        s.a.way.publish(s.a.way.commitment_to(secret), secret, {});
+        s.a_lets_go(secret);
         s.pass(5s);
         CHECK(s.b.secrets.empty());
     }
@@ -189,7 +193,7 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         s.b_asks(secret);
         s.pass(1s);
         CHECK_FALSE(s.a.way.awaited(s.a.way.commitment_to(secret)));
-        s.a.way.publish(s.a.way.commitment_to(secret), secret, {});
+        s.a_lets_go(secret);
         s.pass(1s);
         CHECK(s.b.secrets.empty());
     }
@@ -222,7 +226,7 @@ TEST_CASE("where messages between clients go wrong, some are lost, repeated or l
         const auto secret = s.offer();
         s.b_asks(secret);
         s.pass(10s);
-        s.a.way.publish(s.a.way.commitment_to(secret), secret, {});
+        s.a_lets_go(secret);
         s.pass(10s);
         const auto right = std::count(s.b.secrets.begin(), s.b.secrets.end(), secret);
         lost += right == 0;

@@ -46,17 +46,11 @@ verdict inbound::take(const read_wish& wished, time_point now, std::string& out,
 void inbound::tell(std::span<const store::node_secret> secrets, std::string& out)
 {
     for (const auto& secret : secrets) {
-        if (&secret != &secrets.back() && was_told(secret))
+        if (&secret != &secrets.back() && std::ranges::find(last_told_, secret) != last_told_.end())
             continue;
         append_certificate(out, secret);
-        last_told_[told_++ % remembered] = secret;
+        last_told_.push_back(secret);
     }
-}
-
-bool inbound::was_told(const store::node_secret& secret) const noexcept
-{
-    const auto end = last_told_.begin() + static_cast<std::ptrdiff_t>(std::min(told_, remembered));
-    return std::find(last_told_.begin(), end, secret) != end;
 }
 
 verdict inbound::time_passed(time_point now)

@@ -3,12 +3,13 @@
 #include "bridge/peers/offers.hpp"
 #include "bridge/peers/token_bucket.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/circular_buffer.hpp>
 
 namespace zklock::bridge::peering {
 
@@ -49,7 +50,6 @@ public:
 
 private:
     [[nodiscard]] verdict take(const read_wish&, time_point now, std::string& out, std::vector<node_id>& awaited);
-    [[nodiscard]] bool was_told(const store::node_secret&) const noexcept;
 
     offers& all_;
     const offers::peer_id self_;
@@ -57,8 +57,7 @@ private:
     token_bucket vain_{most_vain_wishes, vain_wish_each};
     time_point due_;
     bool useful_ = false;
-    std::array<store::node_secret, remembered> last_told_{}; ///< in a ring
-    std::size_t told_ = 0;                                   ///< how many in all
+    boost::circular_buffer<store::node_secret> last_told_{remembered};
 };
 
 } // namespace zklock::bridge::peering

@@ -61,13 +61,9 @@ node_id secret_source::commitment_to(const store::node_secret& secret) const { r
 
 auto told_secrets::find(const store::node_secret& secret) const noexcept -> const told*
 {
-    const std::size_t filled = std::min(count_, last_.size());
-    for (std::size_t back = 1; back <= filled; ++back) { // what comes again was told of late
-        const told& known = last_[(count_ - back) % last_.size()];
-        if (known.secret == secret)
-            return &known;
-    }
-    return nullptr;
+    // From the end: what comes again was told of late.
+    const auto found = std::ranges::find(last_.rbegin(), last_.rend(), secret, &told::secret);
+    return found == last_.rend() ? nullptr : &*found;
 }
 
 node_id told_secrets::commitment_to(const store::node_secret& secret) const
@@ -81,19 +77,14 @@ node_id told_secrets::keep(const store::node_secret& secret)
     if (const told* const known = find(secret))
         return known->commitment;
     const node_id commitment = hashes_.commitment_to(secret);
-    add(secret, commitment);
+    last_.push_back({secret, commitment});
     return commitment;
 }
 
 void told_secrets::keep(const store::node_secret& secret, const node_id& commitment) noexcept
 {
     if (!find(secret))
-        add(secret, commitment);
-}
-
-void told_secrets::add(const store::node_secret& secret, const node_id& commitment) noexcept
-{
-    last_[count_++ % last_.size()] = {secret, commitment};
+        last_.push_back({secret, commitment});
 }
 
 } // namespace zklock::bridge::peering

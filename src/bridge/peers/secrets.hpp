@@ -3,9 +3,10 @@
 #include "store/peers.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include <boost/circular_buffer.hpp>
 
 namespace zklock::bridge::peering {
 
@@ -47,11 +48,9 @@ private:
     };
 
     [[nodiscard]] const told* find(const store::node_secret&) const noexcept;
-    void add(const store::node_secret&, const node_id& commitment) noexcept;
 
     const secret_source& hashes_;
-    std::array<told, 32> last_{};
-    std::size_t count_ = 0; ///< of all; each takes the place of the one that was told longest ago
+    boost::circular_buffer<told> last_{32};
 };
 
 } // namespace zklock::bridge::peering

@@ -34,7 +34,7 @@ namespace zklock {
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own. The library makes
 /// threads only for what blocks, to look up host *names* and to read TLS files: up to eight for a context, and up to 33
-/// where some take longer than two seconds. Any number of threads may run the context. `run()` of an `io_context` does
+/// while some of the calls last longer than two seconds. Any number of threads may run the context. `run()` of an `io_context` does
 /// not return while a client is open, unless the client has failed. An operation that is started on a thread of the
 /// client's `io_context`, while the client waits for no answer, takes its first step in the call: it writes to the
 /// socket, and waits for nobody's answer.
@@ -94,7 +94,7 @@ public:
 
     /// Waits for a connection that can be used.
     ///
-    /// @param timeout Any duration: one that does not fit means for ever, zero or less looks once. On connecting, the
+    /// @param timeout Any duration: one too long for the clock means for ever, zero or less looks once. On connecting, the
     /// client looks at the chroot's node and proves its credentials: so a call that looks once succeeds only a round
     /// trip after `state()` has become `connected`.
     ///
@@ -104,6 +104,7 @@ public:
     ///   with all servers.
     /// - `errc::no_such_chroot`: the chroot's own node does not exist. The next call looks for it again.
     /// - `errc::authentication_failed`: the servers refused the credentials. That is final.
+    /// - `errc::server_error`: the servers refused to tell whether the chroot's node exists. The next call asks again.
     /// - `errc::invalid_option`: an option is out of range; or it is connected, and the servers grant a session that is
     ///   too short for a lease (`client_options::session_timeout`): nodes can be read and written, but no lock held.
     /// - `errc::closed`; `asio::error::operation_aborted` when cancelled.
@@ -124,7 +125,7 @@ public:
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
     /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
-    /// A close takes a bounded time, connected or not. But while the system resolves a host name for the client, which
+    /// A close takes two seconds or little more at most, connected or not. But while the system resolves a host name for the client, which
     /// cannot be interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a
     /// connection the servers cannot be told: nodes then live until the session's time-out.
     ///
@@ -156,9 +157,9 @@ public:
     /// repeated comes after what was called meanwhile. Locks have an order of their own.
     ///
     /// @par Window
-    /// At most 64 of these requests are under way at once, of which a list of children counts as up to 8, and of those
-    /// that write, 256 KiB of data or one request; the others wait in the client, in the order of the calls, and are
-    /// sent as answers come. So no number of them can delay what locks need: heartbeats, creates and deletes never wait
+    /// At most 64 of these requests are under way at once; a list of children counts as up to 8. Those of them that
+    /// write have at most 256 KiB of data together, or there is only one. The others wait in the client, in the order
+    /// of the calls, and are sent as answers come. So no number of them can delay what locks need: heartbeats, creates and deletes never wait
     /// in that line, and few requests are sent before them. (What 64 answers bring has no bound but the network's: who
     /// reads nodes of a megabyte over a slow one reads a few at a time.) Tries of one path (`try_acquire()`) have one
     /// list under way.
@@ -187,9 +188,9 @@ public:
     /// too: keep the paths of all such nodes far below 2 MiB (twice jute.maxbuffer).
     ///
     /// @par Completion `void(error_code, std::string)`: the path of the node, with its number if it is sequential.
-    /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path` also below an
-    /// ephemeral node; `errc::server_error` also for a container where the servers know none. `errc::invalid_option`
-    /// also if the servers do not know a scheme or an id of the list, or `auth` in it would stand for nobody.
+    /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path`: also if the
+    /// parent is ephemeral; `errc::server_error`: also if it is a container, and the servers know none;
+    /// `errc::invalid_option`: also if the servers do not know a scheme or an id of the list, or `auth` in it would stand for nobody.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, access_list access,
                               Token&& token = Token())
@@ -222,7 +223,7 @@ public:
         return detail::begin<Token, detail::start_get>(token, state_, std::move(path));
     }
 
-    /// Replaces a node's data, if it has that version.
+    /// Replaces a node's data, if it has that version (`any_version`: whatever it has).
     /// @par Completion `void(error_code, node_stat)`: the node as it is now. `errc::no_node`, `errc::bad_version`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
     [[nodiscard]] auto set(std::string path, std::string data, std::int32_t version, Token&& token = Token())
@@ -236,7 +237,7 @@ public:
         return set(std::move(path), std::move(data), any_version, std::forward<Token>(token));
     }
 
-    /// Deletes a node that has no children, if it has that version.
+    /// Deletes a node that has no children, if it has that version (`any_version`: whatever it has).
     /// @par Completion `void(error_code)`. `errc::no_node`, `errc::bad_version`, `errc::not_empty`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto remove(std::string path, std::int32_t version, Token&& token = Token())

@@ -46,7 +46,8 @@ public:
     guard& operator=(const guard&) = delete;
     ~guard() = default; ///< releases in the background, from the shared state's own destructor
 
-    /// The client's executor; the system executor for an empty guard and for one that outlived its context.
+    /// The client's executor; the system executor for an empty guard and for one that outlived its context. From any
+    /// thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more

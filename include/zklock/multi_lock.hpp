@@ -169,7 +169,7 @@ public:
 
     /// Waits for all of the locks until one deadline, counted from the start of the operation. It is cancelled as
     /// `acquire()` is; errors are those of the locks' own acquires, what `acquire()` adds, and `errc::timed_out` at the
-    /// deadline. `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
+    /// deadline. `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period,
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// This lock as a member of a `multi_lock`.
+    /// This lock as a member of a `multi_lock`; keeps the client open.
     [[nodiscard]] operator lockable() const { return detail::access::make<lockable>(state_); }
 
     /// Waits for the lock, for as long as it takes.
@@ -65,8 +65,8 @@ public:
     /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// delete of its node is already queued. But if the lock had been granted and that result posted, the handler gets
-    /// the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
+    /// delete of its node is on its way, or is sent on the next connection. But if the lock had been granted and that
+    /// result posted, the handler gets the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
     ///
     /// A pending acquire keeps neither the mutex nor the client open: when the last of their handles goes, it ends with
     /// `errc::closed`. So `mutex(c, path).acquire(callback)` needs a client that stays. A coroutine has its handles in
@@ -77,13 +77,14 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(state_));
     }
 
-    /// Waits for the lock until a deadline, counted from the start of the operation over everything it does.
+    /// Waits for the lock until a deadline. The time runs from the start of the operation (with a token such as
+    /// `use_awaitable`, when it is awaited), and a wait for a connection counts.
     ///
-    /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once, and ends with
-    /// `errc::timed_out` if the lock is not free.
+    /// @param timeout Any duration: one too long for the clock means for ever; zero or less looks once, and ends with
+    /// `errc::timed_out` if the lock is not free, or there is no connection.
     ///
     /// Completion and cancellation are those of `acquire()`. At the deadline, connected or not, it ends with
-    /// `errc::timed_out`; the delete of its node is then queued. If TLS has failed with all servers at that time, it
+    /// `errc::timed_out`; the delete of its node is on its way then, or is sent on the next connection. If TLS has failed with all servers at that time, it
     /// ends with `errc::tls_failed` in place of that, and so does `try_acquire()` in place of `errc::not_connected`.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -95,17 +96,17 @@ public:
     ///
     /// Completion and cancellation are those of `acquire()`. It ends with `errc::busy` when somebody holds the lock or
     /// queues for it, and with `errc::not_connected` while disconnected: it never waits for a connection. While the
-    /// servers are silent it lasts until the connection is given up, a part of the session's time-out: `acquire(50ms)`
-    /// is a try with a bound of its own.
+    /// servers are silent it lasts until the connection is given up: up to two thirds of the session's time-out. Where
+    /// that is too long, `acquire(50ms)` has a bound of its own; but it queues, and ends with `errc::timed_out`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// What the last of its acquires, `run()` included, has waited for that ended at its deadline, with
-    /// `errc::timed_out` or `errc::tls_failed`: who held the lock, and how many were before us; or since when there was
-    /// no connection, and why. It is there before the acquire completes. Copies of a lock share it: where several
+    /// What the last acquire that ended at its deadline had waited for (`run()` included; with `errc::timed_out` or
+    /// `errc::tls_failed`): who held the lock, and how many were before us; or since when there was no connection, and
+    /// why. It is there before the acquire completes. Copies of a lock share it: where several
     /// acquires are under way, it may be another one's. There is none if no acquire has ended so, or for lack of
     /// memory. An acquire with no time to wait leaves none.
     ///
@@ -147,7 +148,8 @@ public:
     /// Asks a contender, as `contenders()` lists it, to let go. The contender is told if it waits for that
     /// (`guard::wait_revoked()`, Curator's `makeRevocable`), and nobody is forced. It may be a contender of any client,
     /// this one included. It may still wait for the lock: a contender of this library then learns of the request when
-    /// it holds the lock, one of Curator's at once. The call waits for a connection, and takes one request.
+    /// it holds the lock, one of Curator's at once. The call waits for a connection, and takes one request. If the
+    /// connection is lost before the answer, it asks again on the next.
     ///
     /// The request replaces the contender's data: who it is can be read no more (`contender::revoked`). Curator's
     /// programs would not understand a request of another form.
@@ -166,7 +168,7 @@ public:
     }
 
     /// Asks the holder of the lock to let go: it looks at the queue once, and asks the first in it as `revoke()` does.
-    /// It takes two requests.
+    /// It takes two requests; if the connection is lost meanwhile, it begins anew on the next.
     ///
     /// @par Completion `void(error_code, std::size_t)`: how many were asked, 0 or 1. It is 0 when nobody holds the
     /// lock, or the holder has let go meanwhile: the next holder is not asked. Errors and cancellation are those of

@@ -111,7 +111,7 @@ public:
 
     /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. Its
     /// cancellation and errors are those of `acquire(owner)`, and `errc::timed_out` at the deadline. `timeout` may be
-    /// any duration: one that does not fit means for ever; zero or less looks once.
+    /// any duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -161,7 +161,7 @@ public:
 
     /// Waits until all writers before the owner are gone, or until a deadline, counted from the start of the operation.
     /// It can end as `acquire_shared(owner)` can, and with `errc::timed_out` at the deadline. `timeout` may be any
-    /// duration: one that does not fit means for ever; zero or less looks once.
+    /// duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout,
                                       Token&& token = Token())

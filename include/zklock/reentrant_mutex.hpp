@@ -86,7 +86,7 @@ public:
 
     /// Waits for the lock until a deadline, counted from the start of the operation. It has the errors of
     /// `mutex::acquire()` and those that `acquire(owner)` adds, and ends with `errc::timed_out` at the deadline.
-    /// `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
+    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {

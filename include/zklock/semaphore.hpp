@@ -223,7 +223,7 @@ public:
     ///   `errc::session_expired`, as it says.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// deletes of its nodes are already queued. But if the permits had been granted and that result posted, the handler
+    /// deletes of its nodes are on their way, or are sent on the next connection. But if the permits had been granted and that result posted, the handler
     /// gets them. Permits that nobody takes are given back.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, Token&& token = Token())
@@ -233,7 +233,7 @@ public:
 
     /// Waits for `count` permits until a deadline, counted from the start of the operation over everything it does.
     /// It ends as `acquire(count)` does, or with `errc::timed_out` at the deadline.
-    /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
+    /// @param timeout Any duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {

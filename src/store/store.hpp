@@ -40,7 +40,7 @@ using zklock::node_stat;
 /// sends more.
 inline constexpr std::size_t largest_request = 0xfffff;
 
-/// Common to all answers. `sent` is when the request left: the server heard of the session no earlier than that.
+/// Common to all answers. `sent` is when the request was made: the server heard of the session no earlier than that.
 struct reply {
     outcome result = outcome::unknown;
     lease_clock::time_point sent{};
@@ -126,8 +126,8 @@ public:
 /// to every request that is unanswered then or made after: a caller that sees it makes none until the next epoch.
 /// No watch survives an epoch. (Where the C client does otherwise, the bridge hides it.)
 ///
-/// **Lifetime.** After the answer to close() nobody is called but who calls give_up_epoch() then; once the store is
-/// destroyed, nobody at all.
+/// **Lifetime.** After the answer to close() nobody is called; only give_up_epoch() still leads to on_exception(). Once
+/// the store is destroyed, nobody is called at all.
 ///
 /// **Exceptions.** A caller that lets one out of a function or an observer that the store calls may have lost track of
 /// what is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception comes out of

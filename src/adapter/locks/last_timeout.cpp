@@ -29,7 +29,7 @@ std::shared_ptr<const wait_report> report_of(const client_core& core, const lock
 void note_timeout(client_state& client, const lock_target& lock, recipes::acquisition& acquisition,
                   lease_clock::duration waited) noexcept
 {
-    lock.timeouts().set(nullptr);
+    lock.timeouts().set(nullptr); // an earlier one is not to stay, if memory fails below
     client_core* const core = client.open_core();
     if (core == nullptr)
         return;

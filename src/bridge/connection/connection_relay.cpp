@@ -70,7 +70,7 @@ void connection::empty_the_pair() noexcept
 void connection::tls_failed(const std::string& why)
 {
     insecure_ = true;
-    wire_.insecure(why);
+    wire_.tls_failed(why);
 }
 
 } // namespace zklock::bridge

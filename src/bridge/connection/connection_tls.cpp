@@ -106,7 +106,7 @@ void connection::secure()
 {
     const host_port& name = connector_.name();
     io_->tls = std::make_unique<tls_relay>(tls_, server_name{name.host, name.numeric});
-    wire_.secures();
+    wire_.tls_begins();
     shake_hands();
 }
 

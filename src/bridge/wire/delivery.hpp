@@ -19,7 +19,8 @@ class wire;
 /// Bits: a node may have both.
 enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
 
-/// A node that is watched, or is to be: made before the library is asked, because it cannot be when it answers.
+/// A node that is watched, or is to be: made before the library is asked, because its callbacks are not to fail for
+/// lack of memory.
 struct watch_state {
     std::uint8_t kinds = 0;  ///< bits of watch_kind
     std::uint32_t asked = 0; ///< by so many requests that were not answered yet
@@ -53,7 +54,7 @@ struct request {
     wire* sender = nullptr;
     watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
     watch_kind watch{};                     ///< and which
-    bool arms_if_missing = false;           ///< so does the answer that there is no such node
+    bool arms_if_missing = false;           ///< `no_node` arms it, too
     std::string unwatched; ///< the path whose watches it takes back
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
     bool has_clients_access = false;        ///< it creates, and with the access list of client_options only
@@ -67,7 +68,7 @@ struct answer {
     store::node_stat stat;
     std::vector<std::string> names;
     std::unique_ptr<access_list> access;
-    bool undone = false; ///< if the result is unknown: the servers have not done it all the same, and will not
+    bool undone = false; ///< with `unknown`: it is certain after all that it was not done, and never will be
 
     void deliver();
 };

@@ -71,7 +71,7 @@ void wire::unreached(const error_code& why) noexcept
     }
 }
 
-void wire::insecure(std::string_view why)
+void wire::tls_failed(std::string_view why)
 {
     attempt_failed(log_level::warning, "no TLS with ", address_, ": ", why);
     sever();

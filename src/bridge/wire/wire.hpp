@@ -31,7 +31,7 @@ struct interest {
 /// requests are all answered before `disconnected` enters the inbox, and no watch outlives it.
 ///
 /// The caller makes the TCP connections, because their order and pace are its own; the library is given one that is
-/// there, in place of the socket with which it connects to a decoy. Everything that the library calls back only fills
+/// there, in place of the socket with which it connects to a decoy (`decoy.hpp`: a bound port). Everything that the library calls back only fills
 /// the inbox. No two threads are inside the library at once, whatever handle they use.
 class wire {
 public:
@@ -46,15 +46,15 @@ public:
     /// The TCP connection could not be made.
     void unreached(const error_code& why) noexcept;
     /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
-    void secures() noexcept { phase_ = phase::securing; }
+    void tls_begins() noexcept { phase_ = phase::securing; }
     /// Ends the attempt, at whatever point: TLS has failed.
-    void insecure(std::string_view why);
+    void tls_failed(std::string_view why);
     /// The library goes on with a duplicate of that connected socket, and asks for the session. False, with a line in
     /// the log, when that failed at once.
     [[nodiscard]] bool connect(int socket);
     /// An attempt has begun, and the library has no socket yet.
     [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing || phase_ == phase::securing; }
-    /// The library has a socket: it waits for a session, or is connected. While not, no requests are made.
+    /// The library has a socket: it waits for a session, or is connected. Requests are made only in the latter case.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
     [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }

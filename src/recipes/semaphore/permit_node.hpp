@@ -18,13 +18,14 @@ class semaphore_acquisition;
 
 /// The release of some permits, which ends with the last of their nodes.
 struct permits_release {
-    std::size_t due = 0;
+    std::size_t due = 0;              ///< how many have not ended
     boost::system::error_code first; ///< the first error, or that one of them was lost
     store::scheduler::time_point held_since{};
     std::int64_t token = 0;
     store::unique_function<void(boost::system::error_code)> released;
 
-    /// One has ended. `tell` is given what to tell with the last; nothing has changed if it throws.
+    /// One has ended. With the last, `tell` is given a function that tells the caller, to be run later; if `tell`
+    /// throws, nothing has changed.
     template <class Tell>
     static void one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec, Tell tell)
     {
@@ -52,8 +53,8 @@ struct permit_node {
     std::string name;  ///< once it is known
     phase now = phase::unsent;
     bool watched = false;                           ///< or about to be
-    bool may_be_deleted = false;                    ///< by a delete of its own
-    bool vanished = false;                          ///< as was heard before the answer to its delete
+    bool may_be_deleted = false;                    ///< if it is gone, nobody has lost it: a delete of it was sent
+    bool vanished = false;                          ///< its deletion was heard of before the answer to its delete
     semaphore_acquisition* owner = nullptr;         ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
     std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does

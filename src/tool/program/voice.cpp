@@ -82,7 +82,7 @@ void voice::show(boost::json::object details, const std::string& text)
             write_json("waiting", std::move(details));
         shown_ = std::move(now);
     } else if (verbose_ && terminal_) {
-        write("zklock: " + printable(text, columns() - 10)); // the rest of a longer one would stay
+        write("zklock: " + printable(text, columns() - 10)); // a line that wraps could not be erased
         shown_ = text;
     } else if (verbose_ && text != shown_) {
         write("zklock: " + text + '\n');
@@ -96,6 +96,7 @@ void voice::write(std::string text)
         text.insert(0, erase_line);
     if (terminal_)
         shown_.clear();
+    // A full pipe must not block us: then the line is left out.
     pollfd error{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&error, 1, 0) != 1 || (error.revents & POLLOUT) == 0)
         return;

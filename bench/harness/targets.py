@@ -95,6 +95,13 @@ def hand_off_directly(row, z, times, faster, at_most, no_less):
         row("... faster than Curator", f">= {least} x", faster(own, z(scenario, "curator", **known)), "{:.1f} x",
             no_less(least))
         row("... p99", "<= without the option", own and plain and own.p(0.99) / plain.p(0.99), "{:.2f} x", at_most(1))
+    for name, known in (("acquire where nobody else is", {"operation": "acquire"}), ("its cycle", {"operation": "cycle"})):
+        own, plain = z("uncontended", "zklock-direct", **known), z("uncontended", **known)
+        row(f"with that option, {name}, p50", "<= 1.02 x without", times(own, plain), "{:.3f} x", at_most(1.02))
+        row("... requests", "as without", own and plain and own.requests_per_operation()
+            - plain.requests_per_operation(), "{:+.2f}", lambda more: abs(more) < 0.05)
+    row("with that option, crowd of 1,000, grants a second", ">= 0.98 x without",
+        times(z("crowd", "zklock-direct", waiters=1_000), z("crowd", waiters=1_000)), "{:.3f} x", no_less(0.98))
     for processes in (2, 8):
         crowd = {"processes": processes, "waiters": processes}
         own = z("crowd", "zklock-direct", **crowd, linger_ms=LINGER_MS)

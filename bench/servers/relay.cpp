@@ -15,11 +15,6 @@
 #include <utility>
 #include <vector>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// A false alarm of gcc 12: see src/README.md.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace zklock::bench {
 
 namespace {

@@ -40,10 +40,11 @@ struct permission {
     static constexpr unsigned all = 31;   ///< all of these
 };
 
-/// One entry of an access list: what those may do whom `scheme` and `id` name. Servers know these schemes: `world` (the
-/// id is `anyone`), `auth` (whoever creates the node, by all its client has shown; the id does not count), `digest`
-/// (`user:hash`, see `digest_entry()`; 16 bytes in base 64 or more, or it is `errc::invalid_option`), `ip` (an address,
-/// or `10.0.0.0/8`), `x509` (the name in a certificate, see `client_options::tls`), and those configured there.
+/// One entry of an access list: what the clients may do that `scheme` and `id` name. Servers know these schemes:
+/// `world` (the id is `anyone`), `auth` (the client that creates the node, by all that it has shown; the id does not
+/// count), `digest` (`user:hash`, see `digest_entry()`; 16 bytes in base 64 or more, or it is `errc::invalid_option`),
+/// `ip` (an address, or `10.0.0.0/8`), `x509` (the name in a certificate, see `client_options::tls`), and those that
+/// are configured there.
 struct access_entry {
     access_entry() = default; // no aggregate: see client_options
     /// An entry of these three.
@@ -57,13 +58,13 @@ struct access_entry {
     friend bool operator==(const access_entry&, const access_entry&) = default;
 };
 
-/// The entry for whoever shows `credentials{"digest", "user:password"}`. It holds the password's SHA-1, as the servers
-/// want it unless their `digestAlg` says otherwise. May be called from any thread. @throws std::bad_alloc
+/// The entry for every client that shows `credentials{"digest", "user:password"}`. It holds the password's SHA-1, as
+/// the servers want it unless their `digestAlg` says otherwise. May be called from any thread. @throws std::bad_alloc
 [[nodiscard]] access_entry digest_entry(std::string_view user, std::string_view password,
                                         unsigned allowed = permission::all);
 
-/// An access list: who may do what with a node. Whoever is in no entry may do nothing with it, but can see that it is
-/// there. It has 1 to 64 entries.
+/// An access list: who may do what with a node. A client that is in no entry may do nothing with it, but can see that
+/// it is there. The list has 1 to 64 entries.
 ///
 /// Those who share a lock read, write, create and delete below its path, and read each other's nodes. So the list of a
 /// lock that several identities share has an entry for each of them, with all permissions.

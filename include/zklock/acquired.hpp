@@ -43,20 +43,20 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 ///     auto token = (co_await lock.acquire(5s)).value().fencing_token();   // … held.value().fencing_token()
 ///
 /// **`co_await lock.acquire(5s);`** compiles: gcc (12 and 14) has no warning for what a `co_await` gives and nobody
-/// takes, unless it is a number or a pointer; clang has one. At run time it is reported. Where a result that holds the
+/// takes, unless it is a number or a pointer; clang has one. At run time it is reported: if a result that holds the
 /// lock is destroyed in the turn in which it was delivered, and nobody has looked at it or moved it away, then
-/// - `client_options::log` is called at level warning, with path and node (of the same path ever more
-///   rarely, with a count);
+/// - `client_options::log` is called at level warning, with path and node (of the same path ever more rarely, with a
+///   count);
 /// - the listener's event `released` says so (`lock_event::unseen`);
 /// - the client counts it (`metrics::unseen`).
 ///
-/// Whatever looks at the result ends that: `operator bool`, `has_value()`, `has_error()`, `has_failure()`, `error()`,
+/// Each look at the result ends that: `operator bool`, `has_value()`, `has_error()`, `has_failure()`, `error()`,
 /// `value()`. So does keeping it beyond the turn, that is, over a suspension. A function that takes a
-/// `const result<T>&` does not: let it take an `acquired<T>`. A body without a suspension that does not even ask whether
-/// it has got the lock is told, too: it would have run without the lock as well. Nothing is told where the guard was handed over
-/// bare, by other tokens than `as_result`: there a body without a suspension, which need not look, does the same. Nor
-/// is it where the acquire was cancelled when its lock was on its way already, as `lock.acquire() || timer` does when
-/// the timer was first: the operator drops such a result itself.
+/// `const result<T>&` does not: let it take an `acquired<T>`. A body without a suspension that does not even ask
+/// whether it has got the lock is reported, too: it would have run without the lock as well. Nothing is reported where
+/// the guard was handed over bare, by other tokens than `as_result`: there a body without a suspension, which need not
+/// look, does the same. Nothing is reported, either, where the acquire was cancelled when its lock was on its way
+/// already, as `lock.acquire() || timer` does when the timer was first: the operator drops such a result itself.
 ///
 /// It converts to `result<T>`, and can be used wherever that can. What does not convert is the awaitable: a coroutine
 /// that hands on what it acquires says `co_return co_await lock.acquire(5s);`, or returns an

@@ -32,18 +32,18 @@ namespace zklock {
 /// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard. A client or lock
 /// that was moved from may be assigned to or destroyed, and nothing else.
 ///
-/// **Executor.** All work is done on the given executor, on a strand of the client's own. The library makes
-/// threads only for what blocks, to look up host *names* and to read TLS files: up to eight for a context, and up to 33
-/// while some of the calls last longer than two seconds. Any number of threads may run the context. `run()` of an `io_context` does
-/// not return while a client is open, unless the client has failed. An operation that is started on a thread of the
-/// client's `io_context`, while the client waits for no answer, takes its first step in the call: it writes to the
-/// socket, and waits for nobody's answer.
+/// **Executor.** All work is done on the given executor, on a strand of the client's own. The library makes threads
+/// only for calls that block: to look up host *names* and to read TLS files. There are up to eight of them for a
+/// context, and up to 33 while some of the calls last longer than two seconds. Any number of threads may run the
+/// context. `run()` of an `io_context` does not return while a client is open, unless the client has failed. An
+/// operation that is started on a thread of the client's `io_context`, while the client waits for no answer, takes its
+/// first step in the call: it writes to the socket, and does not wait for an answer.
 ///
 /// **Lifetime.** The execution context may be destroyed first; its destructor waits for host names that are being
 /// looked up. Pending handlers are destroyed without being called, as Asio does. Clients, locks and guards that are
 /// left over are inert: a guard counts as lost, and operations of a client or a lock end with `errc::closed`, on the
-/// system executor unless the handler has another. What was held goes with the session, which ends
-/// at once if the connection takes one more request at that moment, and else expires: the log names it, at level
+/// system executor unless the handler has another. What was held goes with the session. The session ends at once if the
+/// connection takes one more request at that moment; otherwise it expires. The log names what was held, at level
 /// warning.
 ///
 /// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and
@@ -94,9 +94,9 @@ public:
 
     /// Waits for a connection that can be used.
     ///
-    /// @param timeout Any duration: one too long for the clock means for ever, zero or less looks once. On connecting, the
-    /// client looks at the chroot's node and proves its credentials: so a call that looks once succeeds only a round
-    /// trip after `state()` has become `connected`.
+    /// @param timeout Any duration: one too long for the clock means for ever, zero or less looks once. On connecting,
+    /// the client looks at the chroot's node and proves its credentials: so a call that looks once succeeds only a
+    /// round trip after `state()` has become `connected`.
     ///
     /// @par Completion `void(error_code)`.
     /// - success: the client is connected, and the chroot's node exists.
@@ -125,9 +125,10 @@ public:
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
     /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
-    /// A close takes two seconds or little more at most, connected or not. But while the system resolves a host name for the client, which
-    /// cannot be interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a
-    /// connection the servers cannot be told: nodes then live until the session's time-out.
+    /// A close takes two seconds or little more at most, connected or not. But while the system looks up a host name
+    /// for the client, which cannot be interrupted, `run()` of an `io_context` does not return, and the destructor of
+    /// the `io_context` waits, too. Without a connection the servers cannot be told: nodes then live until the
+    /// session's time-out.
     ///
     /// @par Completion `void(error_code)`: success; a second close succeeds when the first is done. The handler is
     /// posted after those of everything that was pending, or was begun until then. `asio::error::operation_aborted`
@@ -159,14 +160,15 @@ public:
     /// @par Window
     /// At most 64 of these requests are under way at once; a list of children counts as up to 8. Those of them that
     /// write have at most 256 KiB of data together, or there is only one. The others wait in the client, in the order
-    /// of the calls, and are sent as answers come. So no number of them can delay what locks need: heartbeats, creates and deletes never wait
-    /// in that line, and few requests are sent before them. (What 64 answers bring has no bound but the network's: who
-    /// reads nodes of a megabyte over a slow one reads a few at a time.) Tries of one path (`try_acquire()`) have one
-    /// list under way.
+    /// of the calls, and are sent as answers come. So no number of them can delay what locks need: heartbeats, creates
+    /// and deletes never wait in that line, and few requests are sent before them. (What 64 answers bring has no bound
+    /// but the network's: a program that reads nodes of a megabyte over a slow network has to read a few at a time.)
+    /// All tries of one path (`try_acquire()`) together have one list under way.
+    ///
     /// Operations that read queues or ask holders (`contenders()`, `holders()`, `participants()`, `leader()`,
     /// `revoke_holders()` and their like) use the same window. An operation that needs many requests shares the window
-    /// with the others: the next call does not wait for all of a long list. What is cancelled before it is sent is
-    /// never sent.
+    /// with the others: the next call does not wait for all of a long list. A request that is cancelled before it is
+    /// sent is never sent.
     ///
     /// @par Errors
     /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,
@@ -183,14 +185,17 @@ public:
     /// `co_await (client.get(path) || timer.async_wait(asio::use_awaitable))`.
     /// @{
 
-    /// Creates a node, with that access list; its parent has to exist. An ephemeral node lives as long as the
-    /// session of this client. It does not count in `client_options::node_budget`, though the session's end lists it,
-    /// too: keep the paths of all such nodes far below 2 MiB (twice jute.maxbuffer).
+    /// Creates a node, with that access list; its parent has to exist. An ephemeral node lives as long as the session
+    /// of this client. It does not count in `client_options::node_budget`, though the session's end lists it, too: keep
+    /// the paths of all such nodes far below 2 MiB (twice jute.maxbuffer).
     ///
     /// @par Completion `void(error_code, std::string)`: the path of the node, with its number if it is sequential.
-    /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path`: also if the
-    /// parent is ephemeral; `errc::server_error`: also if it is a container, and the servers know none;
-    /// `errc::invalid_option`: also if the servers do not know a scheme or an id of the list, or `auth` in it would stand for nobody.
+    /// - `errc::node_exists`.
+    /// - `errc::no_node`: there is no parent, or no chroot.
+    /// - `errc::invalid_path`: also if the parent is ephemeral.
+    /// - `errc::server_error`: also if the node is a container, and the servers know none.
+    /// - `errc::invalid_option`: also if the servers do not know a scheme or an id of the list, or `auth` in it would
+    ///   stand for nobody.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, access_list access,
                               Token&& token = Token())
@@ -198,14 +203,15 @@ public:
         return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind,
                                                           std::optional(std::move(access)));
     }
-    /// Creates a node with the client's access list.
+    /// Creates a node with the client's access list. It completes as the `create()` with an access list does.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind,
                                                           std::optional<access_list>());
     }
-    /// Creates a persistent node with the client's access list.
+    /// Creates a persistent node with the client's access list. It completes as the `create()` with an access list
+    /// does.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, Token&& token = Token())
     {
@@ -230,7 +236,7 @@ public:
     {
         return detail::begin<Token, detail::start_set>(token, state_, std::move(path), std::move(data), version);
     }
-    /// Replaces a node's data, whatever its version.
+    /// Replaces a node's data, whatever its version. It completes as the `set()` with a version does.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
     [[nodiscard]] auto set(std::string path, std::string data, Token&& token = Token())
     {
@@ -244,7 +250,7 @@ public:
     {
         return detail::begin<Token, detail::start_remove>(token, state_, std::move(path), version);
     }
-    /// Deletes a node that has no children, whatever its version.
+    /// Deletes a node that has no children, whatever its version. It completes as the `remove()` with a version does.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto remove(std::string path, Token&& token = Token())
     {
@@ -288,7 +294,7 @@ public:
         return detail::begin<Token, detail::start_set_acl>(token, state_, std::move(path), std::move(access),
                                                            acl_version);
     }
-    /// Replaces a node's access list, whatever its version.
+    /// Replaces a node's access list, whatever its version. It completes as the `set_acl()` with a version does.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto set_acl(std::string path, access_list access, Token&& token = Token())
     {
@@ -354,6 +360,7 @@ public:
                                                                 std::optional<node_stat>(seen));
     }
     /// Waits until the node is gone that the first look finds. It succeeds at once if there is none.
+    /// @par Completion `void(error_code)`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_deleted(std::string path, Token&& token = Token())
     {

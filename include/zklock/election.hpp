@@ -206,7 +206,7 @@ public:
     }
 
     /// Stands for election like `lead(body)`, but ends with `errc::timed_out` when this participant has waited that
-    /// long for a term. The limit counts anew for each term.
+    /// long for a term. The limit counts anew for each term. Cancellation is passed on as `mutex::run()` tells.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -269,7 +269,8 @@ public:
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
-    /// Asks the leader to step down: see `mutex::revoke_holder()`.
+    /// Asks the leader to step down: see `mutex::revoke_holder()`. Errors and cancellation are those of
+    /// `mutex::revoke()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_leader(Token&& token = Token())
     {

@@ -14,8 +14,9 @@ namespace zklock {
 /// by what it sends here, or jump a queue. A client that reaches nobody, or that nobody reaches, waits for the servers
 /// as without; and so does everybody whose predecessor is a client without this option, or of another library.
 ///
-/// **Who may connect** is for the network to say: whoever reaches the port can take one of a few places there, and
-/// learn when a node is let go whose name it knows. Names of locks are not said there. Nothing is encrypted.
+/// **Who may connect** is for the network to say: a program that reaches the port can take one of a few places there.
+/// It can also learn when a node is let go, if it knows the node's name. Names of locks are not said there. Nothing is
+/// encrypted.
 ///
 /// Values that cannot be used are `errc::invalid_option`, and `find_fault()` names them; so is `listen` where the
 /// library was built without TLS (CMake's option ZKLOCK_TLS), because the hash is OpenSSL's.

@@ -7,8 +7,8 @@
 
 namespace zklock {
 
-/// Why a lock was lost that was held. Whoever is asked to let go (`guard::wait_revoked()`) goes on holding: that is no
-/// loss.
+/// Why a lock was lost that was held. A holder that is asked to let go (`guard::wait_revoked()`) goes on holding: that
+/// is no loss.
 enum class loss_reason : std::uint8_t {
     lease_ended,           ///< for too long nothing was heard from the servers, or this process did not run
     session_expired,       ///< the servers have ended the session

@@ -149,7 +149,7 @@ public:
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Whether an acquire of this object, or of a copy of it, holds all of the locks: see `mutex::is_held()`. Each of
-    /// them then says of itself that it is held, too; whoever acquires the members one by one does not hold this.
+    /// them then says of itself that it is held, too. A caller that acquires the members one by one does not hold this.
     /// From any thread.
     [[nodiscard]] bool is_held() const noexcept { return detail::count_held(state_) != 0; }
 
@@ -167,9 +167,10 @@ public:
         return detail::begin<Token>(token, detail::waiting<multi_guard>(state_));
     }
 
-    /// Waits for all of the locks until one deadline, counted from the start of the operation. It is cancelled as
-    /// `acquire()` is; errors are those of the locks' own acquires, what `acquire()` adds, and `errc::timed_out` at the
-    /// deadline. `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
+    /// Waits for all of the locks until one deadline, counted from the start of the operation. Completion and
+    /// cancellation are those of `acquire()`; at the deadline it ends with `errc::timed_out` (`errc::tls_failed` if TLS
+    /// has failed with all servers). `timeout` may be any duration: one too long for the clock means for ever; zero or
+    /// less looks once.
     template <class Rep, class Period,
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -177,9 +178,9 @@ public:
         return detail::begin<Token>(token, detail::waiting<multi_guard>(state_, detail::saturate(timeout)));
     }
 
-    /// Takes the locks if all are free now. Locks before the first that is busy are taken and given back. It is
-    /// cancelled as `acquire()` is; errors are those of the locks' own acquires, what `acquire()` adds, `errc::busy`
-    /// and `errc::not_connected` as of `mutex::try_acquire()`, and `errc::lost` if a lock was lost meanwhile.
+    /// Takes the locks if all are free now. Locks before the first that is busy are taken and given back. Completion
+    /// and cancellation are those of `acquire()`. It also ends with `errc::busy` and `errc::not_connected`, as
+    /// `mutex::try_acquire()` does, and with `errc::lost` if a lock was lost meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
@@ -192,7 +193,10 @@ public:
         return detail::run<multi_guard>(detail::waiting<multi_guard>(state_), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` with a `multi_guard&` while all of the locks are held, as `mutex::run()` does, but waits for the
+    /// locks only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too
+    /// long for the clock means for ever; zero or less looks once. An error of the acquire is one of `acquire()`, or
+    /// `errc::timed_out` at the deadline (`errc::tls_failed` if TLS has failed with all servers).
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

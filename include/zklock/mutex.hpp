@@ -66,7 +66,8 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
     /// delete of its node is on its way, or is sent on the next connection. But if the lock had been granted and that
-    /// result posted, the handler gets the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
+    /// result posted, the handler gets the guard. A guard that nobody takes (the coroutine was cancelled, or the
+    /// context was destroyed) is released.
     ///
     /// A pending acquire keeps neither the mutex nor the client open: when the last of their handles goes, it ends with
     /// `errc::closed`. So `mutex(c, path).acquire(callback)` needs a client that stays. A coroutine has its handles in
@@ -84,8 +85,8 @@ public:
     /// `errc::timed_out` if the lock is not free, or there is no connection.
     ///
     /// Completion and cancellation are those of `acquire()`. At the deadline, connected or not, it ends with
-    /// `errc::timed_out`; the delete of its node is on its way then, or is sent on the next connection. If TLS has failed with all servers at that time, it
-    /// ends with `errc::tls_failed` in place of that, and so does `try_acquire()` in place of `errc::not_connected`.
+    /// `errc::timed_out`. If TLS has failed with all servers at that time, it ends with `errc::tls_failed` instead. The
+    /// delete of its node is on its way then, or is sent on the next connection.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -95,9 +96,10 @@ public:
     /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
     ///
     /// Completion and cancellation are those of `acquire()`. It ends with `errc::busy` when somebody holds the lock or
-    /// queues for it, and with `errc::not_connected` while disconnected: it never waits for a connection. While the
-    /// servers are silent it lasts until the connection is given up: up to two thirds of the session's time-out. Where
-    /// that is too long, `acquire(50ms)` has a bound of its own; but it queues, and ends with `errc::timed_out`.
+    /// queues for it, and with `errc::not_connected` while disconnected: it never waits for a connection. If TLS has
+    /// failed with all servers, it ends with `errc::tls_failed` in place of `errc::not_connected`. While the servers
+    /// are silent it lasts until the connection is given up: up to two thirds of the session's time-out. Where that is
+    /// too long, `acquire(50ms)` has a bound of its own; but it queues, and ends with `errc::timed_out`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
@@ -106,9 +108,9 @@ public:
 
     /// What the last acquire that ended at its deadline had waited for (`run()` included; with `errc::timed_out` or
     /// `errc::tls_failed`): who held the lock, and how many were before us; or since when there was no connection, and
-    /// why. It is there before the acquire completes. Copies of a lock share it: where several
-    /// acquires are under way, it may be another one's. There is none if no acquire has ended so, or for lack of
-    /// memory. An acquire with no time to wait leaves none.
+    /// why. It is there before the acquire completes. Copies of a lock share it: where several acquires are under way,
+    /// it may be another one's. There is none if no acquire has ended so, or for lack of memory. An acquire with no
+    /// time to wait leaves none.
     ///
     ///     auto held = co_await lock.acquire(5s);
     ///     if (!held && (held.error() == zklock::errc::timed_out || held.error() == zklock::errc::tls_failed))
@@ -211,7 +213,9 @@ public:
         return detail::run<guard>(detail::waiting<guard>(state_), std::forward<Body>(body));
     }
 
-    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run(body)`, but waits for the lock only until a deadline, counted from the start of the
+    /// operation. `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once. At
+    /// the deadline it ends with `errc::timed_out` (`errc::tls_failed` if TLS has failed with all servers).
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

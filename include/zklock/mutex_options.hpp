@@ -88,8 +88,8 @@ struct mutex_options {
     /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
     /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then acquires of
     /// this library wait until those have used up its numbers, and fail with `errc::sequence_exhausted`. A path that is
-    /// made again has the access list of whoever makes it, not the one it had: give it data if it is to stay. (Data
-    /// keeps a container from its clients only: the servers delete it when it is empty.)
+    /// made again has the access list of the client that makes it, not the one it had: give it data if it is to stay.
+    /// (Data keeps a container from its clients only: the servers delete it when it is empty.)
     parent_kind parents = parent_kind::container;
     /// Who may do what with the nodes that this lock makes: those of its contenders, the path, and what is missing
     /// above it. Nothing: `client_options::access` says. Locks of one client on one path may have different lists: a
@@ -105,7 +105,7 @@ struct mutex_options {
     /// Who is told what happens to the acquires: see `listen()`. Empty: nobody.
     lock_listener listener;
     /// Under what name `client::metrics()` counts the acquires of this lock. Locks of one kind share a name: a client
-    /// tells 64 apart, and counts the rest together, because each name costs whoever stores the metrics 65 time
+    /// tells 64 apart, and counts the rest together, because each name costs the system that stores the metrics 65 time
     /// series. So the path is a good name only where a program has few. Empty: counted with all others without a name.
     std::string metrics_name;
     /// How often one acquire may try to create its node: each lost connection, expired session or outside deletion

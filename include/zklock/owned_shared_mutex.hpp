@@ -33,8 +33,8 @@ namespace zklock {
 /// reader that reads once more, even if writers of others wait by now.
 ///
 /// **A reader cannot become a writer.** While an owner only reads, or waits to, its acquires as a writer end with
-/// `errc::not_upgradable`: two readers that tried would wait for each other for ever. Who may have to write acquires as
-/// a writer first.
+/// `errc::not_upgradable`: two readers that tried would wait for each other for ever. An owner that may have to write
+/// has to acquire as a writer first.
 ///
 /// **From writer to reader.** When the last of its holds as a writer is released and holds as a reader are left, the
 /// owner goes on as a reader, and no writer gets in between: readers that wait for no other writer are let in. It keeps
@@ -42,10 +42,10 @@ namespace zklock {
 /// ends when it is done. If the servers refuse it, the release ends with `errc::access_denied` or `errc::server_error`,
 /// and all others stay excluded until the owner has released its last hold.
 ///
-/// **While an acquire of the same owner is under way,** a further one joins it, a reader also a writer: it gets the
-/// same grant, or the same error; only its deadline and its cancellation are its own. Its options do not count. If only
-/// readers are left of those who have joined, they queue anew as readers, so that they need not wait for other readers;
-/// or, if the grant was on its way, they get it and the owner goes on as a reader at once.
+/// **While an acquire of the same owner is under way,** a further one joins it; a reader may also join a writer. It
+/// gets the same grant, or the same error; only its deadline and its cancellation are its own. Its options do not
+/// count. If only readers are left of those that have joined, they queue anew as readers, so that they need not wait
+/// for other readers. But if the grant was on its way, they get it, and the owner goes on as a reader at once.
 ///
 /// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail
 /// with `errc::lost`.
@@ -109,31 +109,54 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner)));
     }
 
-    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. Its
-    /// cancellation and errors are those of `acquire(owner)`, and `errc::timed_out` at the deadline. `timeout` may be
-    /// any duration: one too long for the clock means for ever; zero or less looks once.
+    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation.
+    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
+    ///
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::timed_out`: the deadline has passed. It is `errc::tls_failed` if TLS has failed with all servers at
+    ///   that time.
+    /// - `errc::not_upgradable`: the owner only reads, or waits to. It goes on doing so.
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
+    /// joined another only ends itself.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner), detail::saturate(timeout)));
     }
 
-    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. Its cancellation and errors are
-    /// those of `acquire(owner)`, and `errc::busy` when another has the lock or waits for it, or when the owner itself
-    /// waits, and `errc::not_connected` while disconnected.
+    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it.
+    ///
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::busy`: another has the lock or waits for it, or the owner itself waits.
+    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
+    ///   servers.
+    /// - `errc::not_upgradable`: the owner only reads, or waits to. It goes on doing so.
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; a try that has joined
+    /// another acquire only ends itself.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(writer(owner)));
     }
 
-    /// Runs `body` while the owner holds the lock once more as a writer: see `mutex::run()`.
+    /// Runs `body` while the owner holds the lock once more as a writer: see `mutex::run()`. An error of the acquire is
+    /// one of `mutex::acquire()`, or `errc::not_upgradable`, `errc::lost` or `errc::invalid_option` with the meaning
+    /// that `acquire(owner)` gives it.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
         return detail::run<guard>(detail::waiting<guard>(writer(owner)), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(owner, timeout)`.
+    /// Runs `body` while the owner holds the lock once more as a writer, as `mutex::run()` does, but waits for the lock
+    /// only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for
+    /// the clock means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
+    /// another that `acquire(owner, timeout)` lists, such as `errc::timed_out`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -146,13 +169,18 @@ public:
     /// Waits until all writers before the owner are gone; takes one more hold at once if the owner has the lock, as a
     /// reader or as a writer.
     ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and all that `acquire(owner)`
-    /// adds but `errc::not_upgradable`. It is a reader's guard: others may hold one at the same time, unless the owner
-    /// writes, too. `guard::node()` is the owner's node at the grant. When the owner stops writing, a reader's node
-    /// replaces it, which `contenders()` lists; a transaction under the guard depends on the node that is there. One
-    /// that would be sent while the owner's last release as a writer is under way ends with `errc::not_owner`.
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
     ///
-    /// @par Cancellation As `mutex::acquire()` tells; an acquire that has joined another only ends itself.
+    /// The guard is a reader's: others may hold one at the same time, unless the owner writes, too. `guard::node()` is
+    /// the owner's node at the grant. When the owner stops writing, a reader's node replaces that one, and
+    /// `contenders()` lists the new node. A transaction under the guard depends on the node that the owner has at that
+    /// time. A transaction that would be sent while the owner's last release as a writer is under way ends with
+    /// `errc::not_owner`.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
+    /// joined another only ends itself.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(lock_owner owner, Token&& token = Token())
     {
@@ -160,8 +188,17 @@ public:
     }
 
     /// Waits until all writers before the owner are gone, or until a deadline, counted from the start of the operation.
-    /// It can end as `acquire_shared(owner)` can, and with `errc::timed_out` at the deadline. `timeout` may be any
-    /// duration: one too long for the clock means for ever; zero or less looks once.
+    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once. The guard is
+    /// a reader's, as that of `acquire_shared(owner)` is.
+    ///
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::timed_out`: the deadline has passed. It is `errc::tls_failed` if TLS has failed with all servers at
+    ///   that time.
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
+    /// joined another only ends itself.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout,
                                       Token&& token = Token())
@@ -169,23 +206,37 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(reader(owner), detail::saturate(timeout)));
     }
 
-    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it. It can
-    /// end as `acquire_shared(owner)` can, and with `errc::busy` when a writer has the lock or waits for it, when the
-    /// client has no room for a node, or when the owner itself waits or tries to write; with `errc::not_connected`
-    /// while disconnected.
+    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it. The
+    /// guard is a reader's, as that of `acquire_shared(owner)` is.
+    ///
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::busy`: a writer has the lock or waits for it, the client has no room for a node, or the owner itself
+    ///   waits or tries to write.
+    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
+    ///   servers.
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; a try that has joined
+    /// another acquire only ends itself.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire_shared(lock_owner owner, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(reader(owner)));
     }
 
-    /// Runs `body` while the owner holds the lock once more as a reader: see `mutex::run()`.
+    /// Runs `body` while the owner holds the lock once more as a reader: see `mutex::run()`. An error of the acquire is
+    /// one of `mutex::acquire()`, or `errc::lost` or `errc::invalid_option` with the meaning that `acquire(owner)`
+    /// gives it.
     template <class Body> [[nodiscard]] auto run_shared(lock_owner owner, Body&& body)
     {
         return detail::run<guard>(detail::waiting<guard>(reader(owner)), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire_shared(owner, timeout)`.
+    /// Runs `body` while the owner holds the lock once more as a reader, as `mutex::run()` does, but waits for the lock
+    /// only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for
+    /// the clock means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
+    /// another that `acquire_shared(owner, timeout)` lists, such as `errc::timed_out`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -199,9 +250,11 @@ public:
     /// then empty. A guard may also be released by itself, by `guard::release()`, or by its destructor.
     ///
     /// @par Completion `void(error_code)`, with the errors of `guard::release()`, and `errc::not_owner` when the guard
-    /// is empty, of another owner, or of another lock: it then stays as it is. The owner's last hold as a writer, while
-    /// it has others as a reader: when others may read, or `errc::access_denied` or `errc::server_error` if the servers
-    /// have refused that; the hold is over in any case.
+    /// is empty, of another owner, or of another lock: it then stays as it is.
+    ///
+    /// If this was the owner's last hold as a writer, and the owner has others as a reader, it completes when others
+    /// may read. If the servers have refused that, it ends with `errc::access_denied` or `errc::server_error`; the hold
+    /// is over in any case.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>

@@ -84,18 +84,34 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner)));
     }
 
-    /// Waits for the lock until a deadline, counted from the start of the operation. It has the errors of
-    /// `mutex::acquire()` and those that `acquire(owner)` adds, and ends with `errc::timed_out` at the deadline.
-    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
+    /// Waits for the lock until a deadline, counted from the start of the operation. `timeout` may be any duration: one
+    /// too long for the clock means for ever; zero or less looks once.
+    ///
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::timed_out`: the deadline has passed. It is `errc::tls_failed` if TLS has failed with all servers at
+    ///   that time.
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
+    /// joined another only ends itself.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)));
     }
 
-    /// Takes the lock if the owner has it or it is free now. It has the errors of `mutex::acquire()` and those that
-    /// `acquire(owner)` adds, with `errc::busy` and `errc::not_connected` as `mutex::try_acquire()` has them;
-    /// `errc::busy` also when the owner itself waits for the lock.
+    /// Takes the lock if the owner has it or it is free now.
+    ///
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
+    /// - `errc::busy`: somebody else holds the lock or queues for it, or the owner itself waits for it.
+    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
+    ///   servers. A try never waits for a connection; `mutex::try_acquire()` tells how long it may last.
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; a try that has joined
+    /// another acquire only ends itself.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
@@ -130,20 +146,25 @@ public:
     {
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
-    /// Asks the holder of the lock to let go: see `mutex::revoke_holder()`.
+    /// Asks the holder of the lock to let go: see `mutex::revoke_holder()`. Errors and cancellation are those of
+    /// `mutex::revoke()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holder(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
-    /// Runs `body` while the owner holds the lock once more: see `mutex::run()`.
+    /// Runs `body` while the owner holds the lock once more: see `mutex::run()`. An error of the acquire is one of
+    /// `mutex::acquire()`, or `errc::lost` or `errc::invalid_option` with the meaning that `acquire(owner)` gives it.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
         return detail::run<guard>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(owner, timeout)`.
+    /// Runs `body` while the owner holds the lock once more, as `mutex::run()` does, but waits for the lock only until
+    /// a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for the clock
+    /// means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or another that
+    /// `acquire(owner, timeout)` lists, such as `errc::timed_out`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

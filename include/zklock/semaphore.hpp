@@ -196,8 +196,8 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// The semaphore's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last acquire that timed out had waited for. Who is named as holder holds permits, one of several
-    /// perhaps: see `mutex::last_timeout()`.
+    /// What the last acquire that timed out had waited for: see `mutex::last_timeout()`. The holder that it names holds
+    /// permits, and may be one of several.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
     /// How many permits the acquires of this object, and of its copies, hold together, as far as this process can know;
     /// those that were split off count, lost ones do not. What `mutex::is_held()` says of guards holds for `permits`.
@@ -216,15 +216,18 @@ public:
     ///   path's data says another number (`check_permits`); the shared count's node holds none.
     /// - `asio::error::operation_aborted`: it was cancelled. `errc::over_budget`: so many nodes could harm the
     ///   ensemble.
-    /// - `errc::access_denied`, `errc::no_such_chroot`, `errc::server_error`, `errc::sequence_exhausted`,
-    ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed` mean what they
-    ///   mean of `mutex::acquire()`. An acquire whose session expires, or whose nodes others delete, queues again, as
-    ///   often as `semaphore_options::max_attempts` allows: then it ends with `errc::lost`, `errc::not_connected` or
-    ///   `errc::session_expired`, as it says.
+    /// - `errc::access_denied`: the ACL of a parent, or of another node that it needs, forbids it.
+    ///   `errc::no_such_chroot`: the chroot's node does not exist. `errc::server_error`: the servers refused for
+    ///   another reason.
+    /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
+    /// - `errc::invalid_path`, `errc::authentication_failed`, `errc::closed`.
+    /// - `errc::lost`, `errc::not_connected`, `errc::session_expired`: what ended the last of the attempts that
+    ///   `semaphore_options::max_attempts` allows, as that option tells. Until then, an acquire whose session expires,
+    ///   or whose nodes others delete, queues again.
     ///
-    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// deletes of its nodes are on their way, or are sent on the next connection. But if the permits had been granted and that result posted, the handler
-    /// gets them. Permits that nobody takes are given back.
+    /// @par Cancellation Terminal, partial and total all withdraw the acquire, at whatever point it is: it completes at
+    /// once. The deletes of its nodes are on their way then, or are sent on the next connection. But if the permits had
+    /// been granted and that result posted, the handler gets them. Permits that nobody takes are given back.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, Token&& token = Token())
     {
@@ -232,8 +235,13 @@ public:
     }
 
     /// Waits for `count` permits until a deadline, counted from the start of the operation over everything it does.
-    /// It ends as `acquire(count)` does, or with `errc::timed_out` at the deadline.
+    ///
     /// @param timeout Any duration: one too long for the clock means for ever; zero or less looks once.
+    ///
+    /// @par Completion `void(error_code, permits)`, with the errors of `acquire(count)`, and `errc::timed_out` at the
+    /// deadline. It is `errc::tls_failed` if TLS has failed with all servers at that time.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `acquire(count)` tells.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -243,9 +251,13 @@ public:
     /// Takes `count` permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
     /// is written to the servers.
     ///
-    /// It can end as `acquire(count)` can, and with `errc::busy` when there are not enough, or somebody waits for some,
-    /// or takes some at this moment; with `errc::not_connected` while disconnected; and with `errc::lost` when its
-    /// session or its lease ends meanwhile.
+    /// @par Completion `void(error_code, permits)`, with the errors of `acquire(count)`, and
+    /// - `errc::busy`: there are not enough, or somebody waits for some, or takes some at this moment.
+    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
+    ///   servers.
+    /// - `errc::lost`: also when its session or its lease ends meanwhile.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, as `acquire(count)` tells.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
     {
@@ -286,13 +298,17 @@ public:
         return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
-    /// Runs `body` with a `permits&` while they are held: see `mutex::run()`.
+    /// Runs `body` with a `permits&` while they are held: see `mutex::run()`. An error of the acquire is one of
+    /// `acquire(count)`.
     template <class Body> [[nodiscard]] auto run(std::size_t count, Body&& body)
     {
         return detail::run<permits>(detail::waiting<permits>(lock_of(count)), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(count, timeout)`.
+    /// Runs `body` with a `permits&` while they are held, as `mutex::run()` does, but waits for the permits only until
+    /// a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for the clock
+    /// means for ever; zero or less looks once. An error of the acquire is one of `acquire(count)`, or, at the
+    /// deadline, `errc::timed_out` or `errc::tls_failed`, as `acquire(count, timeout)` tells.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -11,7 +11,8 @@
 namespace zklock {
 
 /// Options of a semaphore. `permits`, `count_path`, `check_permits` and `names` hold for the path: semaphores of one
-/// client there have to agree on them as long as they live, whether in use or not; or acquires end with `errc::invalid_option`.
+/// client there have to agree on them as long as they live, whether in use or not; else acquires end with
+/// `errc::invalid_option`.
 struct semaphore_options {
     semaphore_options() = default; // no aggregate: see client_options
 

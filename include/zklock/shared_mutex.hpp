@@ -96,7 +96,10 @@ public:
         return detail::run<guard>(detail::waiting<guard>(writers_), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` while it holds the lock alone, as `mutex::run()` does, but waits for the lock only until a deadline,
+    /// counted from the start of the operation. `timeout` may be any duration: one too long for the clock means for
+    /// ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or `errc::timed_out` at the
+    /// deadline (`errc::tls_failed` if TLS has failed with all servers).
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -144,7 +147,10 @@ public:
         return detail::run<guard>(detail::waiting<guard>(readers_), std::forward<Body>(body));
     }
 
-    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire_shared(timeout)`.
+    /// Runs `body` while it holds the lock as a reader, as `mutex::run()` does, but waits for the lock only until a
+    /// deadline, counted from the start of the operation. `timeout` may be any duration: one too long for the clock
+    /// means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
+    /// `errc::timed_out` at the deadline (`errc::tls_failed` if TLS has failed with all servers).
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -11,8 +11,9 @@
 namespace zklock {
 
 /// Options of a shared mutex. `names` holds for the path: shared mutexes of one client on one path have to agree on it
-/// as long as they live, whether in use or not; else acquires end with `errc::invalid_option`. So do those of a `mutex` as long
-/// as a shared mutex of the same client lives that was acquired on the path, and the other way round.
+/// as long as they live, whether in use or not; else acquires end with `errc::invalid_option`. The acquires of a
+/// `mutex` end with it, too, as long as a shared mutex of the same client lives that was acquired on the path, and the
+/// other way round.
 struct shared_mutex_options {
     shared_mutex_options() = default; // no aggregate: see client_options
 

@@ -10,11 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// A false alarm of gcc 12: see src/README.md.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace demo {
 
 namespace json = boost::json;

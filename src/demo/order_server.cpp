@@ -30,11 +30,6 @@
 #include <string>
 #include <utility>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// A false alarm of gcc 12: see src/README.md.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace {
 
 namespace asio = boost::asio;

@@ -7,11 +7,6 @@
 #include <utility>
 #include <vector>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// A false alarm of gcc 12: see src/README.md.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace demo {
 
 using asio::ip::tcp;

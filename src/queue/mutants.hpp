@@ -32,6 +32,7 @@
     X(container_with_data_deleted) \
     X(containers_stay) \
     X(create_repeated_without_look_up) \
+    X(czxid_of_an_earlier_node) \
     X(deadline_waits_for_a_connection) \
     X(delete_not_retried) \
     X(deleted_node_counts_as_released) \
@@ -109,7 +110,6 @@
     X(node_watch_taken_by_a_lock) \
     X(node_watch_taken_from_a_lock) \
     X(node_watch_told_although_withdrawn) \
-    X(number_of_an_earlier_node) \
     X(numbers_that_begin_again_ignored) \
     X(numbers_used_up) \
     X(occupied_parent_not_looked_at_again) \

@@ -26,10 +26,6 @@
 #include <thread>
 #include <vector>
 
-#if defined(__GNUC__) && !defined(__clang__) // a false alarm of gcc 12: see src/README.md
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 using namespace zklock;
 using namespace zklock::test;
 using asio::cancellation_type;

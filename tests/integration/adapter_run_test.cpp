@@ -21,10 +21,6 @@
 #include <stdexcept>
 #include <string>
 
-#if defined(__GNUC__) && !defined(__clang__) // a false alarm of gcc 12: see src/README.md
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -16,11 +16,6 @@
 #include <map>
 #include <mutex>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// A false alarm of gcc 12: see src/README.md.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace zklock::test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -32,10 +32,6 @@
 #include <thread>
 
 // A false alarm of gcc 12: see src/README.md.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 using namespace zklock;
 using namespace zklock::test;
 using namespace asio::experimental::awaitable_operators;

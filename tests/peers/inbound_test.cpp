@@ -16,7 +16,8 @@ struct visit {
     offers all{told};
     std::string out;
     std::vector<node_id> awaited;
-    inbound peer{all, 5, at(0s), out};
+    token_bucket vain_of_all = inbound::vain_of_all();
+    inbound peer{all, vain_of_all, 5, at(0s), out};
 
     visit()
     {
@@ -141,6 +142,39 @@ TEST_SUITE("peers: who connects to us")
             ++times;
         CHECK(times == inbound::most_vain_wishes);
         CHECK(v.awaited.size() == static_cast<std::size_t>(times) + 1);
+    }
+
+    TEST_CASE("who says bit by bit what would be of use is hung up on, unless that is slow")
+    {
+        const std::string wish = test::wish(peering::wish::subscribe, 1);
+        const auto bits_taken = [&](lease_clock::duration between) {
+            visit v;
+            CHECK(v.subscribes_to(1) == verdict::go_on);
+            int taken = 0;
+            while (taken < 5'000 && v.says(wish.substr(static_cast<unsigned>(taken) % wish.size(), 1),
+                                           between * taken) == verdict::go_on)
+                ++taken;
+            return taken;
+        };
+        CHECK(bits_taken(2ms) == 5'000);
+        CHECK(bits_taken(0ms) == inbound::most_vain_wishes);
+    }
+
+    TEST_CASE("all who connect have some wishes in vain together, and then each that has one more is hung up on")
+    {
+        visit v;
+        constexpr int with_all = inbound::most_vain_of_all / inbound::most_vain_wishes;
+        for (int i = 0; i <= with_all; ++i) {
+            inbound other(v.all, v.vain_of_all, 100 + static_cast<offers::peer_id>(i), at(0s), v.out);
+            const auto says = [&](unsigned number) {
+                return other.receive(bytes_of(test::wish(peering::wish::subscribe, number)), at(0s), v.out, v.awaited);
+            };
+            CHECK(says(1) == verdict::go_on); // which is of use
+            int vain = 0;
+            while (says(77) == verdict::go_on)
+                ++vain;
+            CHECK(vain == (i < with_all ? inbound::most_vain_wishes : 0));
+        }
     }
 
     TEST_CASE("who waits for one node after another is listened to without end, also where they come too late")

@@ -1,3 +1,4 @@
+#include "bridge/peers/offers.hpp"
 #include "bridge/peers/outbound.hpp"
 #include "peers_scene.hpp"
 
@@ -118,6 +119,29 @@ TEST_SUITE("peers: to whom we connect")
             ++taken;
         CHECK(taken == outbound::most_unasked);
         CHECK(c.heard.size() == taken);
+    }
+
+    TEST_CASE("who says it bit by bit, without end, is hung up on")
+    {
+        call c;
+        c.wants(1);
+        CHECK(c.hears(greeting_text()) == verdict::go_on);
+        const std::string said = certificate(100);
+        unsigned taken = 0;
+        while (c.hears(said.substr(taken % said.size(), 1)) == verdict::go_on)
+            ++taken;
+        CHECK(taken == outbound::most_unasked);
+    }
+
+    TEST_CASE("no more is waited for over a connection than the other end takes")
+    {
+        call c;
+        CHECK(c.hears(greeting_text()) == verdict::go_on);
+        c.out.clear();
+        for (unsigned i = 0; i < 2'000; ++i)
+            c.wants(i);
+        CHECK(c.out.size() == outbound::most_wanted * std::tuple_size_v<wish_frame>);
+        static_assert(outbound::most_wanted == offers::most_of_a_peer);
     }
 
     TEST_CASE("who answers may tell of the nodes before without end")

@@ -40,14 +40,14 @@ public:
 
 private:
     using zxid = std::int64_t;
-    struct turn {
+    struct hold {
         holder who;
         zxid must_see = 0;
         std::size_t number = 0; ///< among those of its path
         bool wrote = false;     ///< or may have
     };
     struct write_under_way {
-        const turn* of = nullptr;
+        const hold* of = nullptr;
         bool sent = false; ///< while its writer held, and not after it had waited for others or for a connection
     };
     /// What holders of a path know.
@@ -57,18 +57,18 @@ private:
     };
 
     void make(const std::string& path);
-    void read(turn& t);
-    void write(turn& t);
-    void learn(const turn& t, zxid seen);
+    void read(hold& h);
+    void write(hold& h);
+    void learn(const hold& h, zxid seen);
     void sent(const std::string& data);
-    void executed(const turn& t, const std::string& data, zxid when);
-    [[nodiscard]] bool may_act(const turn& t) const;
-    void say(const turn& t, const std::string& what);
-    void violate(const turn& t, const std::string& what);
+    void executed(const hold& h, const std::string& data, zxid when);
+    [[nodiscard]] bool may_act(const hold& h) const;
+    void say(const hold& h, const std::string& what);
+    void violate(const hold& h, const std::string& what);
 
     stage& stage_;
-    std::deque<turn> turns_;
-    std::map<unsigned, std::vector<const turn*>> of_path_; ///< in the order of their grants
+    std::deque<hold> holds_;
+    std::map<unsigned, std::vector<const hold*>> of_path_; ///< in the order of their grants
     std::map<unsigned, knowledge> known_;
     std::unordered_map<std::string, write_under_way> writes_; ///< by what they write
 };

@@ -5,10 +5,6 @@
 #include <string>
 #include <utility>
 
-#if defined(__GNUC__) && !defined(__clang__) // it inlines one of the two below without the other
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace zklock::simulator {
 namespace {
 

@@ -6,10 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__GNUC__) && !defined(__clang__) // it inlines one of the two below without the other
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace zklock::test {
 
 inline thread_local long allocations_left = -1; ///< the last of them fails; none does as long as it is negative

@@ -155,7 +155,7 @@ metrics client_state::read_metrics() const
     m.heartbeat_delays = c.heartbeat_delays.read();
     m.handoff = c.handoff.read();
     m.by_name = lock_counters_.read();
-    const bool ended = !alive(); // whoever was left over then is counted nowhere
+    const bool ended = !alive(); // what was left over then is counted nowhere
     if (ended) {
         m.handoff.listens = false;
         m.handoff.connected_to = m.handoff.connected_from = 0;

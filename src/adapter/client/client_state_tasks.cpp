@@ -76,7 +76,7 @@ void client_state::post_tasks()
 }
 
 /// With the mutex locked: the caller is on a thread that runs the context, so it stays; and not inside of what the
-/// strand is doing just now, because whoever is called there may destroy a handler. Other executors than an
+/// strand is doing just now, because what is called there may destroy a handler. Other executors than an
 /// `io_context`'s own may let an exception of what they run at once go to their caller.
 bool client_state::may_run_here() const
 {
@@ -158,7 +158,7 @@ void client_state::go_on_later() noexcept
         try_to_post_tasks();
 }
 
-/// With the mutex locked. If it fails, the end of the next turn tries again, and whoever posts something.
+/// With the mutex locked. If it fails, the end of the next turn tries again, and every caller that posts something.
 void client_state::try_to_post_tasks() noexcept
 {
     if (tasks_posted_)

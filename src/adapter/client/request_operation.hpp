@@ -52,8 +52,8 @@ protected:
     std::shared_ptr<recipes::user_request> request_;
 };
 
-/// What is asked of the servers: a text that the log puts before the path, and the path. Without a text, whoever asks
-/// has the log told himself.
+/// What is asked of the servers: a text that the log puts before the path, and the path. Without a text, the
+/// caller has the log told itself.
 struct asked_request {
     const char* what = nullptr;
     std::string path{};

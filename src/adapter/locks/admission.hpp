@@ -18,8 +18,8 @@
 namespace zklock::detail {
 
 /// Has the locks of one client on one path agree about its options. While somebody uses the path, the recipes refuse
-/// whoever comes with others. Here they are refused, in the same way, while the path is at rest as well, as long as a
-/// lock lives that was acquired, or waited for, with its own.
+/// an acquire that comes with others. Here it is refused, in the same way, while the path is at rest as well, as long
+/// as a lock lives that was acquired, or waited for, with its own.
 ///
 /// Each lock has one of these. It is for the strand, but is destroyed on any thread. `Refused` is the acquisition that
 /// a refused acquire has.

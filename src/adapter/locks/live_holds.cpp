@@ -49,7 +49,7 @@ void live_hold::split_off(live_hold& part, const recipes::acquisition& what, std
     part.what_ = &what;
     part.takes_ = takes_;
     part.takes_.permits = permits;
-    const live_holds::change made(*among_); // whoever asks finds as many as before
+    const live_holds::change made(*among_); // a caller that asks finds as many as before
     takes_.permits -= permits;
     among_->all_.push_back(part);
 }
@@ -81,11 +81,11 @@ live_holds::change::~change()
 
 std::size_t live_holds::held(bool shared) const noexcept
 {
-    constexpr int most_tries = 4;
+    constexpr int most_attempts = 4;
     counted all;
     if (!mutex_.is_ours())
         return 0;
-    for (int tries = 0; tries < most_tries; ++tries)
+    for (int attempts = 0; attempts < most_attempts; ++attempts)
         if (all = count(shared); all.unchanged)
             break;
     return all.permits;

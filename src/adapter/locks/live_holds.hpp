@@ -24,8 +24,8 @@ struct lock_share {
 using place_among_holds =
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
-/// The place of a hold among those of its lock, for whoever asks what is held. To enter takes no memory. All functions
-/// are for one thread at a time.
+/// The place of a hold among those of its lock, for callers that ask what is held. To enter takes no memory. All
+/// functions are for one thread at a time.
 class live_hold : public place_among_holds {
 public:
     live_hold() noexcept = default;
@@ -68,8 +68,8 @@ public:
     live_holds& operator=(const live_holds&) = delete;
 
     /// How many permits are held now, by readers or by others. Where there are no permits, each holder counts for one.
-    /// Whoever changes what is held does not wait until many are counted, but goes first: then it is counted anew. If
-    /// that happens again and again, those who come and those who go meanwhile may both be counted.
+    /// A thread that changes what is held does not wait until many are counted; it goes first, and they are counted
+    /// anew. If that happens again and again, those who come and those who go meanwhile may both be counted.
     [[nodiscard]] std::size_t held(bool shared) const noexcept;
 
 private:

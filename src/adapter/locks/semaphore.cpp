@@ -175,8 +175,8 @@ private:
             if (const auto held = weak.lock())
                 held->lost();
         };
-        // From its first moment on the part is given back, whatever is thrown; and whoever asks how many are held finds
-        // as many as before.
+        // From its first moment on the part is given back, whatever is thrown; and a caller that asks how many are held
+        // finds as many as before.
         const auto both_hold = [&](const part& taken) {
             own->granted(taken, {});
             from->split_off(*own, taken->count());

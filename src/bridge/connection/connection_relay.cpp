@@ -1,4 +1,4 @@
-// Where a relay stands between the server's socket and the C client: the two take turns, because the pair of sockets
+// Where a relay stands between the server's socket and the C client: the two alternate, because the pair of sockets
 // between them holds little, and what is in it makes the server's socket neither readable nor writable.
 #include "bridge/connection/connection.hpp"
 #include "bridge/wire/readiness.hpp"

@@ -21,6 +21,9 @@ using bytes = std::span<const std::uint8_t>;
 /// Begins with a byte that is in no text, and ends with the version.
 inline constexpr std::array<std::uint8_t, 8> greeting{0x9a, 'z', 'k', 'l', 'o', 'c', 'k', 1};
 
+/// Nodes that one end of a connection may wait for at once.
+inline constexpr std::size_t most_subscriptions = 1024;
+
 /// What a wish begins with; a node_id follows.
 enum class wish : std::uint8_t { subscribe = 1, unsubscribe = 2 };
 /// What a certificate begins with; a secret follows.

@@ -4,26 +4,33 @@
 
 namespace zklock::bridge::peering {
 
-inbound::inbound(offers& all, offers::peer_id self, time_point now, std::string& out)
-    : all_(all), self_(self), due_(now + first_wish_within)
+inbound::inbound(offers& all, token_bucket& vain_of_all, offers::peer_id self, time_point now, std::string& out)
+    : all_(all), self_(self), vain_of_all_(vain_of_all), due_(now + first_wish_within)
 {
     append(out, greeting);
 }
 
 verdict inbound::receive(bytes in, time_point now, std::string& out, std::vector<node_id>& awaited)
 {
+    bool whole = false;
     while (const auto frame = reader_.next(in)) {
+        whole = true;
         const auto read = wish_in(*frame);
         if (!read || take(*read, now, out, awaited) == verdict::hang_up)
             return verdict::hang_up;
     }
-    return verdict::go_on;
+    return whole ? verdict::go_on : vain(now);
+}
+
+verdict inbound::vain(time_point now) noexcept
+{
+    return vain_.take(now) && vain_of_all_.take(now) ? verdict::go_on : verdict::hang_up;
 }
 
 verdict inbound::take(const read_wish& wished, time_point now, std::string& out, std::vector<node_id>& awaited)
 {
     using answer = offers::answer;
-    bool vain = true;
+    bool for_nothing = true;
     if (wished.what == wish::unsubscribe) {
         all_.unsubscribe(wished.of, self_);
     } else {
@@ -31,7 +38,7 @@ verdict inbound::take(const read_wish& wished, time_point now, std::string& out,
         if (answered == answer::unknown && !useful_)
             return verdict::hang_up; // its first word is for a node that nobody here has
         useful_ = useful_ || answered != answer::unknown;
-        vain = answered == answer::unknown || answered == answer::known || answered == answer::full;
+        for_nothing = answered == answer::unknown || answered == answer::known || answered == answer::full;
         if (answered == answer::awaited)
             awaited.push_back(wished.of);
         if (answered == answer::gone)
@@ -39,7 +46,7 @@ verdict inbound::take(const read_wish& wished, time_point now, std::string& out,
     }
     if (useful_)
         due_ = now + idle_for;
-    return vain && !vain_.take(now) ? verdict::hang_up : verdict::go_on;
+    return for_nothing ? vain(now) : verdict::go_on;
 }
 
 /// Otherwise each certificate in a hot queue would bring the same ones again.

@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/peers/frames.hpp"
 #include "bridge/peers/node_id.hpp"
 #include "counters/counters.hpp"
 #include "store/peers.hpp"
@@ -24,8 +25,8 @@ public:
     /// A connection of somebody who subscribes. No two have the same.
     using peer_id = std::uint64_t;
 
-    static constexpr std::size_t most_subscribers = 256;    ///< of a node
-    static constexpr std::size_t most_of_a_peer = 1024;     ///< nodes that one subscribes to
+    static constexpr std::size_t most_subscribers = 256;              ///< of a node
+    static constexpr std::size_t most_of_a_peer = most_subscriptions; ///< nodes that one subscribes to
     /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
     static constexpr std::chrono::seconds kept_for{5};
     static constexpr std::size_t most_kept = 4096;

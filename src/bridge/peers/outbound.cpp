@@ -51,7 +51,9 @@ verdict outbound::receive(bytes in, time_point now, std::string& out, std::vecto
         used_last_ = now;
         due_ = now + idle_for;
     }
+    bool whole = in.empty(); // it was the greeting alone
     while (const auto frame = reader_.next(in)) {
+        whole = true;
         const auto secret = secret_in(*frame);
         if (!secret)
             return verdict::hang_up;
@@ -65,7 +67,7 @@ verdict outbound::receive(bytes in, time_point now, std::string& out, std::vecto
             unasked_.give_back(unasked_with_each);
         }
     }
-    return verdict::go_on;
+    return whole || unasked_.take(now) ? verdict::go_on : verdict::hang_up;
 }
 
 verdict outbound::time_passed(time_point now)

@@ -114,7 +114,7 @@ void wire::log_access_refused() noexcept
     try {
         log(log_level::error, address_, " refuses client_options::access, ", to_string(options_.access),
             ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
-    } catch (const std::bad_alloc&) { // NOLINT: whoever asked is told of the refusal
+    } catch (const std::bad_alloc&) { // NOLINT: the caller is told of the refusal
     }
 }
 

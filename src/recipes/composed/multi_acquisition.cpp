@@ -120,7 +120,7 @@ void multi_acquisition::on_lost()
 {
     if (!call_.done) { // all were granted
         asked_ = nullptr;
-        if (!std::exchange(told_lost_, true) && call_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
+        if (call_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
             std::exchange(call_.lost, nullptr)();
         return;
     }

@@ -101,7 +101,6 @@ private:
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
     kept_report waited_for_;
     std::atomic<bool> granted_{false}; ///< and not released
-    bool told_lost_ = false;
 };
 
 } // namespace zklock::recipes

@@ -164,7 +164,7 @@ private:
     void end_lingering();
     /// Takes the token from the czxid of the contender's node, and checks it.
     void take_czxid(lock_contender&, std::int64_t czxid);
-    void refuse_number(lock_contender&, errc why);
+    void out_of_numbers(lock_contender&, errc why);
     void grant(lock_contender&, const queue::action&, store::scheduler::time_point now);
     void log_handoff(const lock_contender&) const noexcept;
     void forget(queue::contender_id);

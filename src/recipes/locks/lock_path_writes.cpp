@@ -53,8 +53,8 @@ bool lock_path::prepare_create(node_write& next)
     return can_be_done;
 }
 
-/// The one place where the queue is asked whose node is to be created next: after each step, and after each create.
-/// 0 if none can be now.
+/// The one place where the queue is asked whose node is to be created next: after each step, after each create, and
+/// when a create has found no parent. 0 if none can be now.
 queue::contender_id lock_path::next_to_create()
 {
     if (!queue_.wants_node() || parents_.busy())
@@ -145,7 +145,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         const std::int32_t sequence = sequence_of(node).value_or(queue::sequence_limit);
         queue_.created(id, node, sequence, answer.stat.czxid);
         if (sequence < 0 || sequence >= queue::sequence_limit)
-            return refuse_number(contender, errc::sequence_exhausted);
+            return out_of_numbers(contender, errc::sequence_exhausted);
         if (contender.listens())
             contender.queued(full(node));
         if (answer.stat.czxid != 0)
@@ -176,7 +176,7 @@ void lock_path::on_czxid(const node_write& made, std::int64_t czxid)
 {
     answer_came();
     // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
-    if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(number_of_an_earlier_node))
+    if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(czxid_of_an_earlier_node))
         return;
     const contender_ptr* const its = contenders_.find(made.id);
     if (!its)
@@ -193,10 +193,10 @@ void lock_path::take_czxid(lock_contender& contender, std::int64_t czxid)
     if (czxid > 0 && czxid < largest_zxid)
         queue_.token_known(contender.id, contender.further_grants, czxid);
     else
-        refuse_number(contender, errc::token_exhausted);
+        out_of_numbers(contender, errc::token_exhausted);
 }
 
-void lock_path::refuse_number(lock_contender& contender, errc why)
+void lock_path::out_of_numbers(lock_contender& contender, errc why)
 {
     if (!contender.waiting())
         return;

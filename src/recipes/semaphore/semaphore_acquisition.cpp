@@ -50,7 +50,7 @@ void semaphore_acquisition::resume()
     const bool lacks_some = std::any_of(nodes.begin(), nodes.end(), is_gone);
     if (waiting() && looks_once())
         return fail(errc::not_connected);
-    if (waiting() && !may_try_again())
+    if (waiting() && !may_attempt_again())
         return fail(setback_);
     if (waiting())
         arm_deadline();
@@ -107,7 +107,7 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
     setbacks_ += std::max(mine->lock->attempts(), 1u) - 1;
     if (ec == errc::lost && !looks_once()) { // before it could be told; or that was the last attempt
         place_ = nullptr;
-        if (try_again(errc::lost))
+        if (attempt_again(errc::lost))
             line_up();
     } else if (ec) {
         place_ = nullptr;
@@ -139,17 +139,17 @@ void semaphore_acquisition::leave_line()
         std::exchange(mine->lock, nullptr)->release({});
 }
 
-bool semaphore_acquisition::may_try_again() const noexcept
+bool semaphore_acquisition::may_attempt_again() const noexcept
 {
     const unsigned allowed = request_.options.max_attempts;
     return allowed == 0 || setbacks_ < allowed || ZKLOCK_MUTANT(semaphore_attempts_without_end);
 }
 
-bool semaphore_acquisition::try_again(errc why)
+bool semaphore_acquisition::attempt_again(errc why)
 {
     ++setbacks_;
     setback_ = why;
-    if (!may_try_again())
+    if (!may_attempt_again())
         fail(why);
     return waiting();
 }
@@ -160,7 +160,7 @@ void semaphore_acquisition::begin_anew()
         return;
     if (looks_once())
         return fail(errc::lost);
-    if (!try_again(setback_))
+    if (!attempt_again(setback_))
         return;
     path_->step_back(*this);
     drop_all();

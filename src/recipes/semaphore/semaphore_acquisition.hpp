@@ -103,7 +103,7 @@ public:
     /// Something is happening to its session or its lease that may cost it its place in the line.
     void note_setback(errc why) noexcept { setback_ = why; }
     /// Something has cost it a node before it was granted. False: that was its last attempt, and it has failed.
-    bool try_again(errc why);
+    bool attempt_again(errc why);
     /// It has lost its place at the head of the line, or a node that it made there: it lines up once more.
     void begin_anew();
     /// Others have deleted that node of its.
@@ -134,7 +134,7 @@ private:
     void time_out() override;
     void end_wait();
     [[nodiscard]] const std::string& identifier() const noexcept;
-    [[nodiscard]] bool may_try_again() const noexcept;
+    [[nodiscard]] bool may_attempt_again() const noexcept;
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);

@@ -111,10 +111,9 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
     switch (result) {
     case outcome::ok: return take_name(node, queue::name_of(path));
     case outcome::unknown:
-        if (!node->owner && ZKLOCK_MUTANT(semaphore_lost_create_forgotten))
-            return gone(node);
         node->now = phase::unknown;
-        unknown_.push_back(node);
+        if (node->owner || !ZKLOCK_MUTANT(semaphore_lost_create_forgotten))
+            unknown_.push_back(node);
         return;
     case outcome::no_node:
         if (!node->owner)
@@ -197,7 +196,7 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
         }
     }
     for (const auto& owner : set_back)
-        owner->try_again(errc::not_connected);
+        owner->attempt_again(errc::not_connected);
 }
 
 // --- watches ---------------------------------------------------------------------------------------------------------

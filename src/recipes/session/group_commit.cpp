@@ -4,6 +4,7 @@
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace zklock::recipes {
@@ -104,11 +105,11 @@ void group_commit::forget(write_source& source)
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-group_commit::shared_transaction group_commit::take()
+group_commit::shared_batch group_commit::take()
 {
-    shared_transaction taken;
+    shared_batch taken;
     if (spare_.empty()) {
-        taken = std::make_shared<transaction>();
+        taken = std::make_shared<batch>();
     } else {
         taken = std::move(spare_.back());
         spare_.pop_back();
@@ -123,7 +124,7 @@ group_commit::shared_transaction group_commit::take()
 }
 
 /// It has been answered, or its writes are sent one by one: what is sent next may take its memory.
-void group_commit::put_back(const shared_transaction& done)
+void group_commit::put_back(const shared_batch& done)
 {
     done->count = 0;
     if (spare_.size() < most_spare)
@@ -131,7 +132,7 @@ void group_commit::put_back(const shared_transaction& done)
 }
 
 /// The next write of the one who is first in line.
-void group_commit::take_one(std::deque<write_source*>& line, bool urgent, transaction& to, std::size_t& bytes)
+void group_commit::take_one(std::deque<write_source*>& line, bool urgent, batch& to, std::size_t& bytes)
 {
     write_source& source = *line.front();
     line.pop_front();
@@ -169,13 +170,14 @@ bool group_commit::next_of(write_source& source, bool urgent, node_write& next)
         next.id = std::exchange(source.create_, 0);
         if (source.prepare(next))
             return true;
+        assert(source.create_ != next.id); // or it would be asked for ever
     }
     return false;
 }
 
 void group_commit::send()
 {
-    const shared_transaction taken = take();
+    const shared_batch taken = take();
     if (taken->count != 0)
         ++under_way_;
     if (taken->count > 1) {
@@ -218,11 +220,11 @@ void group_commit::alone_answered(write_source& source)
     proceed();
 }
 
-void group_commit::send_together(const shared_transaction& together)
+void group_commit::send_together(const shared_batch& together)
 {
-    batch_.clear();
+    sent_.clear();
     for (const node_write& w : together->all()) {
-        store::batch_write& b = batch_.emplace_back();
+        store::batch_write& b = sent_.emplace_back();
         b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
         b.path = w.node;
         if (w.creates) {
@@ -230,12 +232,12 @@ void group_commit::send_together(const shared_transaction& together)
             b.access = w.access;
         }
     }
-    session_.store.batch(batch_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
+    session_.store.batch(sent_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
 }
 
 // --- answers ---------------------------------------------------------------------------------------------------------
 
-void group_commit::on_answer(const shared_transaction& together, const store::batch_reply& answer)
+void group_commit::on_answer(const shared_batch& together, const store::batch_reply& answer)
 {
     --under_way_;
     session_.wrote(answer);
@@ -285,7 +287,7 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
     }
 }
 
-void group_commit::learn_czxid(const shared_transaction& together, std::string_view one)
+void group_commit::learn_czxid(const shared_batch& together, std::string_view one)
 {
     for (const node_write& w : together->all())
         if (w.creates)

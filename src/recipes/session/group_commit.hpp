@@ -29,7 +29,8 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 /// each right before it is sent, and the source fills in what it says. So a write that is not needed any more is not
 /// sent, the others say what is known by then, and a source reserves memory and budget for a write only when it goes.
 /// And a token counts a node's place among those that its path makes in one transaction, which is known only when that
-/// is put together. (nghttp2 asks for the data of an HTTP/2 stream in the same way.)
+/// is put together. (nghttp2 asks for the data of an HTTP/2 stream in the same way.) Each source has ids of its own,
+/// because no source is to wait for all that another one has, and a source takes back what is its own.
 class group_commit {
 public:
     explicit group_commit(session& s) : session_(s) {}
@@ -57,29 +58,29 @@ public:
 private:
     using writes = std::span<const node_write>;
     /// What is sent together. Its memory, and that of the strings in it, serves what is sent later.
-    struct transaction {
+    struct batch {
         std::vector<node_write> room;
         std::size_t count = 0; ///< how many of them are in use
 
         [[nodiscard]] writes all() const noexcept { return {room.data(), count}; }
     };
-    using shared_transaction = std::shared_ptr<transaction>;
+    using shared_batch = std::shared_ptr<batch>;
 
     void join(write_source&, bool urgent);
     void gather_until_the_turn_ends();
     void flush();
-    [[nodiscard]] shared_transaction take();
-    void put_back(const shared_transaction&);
-    void take_one(std::deque<write_source*>& line, bool urgent, transaction& to, std::size_t& bytes);
+    [[nodiscard]] shared_batch take();
+    void put_back(const shared_batch&);
+    void take_one(std::deque<write_source*>& line, bool urgent, batch& to, std::size_t& bytes);
     [[nodiscard]] static bool next_of(write_source&, bool urgent, node_write&);
     void send();
     void send_alone(const node_write&);
     void alone_answered(write_source&);
-    void send_together(const shared_transaction&);
-    void on_answer(const shared_transaction&, const store::batch_reply&);
+    void send_together(const shared_batch&);
+    void on_answer(const shared_batch&, const store::batch_reply&);
     void on_failure(writes, const store::batch_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
-    void learn_czxid(const shared_transaction&, std::string_view one);
+    void learn_czxid(const shared_batch&, std::string_view one);
     struct all {
         bool operator()(const node_write&) const noexcept { return true; }
     };
@@ -89,8 +90,8 @@ private:
     std::deque<write_source*> line_;        ///< those that have writes, each once
     std::deque<write_source*> urgent_line_; ///< those that have a delete that does not wait, each once
     std::vector<write_source*> served_;     ///< whose writes were prepared for what is being sent
-    std::vector<shared_transaction> spare_; ///< answered
-    std::vector<store::batch_write> batch_; ///< what is being sent
+    std::vector<shared_batch> spare_; ///< answered
+    std::vector<store::batch_write> sent_; ///< what is being sent
     unsigned under_way_ = 0;
     bool gathering_ = false; ///< until the end of the turn
     bool sending_ = false;

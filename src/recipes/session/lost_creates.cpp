@@ -55,10 +55,10 @@ void lost_creates::look_up(const std::string& parent)
 /// Looks again after a second, because the server has refused the look, and may not refuse it for ever.
 void lost_creates::look_up_later(const std::string& parent)
 {
-    constexpr std::chrono::seconds before_next_try{1};
+    constexpr std::chrono::seconds before_next_attempt{1};
     if (!to_be_looked_up_.insert(parent).second)
         return;
-    session_.later(before_next_try, [this, parent, epoch = epoch_] {
+    session_.later(before_next_attempt, [this, parent, epoch = epoch_] {
         if (epoch != epoch_)
             return;
         to_be_looked_up_.erase(parent);

@@ -37,8 +37,8 @@ protected:
     /// Calls `f` after a second: for requests that the server has refused, and may not refuse for ever.
     void after_a_while(std::function<void()> f)
     {
-        constexpr std::chrono::seconds before_next_try{1};
-        session_.later(before_next_try, [this, f = std::move(f)] {
+        constexpr std::chrono::seconds before_next_attempt{1};
+        session_.later(before_next_attempt, [this, f = std::move(f)] {
             --waits_;
             f();
             advance();

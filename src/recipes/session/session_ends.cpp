@@ -17,11 +17,11 @@ void session::give_up_epoch() noexcept
     contact_lost();
     if (epoch_open_ && !over)
         return store.give_up_epoch(); // the epoch, whose end comes
-    constexpr std::chrono::milliseconds before_next_try{10};
-    constexpr int most_tries = 16; // for a shortage of a moment; in a longer one the store sees to it
-    for (int tries = 0; settle_timer_ == 0 && tries < most_tries; ++tries)
+    constexpr std::chrono::milliseconds before_next_attempt{10};
+    constexpr int most_attempts = 16; // for a shortage of a moment; in a longer one the store sees to it
+    for (int attempts = 0; settle_timer_ == 0 && attempts < most_attempts; ++attempts)
         try {
-            plan(settle_timer_, scheduler.now() + before_next_try, &session::settle);
+            plan(settle_timer_, scheduler.now() + before_next_attempt, &session::settle);
         } catch (const std::bad_alloc&) {
             continue;
         }

@@ -138,7 +138,7 @@ void session::wait_for_budget(session_member& member)
     wanting_budget_.push_back(&member);
 }
 
-/// Each in turn may send one create, and waits again when that was not the last one.
+/// One after the other may send one create, and waits again when that was not the last one.
 void session::share_budget()
 {
     for (std::size_t n = wanting_budget_.size(); n != 0 && !wanting_budget_.empty(); --n) {

@@ -54,7 +54,7 @@ started_child start_child(const std::vector<std::string>& command, const std::ve
         ::close(pipe[0]);
         return {0, fork_error, false};
     }
-    ::setpgid(id, id); // both do it, so that it is done whoever comes first
+    ::setpgid(id, id); // both do it, so that it is done, no matter which comes first
     int error = 0;
     ssize_t length = 0;
     do // the pipe ends without a byte when the command's program has begun

@@ -53,7 +53,7 @@ void terminal::stop_ourselves(bool whole_group)
     ::sigemptyset(&stop);
     ::sigaddset(&stop, SIGTSTP);
     ::sigprocmask(SIG_BLOCK, &stop, &before);
-    // Whoever has no shell that could continue it (its group is orphaned) is not stopped by this signal.
+    // A process that has no shell which could continue it (its group is orphaned) is not stopped by this signal.
     ::kill(whole_group ? 0 : ::getpid(), SIGTSTP);
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }

@@ -9,7 +9,7 @@
 namespace zklock::tool {
 
 /// What a subcommand says of what it does, on stderr: stdout is the command's. Nothing waits for a reader: a line that
-/// cannot be written at once is dropped, because whoever waits for a terminal sends no heartbeats.
+/// cannot be written at once is dropped, because a process that waits for a terminal sends no heartbeats.
 class voice {
 public:
     /// @param verbose Say everything, and not only what went wrong.

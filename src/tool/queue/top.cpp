@@ -204,7 +204,7 @@ asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out
             written = shown.changed(*all[next.path], all);
         }
     }
-    if (errno == EPIPE) // whoever reads it, such as head(1), has read enough
+    if (errno == EPIPE) // its reader, such as head(1), has read enough
         co_return succeeded;
     co_return tell_failed(out, "the queue cannot be shown", error_code(errno, boost::system::generic_category()));
 }

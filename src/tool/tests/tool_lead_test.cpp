@@ -21,7 +21,7 @@ std::size_t count_lines(const std::string& text)
 TEST_CASE("lead runs the command in each term, and stands again")
 {
     tool_scene scene;
-    // Two stand; whoever leads says so, and ends its term when it is told to.
+    // Two stand; the one that leads says so, and ends its term when it is told to.
     const std::string term = "echo $0 $ZKLOCK_TOKEN >>terms; read line <pipe";
     REQUIRE(scene.run_command({"mkfifo", "pipe"}).status == 0);
     auto a = scene.start({"lead", "/lead/lead", "--", "sh", "-c", term, "a"}, "a");

@@ -151,7 +151,7 @@ TEST_CASE("a lock that is not to be had has statuses of its own")
     CHECK(late.text.find("held by") != std::string::npos);
     CHECK(scene.run({"run", "-w", "2", "-E", "0", "/run/busy", "--", "false"}).status == 0);
     admin_client admin(server().port());
-    CHECK(admin.children("/run/busy").size() == 1); // whoever gave up has left nothing
+    CHECK(admin.children("/run/busy").size() == 1); // those that gave up have left nothing
     CHECK(first.let_go() == 0);
     CHECK(scene.run({"run", "-n", "/run/busy", "--", "true"}).status == 0);
 }

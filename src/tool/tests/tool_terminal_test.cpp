@@ -144,8 +144,8 @@ TEST_CASE("the terminal's key interrupts the command, before it reads and while 
 {
     tool_scene scene;
     typed_shell shell(scene.file(""));
-    // Whoever says that it is up is a child that any INT ends: a shell that has its INT just before it waits heeds it
-    // after that.
+    // The one that says that it is up is a child that any INT ends: a shell that has its INT just before it waits
+    // heeds it after that.
     const std::string child = "sh -c \"echo up; exec sleep 1000\"";
     shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 4\" INT; " + child + "'\n");
     shell.await("up");
@@ -154,7 +154,7 @@ TEST_CASE("the terminal's key interrupts the command, before it reads and while 
     shell.expect_status(4);
 
     shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 5\" INT; read line; " + child + "'\n");
-    shell.type("a line\n"); // whoever reads it has the terminal
+    shell.type("a line\n"); // the one that reads it has the terminal
     shell.await("up");
     shell.type("\x03");
     shell.await("stopped");

@@ -64,7 +64,8 @@ void to_a_listener(fuzz::input& in)
     all.publish(numbered(3), {secret}, after(std::chrono::milliseconds(0)));
     std::string out;
     std::vector<node_id> awaited;
-    inbound peer(all, 1, after(std::chrono::milliseconds(0)), out);
+    token_bucket vain_of_all = inbound::vain_of_all();
+    inbound peer(all, vain_of_all, 1, after(std::chrono::milliseconds(0)), out);
     require(out.size() == greeting.size(), "it is greeted");
     out.clear();
     const auto given = in_pieces(in, [&](bytes piece, auto now) { return peer.receive(piece, now, out, awaited); });

@@ -40,13 +40,6 @@ struct container_scene : connected_scene {
         stat.pzxid = czxid + 1;
         return stat;
     }
-    void cut()
-    {
-        while (!servers.requests.empty())
-            answer(outcome::unknown);
-        servers.observer->on_disconnected();
-        clock.run();
-    }
     /// The delete of a path's node was done: that is told before the answer.
     void done(const std::string& path)
     {

@@ -59,7 +59,7 @@ TEST_SUITE("session, contenders")
 
 TEST_SUITE("a client's line, lists")
 {
-    TEST_CASE("a long list and single requests have every second turn, lists one after the other")
+    TEST_CASE("a long list and single requests have every second place, lists one after the other")
     {
         line_scene s;
         s.connect();
@@ -74,13 +74,13 @@ TEST_SUITE("a client's line, lists")
         CHECK(s.servers.requests.front().what == "get /a/lock-0000000000"); // in the order of the queue
         line_scene::many reads;
         s.get(reads, 2 * window);
-        // As many of each as there are turns.
+        // Half of the places for each of the two.
         for (std::size_t i = 0; i < window; ++i)
             s.show();
         CHECK(s.under_way("get /n") == window / 2);
         CHECK(s.under_way("get /a/") + s.under_way("get /b/") == window / 2);
         CHECK(s.under_way("get /b/") >= window / 4);
-        // Who asks now waits for those before it, and for as many turns of lists.
+        // Who asks now waits for those before it, and for as many requests of lists.
         std::size_t answered = window;
         for (; reads.ended != 2 * window; ++answered)
             s.show();
@@ -125,8 +125,7 @@ TEST_SUITE("a client's line, lists")
         for (std::size_t i = 0; i < 20; ++i)
             s.show();
         CHECK(s.under_way("get /n") == 10);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
+        s.lose_answers();
         CHECK_FALSE(list.ended);
         s.reconnect();
         const std::string pending = s.servers.pending();
@@ -144,7 +143,7 @@ TEST_SUITE("a client's line, lists")
         CHECK(list.found.size() == 3);
         CHECK(s.servers.pending() == "");
 
-        // One whose turn is still to come when the connection ends, and of which nothing is under way.
+        // One of which nothing is under way yet when the connection ends.
         line_scene::listing first, second;
         s.contenders(first, "/p");
         asked(s).to("children /p").list(line_scene::crowd(2 * window));
@@ -155,8 +154,7 @@ TEST_SUITE("a client's line, lists")
         asked(s).to("children /q").list(line_scene::crowd(2 * window));
         CHECK(s.under_way("get /p/") == window);
         CHECK(s.under_way("get /q/") == 0);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
+        s.lose_answers();
         s.reconnect();
         CHECK(s.servers.pending() == "sync /, children /p, children /q");
     }
@@ -199,13 +197,12 @@ TEST_SUITE("a client's line, lists")
         asked(s).to("children /p").list(readers);
         CHECK(s.servers.requests.size() == window);
         for (std::size_t i = 0; i < 10; ++i)
-            s.answer(outcome::ok);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
+            asked(s).to("set /p/" + readers[i]).ends(outcome::ok);
+        s.lose_answers();
         s.reconnect();
         CHECK(s.servers.requests.size() == window); // no sync: nothing is read
         for (std::size_t i = 0; i < 3 * window - 1; ++i)
-            s.answer(outcome::ok);
+            asked(s).to("set /p/" + readers[i]).ends(outcome::ok);
         CHECK_FALSE(told);
         asked(s).to("set /p/a-__READ__0000000191").ends(outcome::ok);
         CHECK(told == 3 * window);

@@ -43,9 +43,9 @@ struct batch_scene : busy_scene {
         d = acquire("/d");
         CHECK(servers.pending() == "");
         answer_a();
-        const std::string of_each_path_in_turn =
+        const std::string from_path_to_path =
             "create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5);
-        batch = asked(*this).to("batch " + of_each_path_in_turn).kept();
+        batch = asked(*this).to("batch " + from_path_to_path).kept();
         asked(*this).to("watch /c").show({}).to("watch /d").show({}).nothing_else(); // no child yet, by then
     }
     void done()
@@ -392,7 +392,7 @@ TEST_SUITE("group commit")
         s.session->writes.forget(b);
     }
 
-    TEST_CASE("each source has its turn, but for urgent deletes; what is not needed any more is left out")
+    TEST_CASE("one write of each source at a time, but for urgent deletes; what is not needed any more is left out")
     {
         connected_scene s;
         remover a("/a"), b("/b");

@@ -92,13 +92,6 @@ struct handoff_scene : scene {
     {
         connect(5, false);
     }
-    void disconnect()
-    {
-        while (!servers.requests.empty())
-            answer(outcome::unknown);
-        servers.observer->on_disconnected();
-        clock.run();
-    }
 };
 
 /// The data of another client, which say where it is.

@@ -92,7 +92,7 @@ TEST_SUITE("hand-offs past the servers, given")
         s.release(*a);
         CHECK(s.peers.heard() == "publish #1");
         CHECK_FALSE(s.servers.asks("remove " + a->given.node));
-        s.disconnect();
+        s.lose_connection();
         s.reconnect();
         CHECK(s.servers.asks("remove " + a->given.node));
         CHECK(s.peers.heard() == "");
@@ -121,7 +121,7 @@ TEST_SUITE("hand-offs past the servers, given")
         }
         SUBCASE("the session ends")
         {
-            s.disconnect();
+            s.lose_connection();
             s.servers.observer->on_expired();
             s.clock.run();
             CHECK(a->losses == 1);
@@ -166,7 +166,7 @@ TEST_SUITE("hand-offs past the servers, given")
     {
         handoff_scene s;
         const auto a = s.hold_first();
-        s.disconnect();
+        s.lose_connection();
         s.release(*a);
         CHECK(s.peers.heard() == "");
         s.reconnect();
@@ -253,7 +253,7 @@ TEST_SUITE("hand-offs past the servers, given")
         handoff_scene s;
         told<node_stat> set;
         s.operations->set("/d", "x", any_version, set.teller());
-        s.disconnect();
+        s.lose_connection();
         CHECK(set.ended_with(errc::outcome_unknown));
         s.reconnect();
         const auto a = s.hold_first(); // by a create that was done over it
@@ -267,7 +267,7 @@ TEST_SUITE("hand-offs past the servers, given")
         told<node_stat> set;
         const auto a = s.hold_first();
         s.operations->set("/d", "x", any_version, set.teller());
-        s.disconnect();
+        s.lose_connection();
         s.reconnect();
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");

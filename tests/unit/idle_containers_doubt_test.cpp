@@ -18,7 +18,7 @@ struct lost_container_scene : container_scene {
             .to("container /up/p").ends(outcome::no_node);
         REQUIRE(servers.pending() == "container /up");
         CHECK(a->handle->withdraw());
-        cut();
+        lose_connection();
         connect(5, false);
     }
     void first_look(outcome found)
@@ -49,7 +49,7 @@ TEST_SUITE("idle containers, lost answers and failures")
         container_scene s;
         s.use("/p");
         s.begin_to_delete("/p");
-        s.cut();
+        s.lose_connection();
         s.connect(5, false);
         s.come_to_rest();
         s.come_to_rest();
@@ -102,7 +102,7 @@ TEST_SUITE("idle containers, lost answers and failures")
                 s.servers.observer->on_exception();
             }
             CHECK(s.servers.given_up);
-            s.cut();
+            s.lose_connection();
             s.connect(5, false);
             s.come_to_rest();
             s.come_to_rest();
@@ -152,7 +152,7 @@ TEST_SUITE("idle containers, lost answers and failures")
     TEST_CASE("the answer to the first look for one that may have been made is lost, too: it comes once more")
     {
         lost_container_scene s;
-        s.cut();
+        s.lose_connection();
         s.connect(5, false);
         s.first_look(outcome::ok);
         s.rest();

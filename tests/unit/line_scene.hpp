@@ -65,6 +65,18 @@ struct line_scene : node_scene {
             names.push_back(numbered("lock-", i - 1));
         return names;
     }
+    /// Answers the oldest request: their order is what is tested.
+    void answer(outcome o)
+    {
+        servers.take().answer(o);
+        clock.run();
+    }
+    /// The same, if it is a list.
+    void list(const std::vector<std::string>& names)
+    {
+        servers.take().list(names);
+        clock.run();
+    }
     /// The oldest request is a read, and is answered.
     void show()
     {

@@ -73,7 +73,7 @@ TEST_SUITE("lock queue, connection lost")
             q.node_gone(ours(1, 4));
             CHECK(q.act() == "granted 1");
         }
-        SUBCASE("not found: created again, in its old turn")
+        SUBCASE("not found: created again, in its old order")
         {
             q.children_read({}, 0, true);
             CHECK(q.next_to_create() == 1);

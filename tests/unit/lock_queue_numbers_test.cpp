@@ -326,7 +326,7 @@ TEST_SUITE("lock queue, scarce numbers")
         }
     }
 
-    TEST_CASE("the turns of a cohort end as always")
+    TEST_CASE("a cohort ends as always")
     {
         scarce_driver q(reuse{false, 2});
         q.join(2, false);

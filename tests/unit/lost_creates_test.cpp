@@ -17,7 +17,7 @@ struct lost_scene : connected_scene {
         std::vector<std::shared_ptr<attempt>> all;
         while (std::ssize(all) < creates)
             all.push_back(acquire("/a"));
-        cut();
+        lose_connection();
         for (const auto& a : all)
             CHECK(a->handle->withdraw());
         clock.run();
@@ -26,17 +26,10 @@ struct lost_scene : connected_scene {
         asked(*this).to("sync /").ends(outcome::ok).to("children /a").list({});
         CHECK(servers.pending() == "");
     }
-    void cut()
-    {
-        while (!servers.requests.empty())
-            answer(outcome::unknown);
-        servers.observer->on_disconnected();
-        clock.run();
-    }
     /// Looks for it by the next server, and so far.
     void look_again()
     {
-        cut();
+        lose_connection();
         connect(5, false);
         CHECK(servers.pending() == "sync /, children /a");
     }
@@ -55,11 +48,11 @@ TEST_SUITE("lost creates")
         s.look_again();
         asked(s).to("sync /").ends(outcome::ok).to("children /a").list({"_c_x-lock-0000000009", s.node(1, 0)});
         CHECK(s.servers.pending() == s.removal());
-        s.cut(); // it may have been deleted, or not
+        s.lose_connection(); // it may have been deleted, or not
         s.connect(5, false);
         asked(s).to("sync /").ends(outcome::ok).to("children /a").list({s.node(1, 0)});
         asked(s).only(s.removal()).ends(outcome::ok);
-        s.cut();
+        s.lose_connection();
         s.connect(5, false);
         CHECK(s.servers.pending() == "");
     }
@@ -75,7 +68,7 @@ TEST_SUITE("lost creates")
         }
         const auto a = s.acquire("/b");
         asked(s).to("create /b/" + prefix(2)).number(50, 0);
-        s.cut();
+        s.lose_connection();
         s.connect(5, false);
         CHECK(a->ended == error_code());
         CHECK_FALSE(s.servers.asks("/a"));
@@ -95,7 +88,7 @@ TEST_SUITE("lost creates")
                 asked(s).to("create /b/" + prefix(2)).ends(of_the_write);
             look.answer(outcome::ok);
             listing.list({});
-            s.cut();
+            s.lose_connection();
             s.connect(5, false);
             const bool forgotten = !s.servers.asks("children /a");
             CHECK(forgotten == (of_the_write == outcome::ok));
@@ -137,7 +130,7 @@ TEST_SUITE("lost creates")
     TEST_CASE("they end with their session")
     {
         lost_scene s;
-        s.cut();
+        s.lose_connection();
         s.servers.observer->on_expired();
         s.clock.run();
         s.connect(6);
@@ -148,17 +141,14 @@ TEST_SUITE("lost creates")
     {
         connected_scene s;
         const auto a = s.acquire("/a");
-        const auto lose_connection = [&] {
-            while (!s.servers.requests.empty())
-                s.answer(outcome::unknown);
-            s.servers.observer->on_disconnected();
-            s.clock.run();
+        const auto reconnect = [&s] {
+            s.lose_connection();
             s.connect(5, false);
         };
-        lose_connection();
+        reconnect();
         asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
         CHECK(s.servers.requests.front().what == "create /a/" + prefix(2));
-        lose_connection();
+        reconnect();
         CHECK(s.servers.pending() == "sync /, children /a, children /a");
         asked(s).to("sync /").ends(outcome::ok).to("children /a").list({s.node(1, 0)});
         asked(s).all_of({"children /a", "remove /a/" + s.node(1, 0)});

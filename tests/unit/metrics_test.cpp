@@ -32,14 +32,6 @@ struct states_told final : detail::event_sink<connection_event> {
     bool refuses = false;
 };
 
-void disconnect(scene& s)
-{
-    while (!s.servers.requests.empty())
-        s.answer(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.clock.run();
-}
-
 void expire(scene& s)
 {
     s.servers.observer->on_expired();
@@ -186,11 +178,11 @@ TEST_SUITE("metrics")
         CHECK(counted.reconnects.read() == 0);
         CHECK(counted.disconnects.read() == 0);
         CHECK(counted.expiries.read() == 0);
-        disconnect(s);
+        s.lose_connection();
         CHECK(counted.disconnects.read() == 1);
         s.connect(5, false);
         CHECK(counted.reconnects.read() == 1);
-        disconnect(s);
+        s.lose_connection();
         expire(s);
         s.connect();
         CHECK(counted.reconnects.read() == 2);
@@ -207,11 +199,11 @@ TEST_SUITE("metrics")
         s.options.log = [&](log_level, std::string_view line) { lines.emplace_back(line); };
         s.start();
         s.connect();
-        disconnect(s);
+        s.lose_connection();
         expire(s);
         told->refuses = true;
         s.connect();
-        disconnect(s);
+        s.lose_connection();
         told->refuses = false;
         s.connect(5, false);
         bool closed = false;
@@ -238,7 +230,7 @@ TEST_SUITE("metrics")
         s.options.listener = told;
         s.start();
         s.connect();
-        disconnect(s);
+        s.lose_connection();
         SUBCASE("while the client is used")
         {
             s.servers.observer->on_authentication_failed();

@@ -158,8 +158,8 @@ TEST_SUITE("operations on nodes and the connection")
         removing->end_unsent(errc::not_owner); // it left
         CHECK(reading->withdraw() == withdrawal::withdrawn);
         CHECK(writing->withdraw() == withdrawal::too_late);
-        for (int i = 0; i < 3; ++i)
-            s.answer(outcome::no_node);
+        asked(s).to("get /a").ends(outcome::no_node).to("set /a").ends(outcome::no_node)
+            .to("remove /a").ends(outcome::no_node);
         CHECK_FALSE(read.ended);
         CHECK_FALSE(written.ended);
         CHECK(removed.ended == make_error_code(errc::no_node));

@@ -172,7 +172,7 @@ TEST_SUITE("recipe paths")
     {
         replaced_scene s;
         for (int lost = 0; lost < 2; ++lost) {
-            s.cut();
+            s.lose_connection();
             s.connect(5, false);
             s.come_to_rest();
             REQUIRE(s.servers.pending() == "exists /elsewhere");

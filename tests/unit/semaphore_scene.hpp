@@ -77,10 +77,7 @@ struct semaphore_scene : scene {
     /// All that is under way is lost, and the session goes on.
     void reconnect()
     {
-        while (!servers.requests.empty())
-            answer(outcome::unknown);
-        servers.observer->on_disconnected();
-        clock.run();
+        lose_connection();
         connect(5, false);
     }
     /// Answers everything until a request that begins so, which is left. False if there was none.

@@ -26,8 +26,7 @@ TEST_SUITE("session, reconnects")
         s.connect(5, false, 40s);
         CHECK(a->losses == 0);
         s.clock.pass(1s);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::ok);
+        asked(s).to("sync /").ends(outcome::ok);
         CHECK(a->handle->held(s.clock.now()));
         CHECK(a->handle->held_until() < s.clock.now() + 4s);
         s.clock.pass(4s);
@@ -85,10 +84,7 @@ TEST_SUITE("session, reconnects")
     {
         connected_scene s;
         const auto a = s.acquire("/a"), b = s.acquire("/b");
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
-        s.servers.observer->on_disconnected();
-        s.clock.run();
+        s.lose_connection();
         s.connect(5, false);
         CHECK(s.servers.pending() == "sync /, children /a, children /b");
         asked(s).to("sync /").ends(outcome::server_error).to("children /a").list({}).to("children /b").list({});

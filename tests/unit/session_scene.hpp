@@ -121,37 +121,19 @@ struct scene {
         a.handle->release([&a](error_code ec) { a.released = ec; });
         clock.run();
     }
-    void answer(outcome o)
+    /// Whether what is under way was done is never known.
+    void lose_answers()
     {
-        servers.take().answer(o);
-        clock.run();
+        while (!servers.requests.empty()) {
+            servers.take().answer(outcome::unknown);
+            clock.run();
+        }
     }
-    void number(std::int64_t czxid, std::int32_t n)
+    /// The connection ends, and with it all that is under way.
+    void lose_connection()
     {
-        servers.take().number(czxid, n);
-        clock.run();
-    }
-    /// The path's node has had `ever` children; only the last one lives, and its transaction was the last.
-    void alone(int ever, std::int64_t czxid)
-    {
-        store::node_stat stat;
-        stat.num_children = 1;
-        stat.cversion = 2 * ever - 1;
-        stat.pzxid = czxid;
-        servers.take().show_stat(stat);
-        clock.run();
-    }
-    /// The transaction that made a node, to one that asks for it.
-    void czxid(std::int64_t czxid)
-    {
-        store::node_stat stat;
-        stat.czxid = czxid;
-        servers.take().stat(stat);
-        clock.run();
-    }
-    void list(const std::vector<std::string>& names)
-    {
-        servers.take().list(names);
+        lose_answers();
+        servers.observer->on_disconnected();
         clock.run();
     }
     /// Lets so much time pass that paths which nobody uses are retired. Heartbeats are answered.
@@ -180,13 +162,6 @@ struct scene {
         store::node_stat stat;
         stat.czxid = stat.mzxid = stat.pzxid = czxid;
         return stat;
-    }
-    /// Answers the create of a container, or the look at one that is to be deleted, which waits for a sync.
-    void stat(const store::node_stat& stat)
-    {
-        answer_syncs();
-        servers.take().stat(stat);
-        clock.run();
     }
     static std::string node(int uuid, int n, const char* mark = "lock-")
     {

@@ -152,10 +152,7 @@ TEST_SUITE("time-outs")
         const auto a = s.wait_behind_theirs(400ms);
         s.pass(300ms);
         REQUIRE(s.servers.asks("get /p/" + theirs));
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
-        s.servers.observer->on_disconnected();
-        s.clock.run();
+        s.lose_connection();
         s.pass(100ms);
         CHECK(a->ended == make_error_code(timed_out));
         CHECK(a->handle->describe_wait().before_us == 1); // as last seen
@@ -218,11 +215,7 @@ TEST_SUITE("time-outs")
         asked(s).to("children /s/leases").list({s.permit(2, 8), holder});
         const auto behind = want(960ms);
         asked(s).to("create /s/locks/" + prefix(3)).number(71, 1);
-        while (!s.servers.requests.empty() && !s.servers.asks("get "))
-            if (s.servers.requests.front().what == "watch children /s/leases")
-                s.list({s.permit(2, 8), holder});
-            else
-                s.answer(outcome::ok);
+        asked(s).only("watch children /s/leases").list({s.permit(2, 8), holder}).nothing_else();
         s.pass(750ms);
         asked(s).to("children /s/leases").list({s.permit(2, 8), holder});
         asked(s).to("get /s/leases/" + holder).show(9, "they"); // for both

@@ -9,13 +9,6 @@ using namespace zklock::unit;
 
 namespace {
 
-/// Everything goes well up to the next request of that kind.
-void answer_up_to(scene& s, const std::string& kind)
-{
-    while (!s.servers.requests.front().what.starts_with(kind))
-        s.answer(outcome::ok);
-}
-
 /// Somebody may have put another in the path's place meanwhile, who numbers from 0. Whoever comes next, by that uuid,
 /// looks at it before it is granted.
 void looks_again(scene& s, const scene::attempt& next, int uuid, const char* mark = "lock-")
@@ -43,13 +36,10 @@ TEST_SUITE("unreadable nodes")
         const std::string reader = scene::downgraded("/p");
         std::optional<error_code> downgraded;
         CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
-        s.answer(outcome::unknown);
+        asked(s).only(scene::downgrade("/p")).ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
-        answer_up_to(s, "batch ");
-        s.answer(outcome::no_auth);
-        answer_up_to(s, "exists ");
-        s.answer(outcome::no_auth);
+        asked(s).to(scene::downgrade("/p")).ends(outcome::no_auth).to("exists " + reader).ends(outcome::no_auth);
         CHECK(downgraded == error_code());
         s.release(*a);
         CHECK(s.servers.pending() == "remove " + reader);
@@ -172,10 +162,8 @@ TEST_SUITE("unreadable nodes")
         container_scene s;
         s.use("/p");
         s.come_to_rest();
-        answer_up_to(s, "exists ");
-        s.answer(outcome::no_auth);
-        CHECK(s.servers.pending() == "unwatch /p");
-        s.answer(outcome::ok);
+        asked(s).only("exists /p").ends(outcome::no_auth);
+        asked(s).only("unwatch /p").ends(outcome::ok);
         s.come_to_rest();
         CHECK(s.servers.pending() == "");
     }

@@ -190,7 +190,9 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     std::erase_if(let_go_, [&listed](const auto& known) {
         return !std::binary_search(listed.begin(), listed.end(), known.first);
     });
-    const auto counts_no_more = [this](const place& live) { return left_.contains(live) || let_go_.contains(live); };
+    const auto counts_no_more = [this](const place& live) {
+        return left_.contains(live) || (let_go_.contains(live) && !ZKLOCK_MUTANT(handoff_comes_back_with_a_list));
+    };
     std::vector<contender_id> missing;
     for (const auto& [node, id] : left_)
         if (!std::binary_search(listed.begin(), listed.end(), node))

@@ -58,6 +58,7 @@
     X(handoff_after_an_unknown_write) \
     X(handoff_by_number_not_name) \
     X(handoff_certificate_not_checked) \
+    X(handoff_comes_back_with_a_list) \
     X(handoff_covers_lower_numbers) \
     X(handoff_delete_only_if_awaited) \
     X(handoff_given_before_the_release) \

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace zklock::test {
@@ -162,6 +163,29 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
         until_queued(admin, path, 0);
     for (const auto& [held, count] : permits)
         until_queued(admin, held, 0);
+}
+
+std::vector<std::string> contend_until_handed_over(admin_client& admin, journal& noted, const std::string& path,
+                                                   const std::vector<contender>& contenders, int times, peer& one,
+                                                   peer& two)
+{
+    const auto both = [&] {
+        const auto its = one.handed_over();
+        const auto others = two.handed_over();
+        return peer::handoffs{its.taken + others.taken, its.given + others.given};
+    };
+    const peer::handoffs before = both();
+    const auto limit = std::chrono::steady_clock::now() + default_limit;
+    std::vector<std::string> paths;
+    for (bool handed_over = false; !handed_over;) { // mostly at once; but the servers may be faster each time
+        CAPTURE(path);
+        REQUIRE(std::chrono::steady_clock::now() < limit);
+        paths.push_back(path + std::to_string(paths.size()));
+        contend(admin, noted, paths.back(), contenders, times);
+        const peer::handoffs now = both();
+        handed_over = now.taken > before.taken && now.given > before.given;
+    }
+    return paths;
 }
 
 void quit_and_look(zookeeper_server& server, const std::vector<peer*>& peers, const std::vector<std::string>& paths)

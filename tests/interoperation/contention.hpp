@@ -94,6 +94,12 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
 void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<contender>& contenders,
              int times, const std::vector<proxy*>& links = {}, const std::map<std::string, std::size_t>& permits = {});
 
+/// Likewise, on one path after another, until one of two of ours had the lock by word of the other, past the servers.
+/// Returns the paths.
+std::vector<std::string> contend_until_handed_over(admin_client& admin, journal& noted, const std::string& path,
+                                                   const std::vector<contender>& contenders, int times, peer& one,
+                                                   peer& two);
+
 /// Nothing may be left when they have done what they were told, nor when they have ended, which they are told now.
 void quit_and_look(zookeeper_server& server, const std::vector<peer*>& peers, const std::vector<std::string>& paths);
 

@@ -22,6 +22,7 @@ namespace zklock::test {
 ///     released
 ///     gave-up WHY                timed-out, cancelled, busy
 ///     revoked                    was asked to let go
+///     handoffs TAKEN GIVEN       so many past the servers until now ("-" for the attempt)
 ///     permits NUMBER             goes by that many permits from now on (Curator's, of a SharedCount that changed)
 ///     failed TEXT                anything else
 ///     done                       no more turns

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 using namespace zklock::test;
 
@@ -58,13 +60,18 @@ TEST_CASE("two of ours that hand the lock over past the servers, beside one that
     const std::vector<contender> in_line{{&one, "mutex"},     {&two, "mutex"}, {&curator, "mutex"},
                                          {&kazoo, "curator"}, {&one, "mutex"}, {&ours, "mutex"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/direct", go, in_line);
-    contend(admin, scene.noted, "/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
-    contend(admin, scene.noted, "/peers/direct/all",
-            {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"}, {&kazoo, "curator"}}, 10);
-    contend(admin, scene.noted, "/peers/direct/kazoo",
-            {{&one, "mutex", "names=kazoo"}, {&two, "mutex", "names=kazoo"}, {&kazoo, "mutex"}}, 20);
-    quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two},
-                  {"/peers/direct/alone", "/peers/direct/all", "/peers/direct/kazoo"});
+    std::vector<std::string> paths;
+    const auto until_handed_over = [&](const std::string& path, const std::vector<contender>& contenders, int times) {
+        for (auto& used : contend_until_handed_over(admin, scene.noted, path, contenders, times, one, two))
+            paths.push_back(std::move(used));
+    };
+    until_handed_over("/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
+    until_handed_over("/peers/direct/all",
+                      {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"}, {&kazoo, "curator"}},
+                      10);
+    until_handed_over("/peers/direct/kazoo",
+                      {{&one, "mutex", "names=kazoo"}, {&two, "mutex", "names=kazoo"}, {&kazoo, "mutex"}}, 20);
+    quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two}, paths);
 }
 
 TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and those who wait")

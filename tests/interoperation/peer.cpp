@@ -90,6 +90,15 @@ std::size_t peer::count(const std::string& attempt, const std::string& what)
     return scene_.noted.count(name_, attempt, what);
 }
 
+peer::handoffs peer::handed_over()
+{
+    const std::size_t told = count("-", "handoffs");
+    say("handoffs");
+    wait_until(name_ + " tells of its hand-offs", default_limit, [&] { return count("-", "handoffs") > told; });
+    const auto words = scene_.noted.words_of(name_, "-", "handoffs");
+    return {std::stoull(words.at(0)), std::stoull(words.at(1))};
+}
+
 void peer::kill()
 {
     process_.kill();

@@ -5,6 +5,7 @@
 #include "support/temporary_directory.hpp"
 #include "support/unique_fd.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -37,6 +38,7 @@ public:
 ///     downgrade ATTEMPT    from exclusive to shared
 ///     cancel ATTEMPT       while it waits
 ///     revoke NODE          asks its holder to let go
+///     handoffs             tells how often it handed locks over past the servers (zklock_direct's)
 ///     quit
 ///
 /// and notes what becomes of it. An attempt is a name of its own; with `times` it is as many turns, one after the
@@ -59,6 +61,11 @@ public:
     void say(const std::string& line);
     void wait_for(const std::string& attempt, const std::string& what);
     [[nodiscard]] std::size_t count(const std::string& attempt, const std::string& what);
+    /// How often it has been granted a lock by word of who let it go, and has given others such word.
+    struct handoffs {
+        std::uint64_t taken = 0, given = 0;
+    };
+    [[nodiscard]] handoffs handed_over();
     /// SIGKILL: its session ends by its time-out.
     void kill();
     /// Closes its session and ends; throws unless it does so in order.

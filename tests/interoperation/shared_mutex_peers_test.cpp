@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <string>
 #include <utility>
+#include <vector>
 
 using namespace zklock::test;
 
@@ -142,6 +144,27 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
             {{k, "write", {}, 2}, {z, "read", as_kazoo}, {z, "write", as_kazoo, 2}}, 10, {&kazoo.link, &ours.link});
     quit_and_look(server(), {c, k, z},
                   {"/peers/rw/curator", "/peers/rw/curator_owned", "/peers/rw/kazoo"});
+}
+
+TEST_CASE("readers and writers of two of ours hand the lock over past the servers, beside Curator's, and kazoo's")
+{
+    three_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
+    peer one(scene, maker::zklock_direct, "zklock-direct-1", server().address());
+    peer two(scene, maker::zklock_direct, "zklock-direct-2", server().address());
+    one.wait_ready();
+    two.wait_ready();
+    const std::string as_kazoo = "names=kazoo";
+    std::vector<std::string> paths = contend_until_handed_over(
+        admin, scene.noted, "/peers/rw/direct/curator",
+        {{&one, "read"}, {&one, "write", {}, 2}, {&two, "read"}, {&two, "write", {}, 2}, {&ours, "write", {}, 1},
+         {&curator, "read"}, {&curator, "write", {}, 2}}, 10, one, two);
+    const std::vector<std::string> with_kazoo = contend_until_handed_over(
+        admin, scene.noted, "/peers/rw/direct/kazoo",
+        {{&one, "read", as_kazoo}, {&one, "write", as_kazoo, 2}, {&two, "read", as_kazoo},
+         {&two, "write", as_kazoo, 2}, {&kazoo, "write", {}, 2}}, 10, one, two);
+    paths.insert(paths.end(), with_kazoo.begin(), with_kazoo.end());
+    quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two}, paths);
 }
 
 namespace {

@@ -1,7 +1,7 @@
-// zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL [direct]: a peer with a session of ours, which hands locks over past
-// the servers if it is told so; peer.hpp tells what it reads and notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
-// with `check`), election. Options: names=kazoo, mark=MARK, heeds=MARK,… ("bare" for none), linger=MS, cohort=N,
-// revocable=1, owner=1 (a reader or writer is one).
+// zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL [direct]: a peer with a session of ours, which hands locks over
+// past the servers if it is told so; peer.hpp tells what it reads and notes. Recipes: mutex, read, write, semaphore
+// (`take` of `permits`, or of as many as the node `count` says; compared with `check`), election. Options: names=kazoo,
+// mark=MARK, heeds=MARK,… ("bare" for none), linger=MS, cohort=N, revocable=1, owner=1 (a reader or writer is one).
 #include "interoperation/journal.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
@@ -181,6 +181,11 @@ private:
                 if (ec)
                     throw std::runtime_error("revoke: " + ec.message());
             });
+            return;
+        }
+        if (words[0] == "handoffs") {
+            const zklock::handoff_metrics counted = client_.metrics().handoff;
+            journal_.note("-", "handoffs " + std::to_string(counted.taken) + " " + std::to_string(counted.given));
             return;
         }
         attempt& a = *attempts_.at(words.at(1));

@@ -45,7 +45,7 @@ queue_world::queue_world(input& in, std::uint8_t first)
 
 void queue_world::step()
 {
-    switch (in_.below(shared_ ? 32 : 28)) {
+    switch (in_.below(shared_ ? 36 : 32)) {
     case 0:
     case 1:
     case 2: join(); break;
@@ -85,9 +85,13 @@ void queue_world::step()
     case 26: set_parent(); break;
     case 27: queue_.stop_lingering(); break;
     case 28:
-    case 29: downgrade(); break;
-    case 30: downgrade_foreign(); break;
-    case 31: execute(); break;
+    case 29:
+    case 30: certify(); break;
+    case 31: await_ours(); break;
+    case 32:
+    case 33: downgrade(); break;
+    case 34: downgrade_foreign(); break;
+    case 35: execute(); break;
     }
     advance();
 }
@@ -231,8 +235,9 @@ bool queue_world::quiet() const
 
 bool queue_world::others_queue() const
 {
-    return std::any_of(tree_.children.begin(), tree_.children.end(), [](const auto& child) {
-        return child.second.creator == 0 && queue::sequence_of(child.first).has_value();
+    return std::any_of(tree_.children.begin(), tree_.children.end(), [this](const auto& child) {
+        const auto& [name, n] = child;
+        return n.creator == 0 && queue::sequence_of(name).has_value() && !is_let_go(name, n);
     });
 }
 
@@ -250,6 +255,7 @@ void queue_world::decide()
     }
     for (const queue::action& a : actions)
         perform(a);
+    listed_.clear();
 }
 
 bool queue_world::send_writes()
@@ -294,6 +300,8 @@ void queue_world::perform(const queue::action& a)
     case kind::remove:
         check_remove(a);
         removes_.push_back(a.id);
+        if (a.by_own_will)
+            told_.insert(queue_.node(a.id));
         return;
     case kind::downgrade: {
         require(callers_.contains(a.id), "a writer that becomes a reader is known");
@@ -307,7 +315,7 @@ void queue_world::perform(const queue::action& a)
     case kind::shares:
     case kind::exhausted:
     case kind::not_found: return;
-    case kind::granted: return granted(a.id, a.from);
+    case kind::granted: return granted(a);
     case kind::refused: return;
     case kind::lingers:
         trace("    =>", "lingers", a.id);

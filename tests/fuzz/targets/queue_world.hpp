@@ -12,9 +12,10 @@
 
 namespace zklock::fuzz {
 
-/// A lock_queue with all that it deals with: callers, one connection at a time, and a server whose nodes other clients
-/// and operators change too. In some worlds all exclude each other, in others there are readers and writers. Each step
-/// is chosen by a byte; what the queue decides is checked against what is true.
+/// A lock_queue with all that it deals with: callers, one connection at a time, other clients, who also say of their
+/// nodes that they have let them go, and a server whose nodes they and operators change too. In some worlds all
+/// exclude each other, in others there are readers and writers. Each step is chosen by a byte; what the queue decides
+/// is checked against what is true.
 class queue_world {
 public:
     explicit queue_world(input& in);
@@ -146,6 +147,16 @@ private:
     void fail(const request& r);
     void send(operation what, id whose = 0, std::string node = {}, std::vector<write> writes = {});
 
+    // past the server
+    void certify();
+    void certify(const std::string& node);
+    void certify_ours(const std::string& node);
+    void certify_listed(const std::vector<std::string>& names);
+    void await_ours();
+    [[nodiscard]] bool is_ours(const std::string& name) const;
+    [[nodiscard]] bool is_let_go(const std::string& name, const node& n) const;
+    void check_passes_over(const queue::action& a, const std::string& own) const;
+
     // the queue's decisions
     void advance();
     void decide();
@@ -154,7 +165,7 @@ private:
     void refused(id whose);
     void exhausted(id whose);
     void shares(id whose, const std::string& node);
-    void granted(id whose, id from);
+    void granted(const queue::action& a);
     /// By their kinds.
     [[nodiscard]] static bool exclude(queue_kind a, queue_kind b) { return !is_shared(a) || !is_shared(b); }
     [[nodiscard]] static queue_kind kind_of(const std::string& name);
@@ -193,6 +204,10 @@ private:
     bool children_watched_ = false;
     bool refused_ = false; ///< while the queue watched the parent, which has not gone since
     std::set<std::string> touched_; ///< nodes of ours that others deleted
+    std::set<std::string> let_go_;  ///< names of which the queue was told that others let them go
+    std::set<std::string> passed_;  ///< those of them that the queue knew, and that it may still see
+    std::set<std::string> told_;    ///< nodes of ours of which others may have been told so
+    std::set<std::string> listed_;  ///< since the queue decided
 
     bool connected_ = false;
     bool in_contact_ = false;

@@ -16,9 +16,11 @@ void queue_world::check_remove(const queue::action& a) const
     if (!a.may_wait || !was_quiet_ || !touched_.empty() || !tree_.children.contains(node))
         return;
     const std::int32_t own = tree_.children.at(node).sequence;
+    if (own < 0) // after the largest number: what comes next may be higher, and below ours all the same
+        return;
     for (const auto& [name, n] : tree_.children)
         if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::sequence_of(name) &&
-            exclude(kind_of(name), kind_of(node)))
+            !is_let_go(name, n) && exclude(kind_of(name), kind_of(node)))
             require(ours_before(own, name, n), "nobody else is next when a delete may wait");
 }
 
@@ -33,13 +35,13 @@ bool queue_world::ours_before(std::int32_t low, const std::string& other, const 
     });
 }
 
-/// Whether somebody who has not left, and excludes it, stands before a node.
+/// Whether somebody who has not left, or let go, and excludes it, stands before a node.
 bool queue_world::somebody_before(const std::string& name, const node& at) const
 {
     return std::any_of(tree_.children.begin(), tree_.children.end(), [&](const auto& child) {
         const auto& [other, n] = child;
         if (n.sequence >= at.sequence || n.out_of_turn || !queue::sequence_of(other) ||
-            !exclude(kind_of(other), kind_of(name)))
+            is_let_go(other, n) || !exclude(kind_of(other), kind_of(name)))
             return false;
         const auto whose = callers_.find(n.creator);
         return n.creator == 0 || whose == callers_.end() || !whose->second.left;
@@ -93,14 +95,17 @@ void queue_world::shares(id whose, const std::string& node)
     c.downgrading = false;
 }
 
-void queue_world::granted(id whose, id from)
+void queue_world::granted(const queue::action& a)
 {
+    const id whose = a.id;
+    const id from = a.from;
     trace("    =>", "granted", whose, "from", from);
     require(callers_.contains(whose), "the lock goes to one who asked");
     caller& c = callers_.at(whose);
     require(!c.left && !c.held && lease_fresh_, "the lock goes to one who waits, under a fresh lease");
     c.held = true;
     const std::string& own = queue_.node(whose);
+    check_passes_over(a, own);
     if (from != 0) {
         require(callers_.contains(from) && callers_.at(from).left, "a node is passed on by one who has left");
         require(callers_.at(from).nodes.erase(own) == 1 || lists_lie_, "and it was that one's");

@@ -74,6 +74,7 @@ void queue_world::expire()
         }
     }
     touched_.clear();
+    passed_.clear();
     for (auto& [whose, c] : callers_)
         c.nodes.clear();
     known_ = tree_;
@@ -143,8 +144,11 @@ void queue_world::answer(const request& r, const arrival& a)
         return queue_.parent_watched(static_cast<std::int32_t>(a.known.children.size()), ever, a.known.pzxid);
     case operation::watch_children:
     case operation::read:
-        if (ok)
-            return queue_.children_read(a.names, ever, synced_);
+        if (ok) {
+            queue_.children_read(a.names, ever, synced_);
+            listed_.insert(a.names.begin(), a.names.end());
+            return certify_listed(a.names);
+        }
         queue_.children_read({}, 0, synced_);
         return parent_absent();
     case operation::inspect:

@@ -225,6 +225,7 @@ void queue_world::add_foreign()
     trace("another client creates", name, lagging_ ? "(not seen yet)" : "");
     tree_.exists = true;
     tree_.pzxid = ++zxid_;
+    passed_.erase(name);
     tree_.children.emplace(std::move(name), n);
     tell_children_changed();
 }
@@ -235,14 +236,15 @@ void queue_world::downgrade_foreign()
     const node* lowest = nullptr;
     std::string writer;
     for (const auto& [name, n] : tree_.children)
-        if (!n.out_of_turn && queue::sequence_of(name) && (!lowest || n.sequence < lowest->sequence)) {
+        if (!n.out_of_turn && queue::sequence_of(name) && !is_let_go(name, n) &&
+            (!lowest || n.sequence < lowest->sequence)) {
             lowest = &n;
             writer = name;
         }
     if (!lowest || lowest->creator != 0 || kind_of(writer) != queue_kind::writer)
         return;
     const std::string reader = queue::reader_name(writer);
-    if (tree_.children.contains(reader) || tree_.children.size() >= most_nodes)
+    if (tree_.children.contains(reader) || let_go_.contains(reader) || tree_.children.size() >= most_nodes)
         return;
     const bool at_once = in_.below(2) == 0;
     if (!lagging_ && in_.below(4) == 0)

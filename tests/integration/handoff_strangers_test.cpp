@@ -118,6 +118,31 @@ TEST_CASE("who names nodes that are not there is hung up on, and nothing of it i
     CHECK(owner.counted().refused == 1);
 }
 
+TEST_CASE("who repeats itself without end is hung up on, and a client beside many of those is served")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto node = awaited_node(io, owner, waiting);
+    const auto other = owner.offered();
+    std::string again;
+    for (int i = 0; i < 100; ++i)
+        again += subscription(other.name);
+    std::vector<unique_fd> strangers;
+    for (int i = 0; i < 32; ++i)
+        strangers.push_back(connect_from("127.0.5." + std::to_string(i / 16 + 1), owner.port()));
+    run_until(io, [&] {
+        std::erase_if(strangers, [&](const unique_fd& each) {
+            static_cast<void>(::send(each.get(), again.data(), again.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+            return take(each.get()).ended;
+        });
+        return strangers.empty();
+    });
+    CHECK(owner.counted().refused == 32);
+    CHECK(owner->inbound_count() == 1);
+    owner.publish(node);
+    run_until(io, [&] { return !waiting.heard.empty(); });
+}
+
 TEST_CASE("an address has 16 places, all have 256, and a place that is left is another's")
 {
     asio::io_context io;

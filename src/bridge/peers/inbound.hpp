@@ -29,7 +29,7 @@ public:
     /// The same of all connections together. Beyond that, each that has another one is hung up on.
     static constexpr int most_vain_of_all = 16'384;
     static constexpr std::chrono::microseconds vain_of_all_each{50};
-    [[nodiscard]] static constexpr token_bucket vain_of_all() noexcept { return {most_vain_of_all, vain_of_all_each}; }
+    static constexpr token_bucket vain_of_all() noexcept { return {most_vain_of_all, vain_of_all_each}; }
     /// Secrets that it is not told again. The other end keeps more (`recipes::handoffs`); what it does not keep, it hears
     /// from the servers.
     static constexpr std::size_t remembered = 16;

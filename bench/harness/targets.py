@@ -95,7 +95,8 @@ def hand_off_directly(row, z, times, faster, at_most, no_less):
         row("... faster than Curator", f">= {least} x", faster(own, z(scenario, "curator", **known)), "{:.1f} x",
             no_less(least))
         row("... p99", "<= without the option", own and plain and own.p(0.99) / plain.p(0.99), "{:.2f} x", at_most(1))
-    for name, known in (("acquire where nobody else is", {"operation": "acquire"}), ("its cycle", {"operation": "cycle"})):
+    for name, known in (("acquire where nobody else is", {"operation": "acquire"}),
+                        ("its cycle", {"operation": "cycle"})):
         own, plain = z("uncontended", "zklock-direct", **known), z("uncontended", **known)
         row(f"with that option, {name}, p50", "<= 1.02 x without", times(own, plain), "{:.3f} x", at_most(1.02))
         row("... requests", "as without", own and plain and own.requests_per_operation()

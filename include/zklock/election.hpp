@@ -206,7 +206,8 @@ public:
     }
 
     /// Stands for election like `lead(body)`, but ends with `errc::timed_out` when this participant has waited that
-    /// long for a term. The limit counts anew for each term. Cancellation is passed on as `mutex::run()` tells.
+    /// long for a term (`errc::tls_failed` if TLS has failed with all servers). The limit counts anew for each term.
+    /// Cancellation is passed on as `mutex::run()` tells.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -64,10 +64,10 @@ public:
     /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
     /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.
     ///
-    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// delete of its node is on its way, or is sent on the next connection. But if the lock had been granted and that
-    /// result posted, the handler gets the guard. A guard that nobody takes (the coroutine was cancelled, or the
-    /// context was destroyed) is released.
+    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once. The delete
+    /// of its node is on its way then, or follows the answer to its create, or is sent on the next connection. But if
+    /// the lock had been granted and that result posted, the handler gets the guard. A guard that nobody takes (the
+    /// coroutine was cancelled, or the context was destroyed) is released.
     ///
     /// A pending acquire keeps neither the mutex nor the client open: when the last of their handles goes, it ends with
     /// `errc::closed`. So `mutex(c, path).acquire(callback)` needs a client that stays. A coroutine has its handles in
@@ -170,7 +170,7 @@ public:
     }
 
     /// Asks the holder of the lock to let go: it looks at the queue once, and asks the first in it as `revoke()` does.
-    /// It takes two requests; if the connection is lost meanwhile, it begins anew on the next.
+    /// It takes two requests; one whose answer is lost with the connection is sent again on the next.
     ///
     /// @par Completion `void(error_code, std::size_t)`: how many were asked, 0 or 1. It is 0 when nobody holds the
     /// lock, or the holder has let go meanwhile: the next holder is not asked. Errors and cancellation are those of

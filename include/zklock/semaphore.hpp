@@ -226,8 +226,9 @@ public:
     ///   or whose nodes others delete, queues again.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw the acquire, at whatever point it is: it completes at
-    /// once. The deletes of its nodes are on their way then, or are sent on the next connection. But if the permits had
-    /// been granted and that result posted, the handler gets them. Permits that nobody takes are given back.
+    /// once. The deletes of its nodes are on their way then, or follow the answers to their creates, or are sent on the
+    /// next connection. But if the permits had been granted and that result posted, the handler gets them. Permits that
+    /// nobody takes are given back.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, Token&& token = Token())
     {

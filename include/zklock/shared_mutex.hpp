@@ -74,8 +74,9 @@ public:
     }
 
     /// Waits until it can hold the lock alone, or until a deadline, counted from the start of the operation. Completion
-    /// and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline. `timeout` may be any
-    /// duration: one too long for the clock means for ever; zero or less looks once.
+    /// and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline (`errc::tls_failed` if
+    /// TLS has failed with all servers). `timeout` may be any duration: one too long for the clock means for ever; zero
+    /// or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -123,8 +124,9 @@ public:
     }
 
     /// Waits until all writers before it are gone, or until a deadline, counted from the start of the operation.
-    /// Completion and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline. `timeout`
-    /// may be any duration: one too long for the clock means for ever; zero or less looks once.
+    /// Completion and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline
+    /// (`errc::tls_failed` if TLS has failed with all servers). `timeout` may be any duration: one too long for the
+    /// clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {

@@ -20,7 +20,7 @@ bool lock_queue::certified(std::string_view node)
     if (found == view_.end() || found->first.sequence != *sequence || found->second != 0)
         return false;
     if (ZKLOCK_MUTANT(handoff_comes_back_with_a_list) && let_go_.contains(where))
-        return false; // or whoever keeps certificates would make good for it
+        return false; // it is told again of those that a list shows
     const contender_kind its = found->first.kind;
     let_go_.insert(view_.extract(found));
     may_have_read_on(its);

@@ -31,7 +31,6 @@
 #include <string>
 #include <thread>
 
-// A false alarm of gcc 12: see src/README.md.
 using namespace zklock;
 using namespace zklock::test;
 using namespace asio::experimental::awaitable_operators;

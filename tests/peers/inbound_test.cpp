@@ -16,8 +16,7 @@ struct visit {
     offers all{told};
     std::string out;
     std::vector<node_id> awaited;
-    token_bucket vain_of_all = inbound::vain_of_all();
-    inbound peer{all, vain_of_all, 5, at(0s), out};
+    inbound peer{all, 5, at(0s), out};
 
     visit()
     {
@@ -163,9 +162,9 @@ TEST_SUITE("peers: who connects to us")
     TEST_CASE("all who connect have some wishes in vain together, and then each that has one more is hung up on")
     {
         visit v;
-        constexpr int with_all = inbound::most_vain_of_all / inbound::most_vain_wishes;
+        constexpr int with_all = offers::most_vain / inbound::most_vain_wishes;
         for (int i = 0; i <= with_all; ++i) {
-            inbound other(v.all, v.vain_of_all, 100 + static_cast<offers::peer_id>(i), at(0s), v.out);
+            inbound other(v.all, 100 + static_cast<offers::peer_id>(i), at(0s), v.out);
             const auto says = [&](unsigned number) {
                 return other.receive(bytes_of(test::wish(peering::wish::subscribe, number)), at(0s), v.out, v.awaited);
             };

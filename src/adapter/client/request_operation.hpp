@@ -53,7 +53,7 @@ protected:
 };
 
 /// What is asked of the servers: a text that the log puts before the path, and the path. Without a text, the
-/// caller has the log told itself.
+/// caller itself tells the log.
 struct asked_request {
     const char* what = nullptr;
     std::string path{};

@@ -318,7 +318,8 @@ struct stops_connection {
 };
 using owned_connection = std::unique_ptr<connection, stops_connection>;
 
-/// The requests of a turn leave together, at its end, or a posted turn later if answers were due. They are counted in `requests` until it is stopped.
+/// The requests of a turn leave together, at its end, or a posted turn later if answers were due. They are counted in
+/// `requests` until it is stopped.
 [[nodiscard]] owned_connection make_connection(
     const runtime::strand&, const client_options&, counters::counter& requests,
     const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());

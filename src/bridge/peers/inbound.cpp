@@ -4,8 +4,8 @@
 
 namespace zklock::bridge::peering {
 
-inbound::inbound(offers& all, token_bucket& vain_of_all, offers::peer_id self, time_point now, std::string& out)
-    : all_(all), self_(self), vain_of_all_(vain_of_all), due_(now + first_wish_within)
+inbound::inbound(offers& all, offers::peer_id self, time_point now, std::string& out)
+    : all_(all), self_(self), due_(now + first_wish_within)
 {
     append(out, greeting);
 }
@@ -24,7 +24,7 @@ verdict inbound::receive(bytes in, time_point now, std::string& out, std::vector
 
 verdict inbound::vain(time_point now) noexcept
 {
-    return vain_.take(now) && vain_of_all_.take(now) ? verdict::go_on : verdict::hang_up;
+    return vain_.take(now) && all_.permit_vain(now) ? verdict::go_on : verdict::hang_up;
 }
 
 verdict inbound::take(const read_wish& wished, time_point now, std::string& out, std::vector<node_id>& awaited)

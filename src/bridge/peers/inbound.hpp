@@ -26,16 +26,12 @@ public:
     static constexpr int most_vain_wishes = 512;
     static constexpr std::chrono::milliseconds vain_wish_each{2};
     static constexpr int vain_with_each_answer = 4;
-    /// The same of all connections together. Beyond that, each that has another one is hung up on.
-    static constexpr int most_vain_of_all = 16'384;
-    static constexpr std::chrono::microseconds vain_of_all_each{50};
-    static constexpr token_bucket vain_of_all() noexcept { return {most_vain_of_all, vain_of_all_each}; }
     /// Secrets that it is not told again. The other end keeps more (`recipes::handoffs`); what it does not keep, it hears
     /// from the servers.
     static constexpr std::size_t remembered = 16;
 
-    /// Greets: `out` is what leaves. All connections have one `vain_of_all`.
-    inbound(offers& all, token_bucket& vain_of_all, offers::peer_id self, time_point now, std::string& out);
+    /// Greets: `out` is what leaves.
+    inbound(offers& all, offers::peer_id self, time_point now, std::string& out);
 
     /// Takes what came. What it is told at once is put behind `out`, and nodes that somebody waits for now behind
     /// `awaited`.
@@ -61,7 +57,6 @@ private:
     const offers::peer_id self_;
     frame_reader<wish_frame> reader_;
     token_bucket vain_{most_vain_wishes, vain_wish_each};
-    token_bucket& vain_of_all_;
     time_point due_;
     bool useful_ = false;
     boost::circular_buffer<store::node_secret> last_told_{remembered};

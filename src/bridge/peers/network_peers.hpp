@@ -148,7 +148,6 @@ private:
     std::shared_ptr<acceptor> acceptor_;
     offers offers_{counted_.given};
     inbound_places places_;
-    token_bucket vain_of_all_ = inbound::vain_of_all();
     std::map<peer_id, inbound_peer> inbounds_;
     peer_id last_id_ = 0;
     store::repeats refusals_told_;

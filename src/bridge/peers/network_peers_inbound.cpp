@@ -36,7 +36,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
                          }});
         made->adopt(from.protocol(), std::exchange(descriptor, -1));
         inbounds_to_flush_.push_back(peer); // the greeting
-        inbound says(offers_, vain_of_all_, peer, now, made->out());
+        inbound says(offers_, peer, now, made->out());
         inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address(), true});
         counted_.connected_from.add();
         looks_due_ = true;

@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/peers/frames.hpp"
 #include "bridge/peers/node_id.hpp"
+#include "bridge/peers/token_bucket.hpp"
 #include "counters/counters.hpp"
 #include "store/peers.hpp"
 #include "zklock/lease_clock.hpp"
@@ -31,6 +32,11 @@ public:
     static constexpr std::chrono::seconds kept_for{5};
     static constexpr std::size_t most_kept = 4096;
 
+    /// What leads to nothing costs the client a turn: so much of it may all connections together say. Beyond that, each
+    /// that says one thing more is hung up on: hand-offs are then as slow as without, and heartbeats are not.
+    static constexpr int most_vain = 16'384;
+    static constexpr std::chrono::microseconds vain_each{50};
+
     /// `told` counts the subscriptions that are answered by a certificate.
     explicit offers(counters::counter& told) : told_(told) {}
 
@@ -59,6 +65,9 @@ public:
     [[nodiscard]] bool awaited(const node_id& node) const;
     [[nodiscard]] bool subscribes(peer_id peer) const;
 
+    /// Whether somebody may say now what leads to nothing; if so, it counts as said.
+    [[nodiscard]] bool permit_vain(time_point now) noexcept { return vain_.take(now); }
+
 private:
     void forget(peer_id peer, const node_id& node);
     struct kept {
@@ -70,6 +79,7 @@ private:
     void forget_kept(time_point now);
 
     counters::counter& told_;
+    token_bucket vain_{most_vain, vain_each};
     std::unordered_map<node_id, std::vector<peer_id>, node_id_hash> on_offer_; ///< with who subscribes
     std::map<peer_id, std::set<node_id>> of_peers_; ///< what each subscribes to
     std::unordered_map<node_id, kept, node_id_hash> kept_;

@@ -31,8 +31,8 @@ struct interest {
 /// requests are all answered before `disconnected` enters the inbox, and no watch outlives it.
 ///
 /// The caller makes the TCP connections, because their order and pace are its own; the library is given one that is
-/// there, in place of the socket with which it connects to a decoy (`decoy.hpp`: a bound port). Everything that the library calls back only fills
-/// the inbox. No two threads are inside the library at once, whatever handle they use.
+/// there, in place of the socket with which it connects to a decoy (`decoy.hpp`: a bound port). Everything that the
+/// library calls back only fills the inbox. No two threads are inside the library at once, whatever handle they use.
 class wire {
 public:
     wire(inbox& in, const client_options& options, std::string chroot);

@@ -91,8 +91,9 @@ class acquisition {
 public:
     virtual ~acquisition() = default;
 
-    /// Stops waiting: `done` will not be called, and the node's delete is queued before this returns. When `done` was
-    /// called already, nothing happens, and the result is false. It does not fail.
+    /// Stops waiting: `done` will not be called, and before this returns it is certain that the node is deleted, now or
+    /// when the answer to its create comes. When `done` was called already, nothing happens, and the result is false.
+    /// It does not fail.
     virtual bool withdraw() = 0;
 
     /// How often it has asked for a node, as `mutex_options::max_attempts` counts that.

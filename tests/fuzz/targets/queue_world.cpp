@@ -37,6 +37,7 @@ queue_world::queue_world(input& in) : queue_world(in, in.byte())
 
 queue_world::queue_world(input& in, std::uint8_t first)
     : in_(in), lists_lie_(first % 4 == 3), lying_(lists_lie_), shared_(first >= 96 && first < 160),
+      hands_off_((first >= 128 && first < 152) || (first >= 176 && first < 208)),
       gathers_(in.below(2) == 1), allowed_(reuse_from(in, shared_)), queue_(allowed_, scarce_from(first))
 {
     tree_.ever = counters[in.below(4)];
@@ -45,7 +46,9 @@ queue_world::queue_world(input& in, std::uint8_t first)
 
 void queue_world::step()
 {
-    switch (in_.below(shared_ ? 36 : 32)) {
+    const std::size_t usual = shared_ ? 32 : 28;
+    const std::size_t chosen = in_.below(usual + (hands_off_ ? 4 : 0));
+    switch (chosen < usual ? chosen : 32) {
     case 0:
     case 1:
     case 2: join(); break;
@@ -85,13 +88,10 @@ void queue_world::step()
     case 26: set_parent(); break;
     case 27: queue_.stop_lingering(); break;
     case 28:
-    case 29:
-    case 30: certify(); break;
-    case 31: await_ours(); break;
-    case 32:
-    case 33: downgrade(); break;
-    case 34: downgrade_foreign(); break;
-    case 35: execute(); break;
+    case 29: downgrade(); break;
+    case 30: downgrade_foreign(); break;
+    case 31: execute(); break;
+    case 32: in_.below(4) == 0 ? await_ours() : certify(); break;
     }
     advance();
 }

@@ -182,6 +182,7 @@ private:
     const bool lists_lie_; ///< children come and go as the input likes: only crashes and lost callers count
     bool lying_;           ///< still
     const bool shared_;    ///< there are readers and writers
+    const bool hands_off_; ///< others tell past the server what they let go; no world of an older kept input does
     const bool gathers_;   ///< writes wait, and go together
     const queue::reuse allowed_;
     queue::lock_queue queue_;
@@ -204,7 +205,7 @@ private:
     bool children_watched_ = false;
     bool refused_ = false; ///< while the queue watched the parent, which has not gone since
     std::set<std::string> touched_; ///< nodes of ours that others deleted
-    std::set<std::string> let_go_;  ///< names of which the queue was told that others let them go
+    std::set<std::string> let_go_;  ///< names that the queue was told of, known to it or not: others let them go
     std::set<std::string> passed_;  ///< those of them that the queue knew, and that it may still see
     std::set<std::string> told_;    ///< nodes of ours of which others may have been told so
     std::set<std::string> listed_;  ///< since the queue decided

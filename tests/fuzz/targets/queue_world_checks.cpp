@@ -16,7 +16,7 @@ void queue_world::check_remove(const queue::action& a) const
     if (!a.may_wait || !was_quiet_ || !touched_.empty() || !tree_.children.contains(node))
         return;
     const std::int32_t own = tree_.children.at(node).sequence;
-    if (own < 0) // after the largest number: what comes next may be higher, and below ours all the same
+    if (own < 0) // after the largest number: who is behind it, numbers do not tell
         return;
     for (const auto& [name, n] : tree_.children)
         if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::sequence_of(name) &&

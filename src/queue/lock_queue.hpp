@@ -309,11 +309,10 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
-    [[nodiscard]] bool in_the_way(view::const_iterator) const;
     [[nodiscard]] bool has_to_watch_own(const contender&, bool over_let_go) const;
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
     bool pass_over(const contender&);
-    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
+    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor, bool lease_fresh);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     /// Nobody waits, and it is not known who is before those whose creates were sent.
     [[nodiscard]] bool creates_seek_coverage() const noexcept

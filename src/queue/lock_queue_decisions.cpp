@@ -99,29 +99,17 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     }
     const auto from = ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(c.kind) ? view_.end() : c.spot;
     const auto predecessor = nearest_below(from, c.kind);
-    if (!in_the_way(predecessor))
+    if (predecessor == view_.end() ||
+        (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_))
         return grant_first(actions, c, lease_fresh);
     if (predecessor->second != 0)
         return false; // it is one of ours: we shall know
-    return queue_behind(actions, c, predecessor);
-}
-
-/// Whether there is such a node before the first that waits. It is in the way until it is known to be gone.
-bool lock_queue::in_the_way(view::const_iterator node) const
-{
-    if (node == view_.end())
-        return false;
-    if (node->second != 0) // it is ours, and counts also where a node of another client was let go
-        return !ZKLOCK_MUTANT(own_nodes_do_not_count) && !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && !let_go_.empty());
-    // Neither the end of the connection tells that it is gone, nor the end of a node behind it, nor that one's
-    // certificate.
-    return !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
-           !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_) &&
-           !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && let_go_.lower_bound(node->first) != let_go_.end());
+    return queue_behind(actions, c, predecessor, lease_fresh);
 }
 
 /// The first that waits has to wait for a node of another client. True when it does not, because it looks once.
-bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor)
+bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor,
+                              [[maybe_unused]] bool lease_fresh)
 {
     if (c.look_once) {
         make_room(news_, 1);
@@ -130,8 +118,8 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
         return true;
     }
     c.waited_for_another = true;
-    if (!connected_)
-        return false;
+    if (!connected_) // which does not tell that the node is gone
+        return ZKLOCK_MUTANT(disconnection_counts_as_deletion) && grant_first(actions, c, lease_fresh);
     if (!ZKLOCK_MUTANT(own_node_not_watched) && !ZKLOCK_MUTANT(handoff_without_the_own_watch))
         arm(actions, node_of(c));
     wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
@@ -332,14 +320,19 @@ bool lock_queue::is_watched(std::string_view node) const
     return watch != watches_.end() && watch->second != watch_state::disarming;
 }
 
-/// The nearest node before that one that excludes a contender of that kind.
+/// The nearest node before that one that excludes a contender of that kind. A node of ours counts also where one of
+/// another client was let go, and so do the nodes below that one.
 view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
 {
     while (node != view_.begin()) {
         --node;
-        if (excludes(node->first.kind, kind) && !(ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin()))
+        const bool ours = node->second != 0;
+        if (excludes(node->first.kind, kind) && !(ZKLOCK_MUTANT(own_nodes_do_not_count) && ours) &&
+            !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && ours && !let_go_.empty()) &&
+            !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && let_go_.lower_bound(node->first) != let_go_.end()) &&
+            !(ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin()))
             return node;
-        if (node->second != 0 && at(node->second).now == phase::held)
+        if (ours && at(node->second).now == phase::held)
             break; // this reader of ours holds: so no writer is before it
     }
     return view_.end();

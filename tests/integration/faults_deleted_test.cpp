@@ -8,7 +8,7 @@
 using namespace zklock;
 using namespace zklock::test;
 
-TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted before its turn")
+TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted too early")
 {
     const std::uint16_t port = server().port();
     play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {

@@ -20,13 +20,6 @@ void use_up_news(scene& s)
         s.session->tell(s.session->make_slot(), [] {});
 }
 
-/// The next request, whatever it is: how a client that has given up begins anew is not the subject.
-void answer_next(scene& s, outcome o)
-{
-    s.servers.take().answer(o);
-    s.clock.run();
-}
-
 } // namespace
 
 TEST_CASE("a lock: the event of the node's end is heard first, and then there is no memory for the answer")
@@ -57,8 +50,8 @@ TEST_CASE("a lock: the event of the node's end is heard first, and then there is
             give_up_if_wanted(s);
             if (given_up) {
                 s.connect(5, false);
-                while (!a->released && !s.servers.requests.empty())
-                    answer_next(s, outcome::no_node);
+                while (!a->released && !s.servers.requests.empty()) // how a client begins anew is not the subject
+                    s.answer_oldest(outcome::no_node);
             }
             CHECK(a->released == make_error_code(errc::lost));
         });
@@ -90,7 +83,7 @@ TEST_CASE("a permit: there is no memory for the answer")
         if (given_up) {
             s.connect(5, false);
             while (!released && !s.servers.requests.empty())
-                answer_next(s, outcome::no_node);
+                s.answer_oldest(outcome::no_node);
         }
         CHECK(released == make_error_code(errc::lost));
     });

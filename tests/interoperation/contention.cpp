@@ -31,6 +31,15 @@ three_peers::three_peers()
     wait_ready({&curator, &kazoo, &ours});
 }
 
+three_and_two_direct_peers::three_and_two_direct_peers()
+    : curator(scene, maker::curator, "curator", server().address()),
+      kazoo(scene, maker::kazoo, "kazoo", server().address()), ours(scene, maker::zklock, "zklock", server().address()),
+      one(scene, maker::zklock_direct, "zklock-direct-1", server().address()),
+      two(scene, maker::zklock_direct, "zklock-direct-2", server().address()), admin(server().port())
+{
+    wait_ready({&curator, &kazoo, &ours, &one, &two});
+}
+
 three_remote_peers::three_remote_peers()
     : curator(scene, maker::curator, "curator", server().port()), kazoo(scene, maker::kazoo, "kazoo", server().port()),
       ours(scene, maker::zklock, "zklock", server().port()), admin(server().port())
@@ -165,27 +174,30 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
         until_queued(admin, held, 0);
 }
 
-std::vector<std::string> contend_until_handed_over(admin_client& admin, journal& noted, const std::string& path,
-                                                   const std::vector<contender>& contenders, int times, peer& one,
-                                                   peer& two)
+void three_and_two_direct_peers::until_handed_over(const std::string& path, const std::vector<contender>& contenders,
+                                                   int times)
 {
-    const auto both = [&] {
+    const auto both = [this] {
         const auto its = one.handed_over();
         const auto others = two.handed_over();
         return peer::handoffs{its.taken + others.taken, its.given + others.given};
     };
     const peer::handoffs before = both();
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    std::vector<std::string> paths;
-    for (bool handed_over = false; !handed_over;) { // mostly at once; but the servers may be faster each time
+    bool handed_over = false;
+    for (int round = 0; !handed_over; ++round) { // mostly at once; but the servers may be faster each time
         CAPTURE(path);
         REQUIRE(std::chrono::steady_clock::now() < limit);
-        paths.push_back(path + std::to_string(paths.size()));
-        contend(admin, noted, paths.back(), contenders, times);
+        paths.push_back(path + std::to_string(round));
+        contend(admin, scene.noted, paths.back(), contenders, times);
         const peer::handoffs now = both();
         handed_over = now.taken > before.taken && now.given > before.given;
     }
-    return paths;
+}
+
+void three_and_two_direct_peers::quit_and_look()
+{
+    test::quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two}, paths);
 }
 
 void quit_and_look(zookeeper_server& server, const std::vector<peer*>& peers, const std::vector<std::string>& paths)

@@ -58,6 +58,18 @@ struct three_peers {
     peer curator, kazoo, ours;
     admin_client admin;
 };
+/// And two of ours that hand locks over past the servers.
+struct three_and_two_direct_peers {
+    three_and_two_direct_peers();
+    peer_scene scene;
+    peer curator, kazoo, ours, one, two;
+    admin_client admin;
+    std::vector<std::string> paths; ///< on which they have contended
+
+    /// As contend(), on one path after another, until one of the two had the lock by word of the other.
+    void until_handed_over(const std::string& path, const std::vector<contender>& contenders, int times);
+    void quit_and_look();
+};
 /// Each behind a proxy of its own.
 struct three_remote_peers {
     three_remote_peers();
@@ -93,12 +105,6 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
 /// have to be gone at the end.
 void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<contender>& contenders,
              int times, const std::vector<proxy*>& links = {}, const std::map<std::string, std::size_t>& permits = {});
-
-/// Likewise, on one path after another, until one of two of ours had the lock by word of the other, past the servers.
-/// Returns the paths.
-std::vector<std::string> contend_until_handed_over(admin_client& admin, journal& noted, const std::string& path,
-                                                   const std::vector<contender>& contenders, int times, peer& one,
-                                                   peer& two);
 
 /// Nothing may be left when they have done what they were told, nor when they have ended, which they are told now.
 void quit_and_look(zookeeper_server& server, const std::vector<peer*>& peers, const std::vector<std::string>& paths);

@@ -50,28 +50,20 @@ TEST_CASE("one's node lingers or serves a cohort: the others have their turns")
 
 TEST_CASE("two of ours that hand the lock over past the servers, beside one that does not, Curator and kazoo")
 {
-    three_peers all;
-    auto& [scene, curator, kazoo, ours, admin] = all;
-    peer one(scene, maker::zklock_direct, "zklock-direct-1", server().address());
-    peer two(scene, maker::zklock_direct, "zklock-direct-2", server().address());
-    one.wait_ready();
-    two.wait_ready();
+    three_and_two_direct_peers all;
+    auto& [scene, curator, kazoo, ours, one, two, admin, paths] = all;
     const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-";
     const std::vector<contender> in_line{{&one, "mutex"},     {&two, "mutex"}, {&curator, "mutex"},
                                          {&kazoo, "curator"}, {&one, "mutex"}, {&ours, "mutex"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/direct", go, in_line);
-    std::vector<std::string> paths;
-    const auto until_handed_over = [&](const std::string& path, const std::vector<contender>& contenders, int times) {
-        for (auto& used : contend_until_handed_over(admin, scene.noted, path, contenders, times, one, two))
-            paths.push_back(std::move(used));
-    };
-    until_handed_over("/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
-    until_handed_over("/peers/direct/all",
-                      {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"}, {&kazoo, "curator"}},
-                      10);
-    until_handed_over("/peers/direct/kazoo",
-                      {{&one, "mutex", "names=kazoo"}, {&two, "mutex", "names=kazoo"}, {&kazoo, "mutex"}}, 20);
-    quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two}, paths);
+    all.until_handed_over("/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
+    all.until_handed_over("/peers/direct/all",
+                          {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"},
+                           {&kazoo, "curator"}},
+                          10);
+    all.until_handed_over("/peers/direct/kazoo",
+                          {{&one, "mutex", "names=kazoo"}, {&two, "mutex", "names=kazoo"}, {&kazoo, "mutex"}}, 20);
+    all.quit_and_look();
 }
 
 TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and those who wait")

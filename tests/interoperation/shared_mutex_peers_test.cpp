@@ -148,23 +148,18 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
 
 TEST_CASE("readers and writers of two of ours hand the lock over past the servers, beside Curator's, and kazoo's")
 {
-    three_peers all;
-    auto& [scene, curator, kazoo, ours, admin] = all;
-    peer one(scene, maker::zklock_direct, "zklock-direct-1", server().address());
-    peer two(scene, maker::zklock_direct, "zklock-direct-2", server().address());
-    one.wait_ready();
-    two.wait_ready();
+    three_and_two_direct_peers all;
+    auto& [scene, curator, kazoo, ours, one, two, admin, paths] = all;
     const std::string as_kazoo = "names=kazoo";
-    std::vector<std::string> paths = contend_until_handed_over(
-        admin, scene.noted, "/peers/rw/direct/curator",
-        {{&one, "read"}, {&one, "write", {}, 2}, {&two, "read"}, {&two, "write", {}, 2}, {&ours, "write", {}, 1},
-         {&curator, "read"}, {&curator, "write", {}, 2}}, 10, one, two);
-    const std::vector<std::string> with_kazoo = contend_until_handed_over(
-        admin, scene.noted, "/peers/rw/direct/kazoo",
-        {{&one, "read", as_kazoo}, {&one, "write", as_kazoo, 2}, {&two, "read", as_kazoo},
-         {&two, "write", as_kazoo, 2}, {&kazoo, "write", {}, 2}}, 10, one, two);
-    paths.insert(paths.end(), with_kazoo.begin(), with_kazoo.end());
-    quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two}, paths);
+    all.until_handed_over("/peers/rw/direct/curator",
+                          {{&one, "read"}, {&one, "write", {}, 2}, {&two, "read"}, {&two, "write", {}, 2},
+                           {&ours, "write", {}, 1}, {&curator, "read"}, {&curator, "write", {}, 2}},
+                          10);
+    all.until_handed_over("/peers/rw/direct/kazoo",
+                          {{&one, "read", as_kazoo}, {&one, "write", as_kazoo, 2}, {&two, "read", as_kazoo},
+                           {&two, "write", as_kazoo, 2}, {&kazoo, "write", {}, 2}},
+                          10);
+    all.quit_and_look();
 }
 
 namespace {

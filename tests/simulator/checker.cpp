@@ -140,7 +140,7 @@ void checker::check_node_owner(contender_record& c)
     if (maker != &c && !(reused && maker != nullptr && maker->client == c.client))
         world_.violate(label(c) + ": granted with somebody else's node");
     if (++grants_on_[c.given.node] > set.cohort && set.linger == 0ms)
-        world_.violate(label(c) + ": its node was used for more turns than a cohort has");
+        world_.violate(label(c) + ": its node served more grants than a cohort has");
 }
 
 /// A grant that is believed must be true at the leader.
@@ -179,7 +179,7 @@ void checker::check_grant_in_tree(contender_record& c)
         if (const auto told = !same_session && told_let_go ? told_let_go(c.client, other_node) : std::nullopt) {
             overtakes = std::max(overtakes.value_or(*told), *told);
         } else if (!same_session && !unaware) {
-            world_.violate(label(c) + ": granted before its turn, " + name + " of another session is lower");
+            world_.violate(label(c) + ": granted too early, " + name + " of another session is lower");
         } else if (same_session && other != nullptr && other->now == phase::holding && other->believes()) {
             world_.violate(label(c) + ": granted while " + other->tag + " holds");
         }

@@ -210,7 +210,7 @@ void acquisition_users::check_node(use& u, const held_lock& l)
         auto& turns = turns_of_[l.node];
         turns.insert(l.fencing_token);
         if (const auto& set = stage_.the_plan.set; set.linger == 0ms && turns.size() > set.cohort)
-            violate(u, "its node was used for more turns than a cohort has");
+            violate(u, "its node served more grants than a cohort has");
     } else if (!excused(u)) {
         violate(u, "granted without a node");
     }

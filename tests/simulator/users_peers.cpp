@@ -44,7 +44,7 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
         if (const auto told = stage_.told_let_go(u.client, other_node))
             overtakes = std::max(overtakes.value_or(*told), *told);
         else
-            violate(u, "granted before its turn, " + name + " of another session is lower");
+            violate(u, "granted too early, " + name + " of another session is lower");
     }
     stage_.world.overtaking_grants += overtakes.has_value();
     // It has what its owner held before; its node may have become a reader's since, and keeps its token.

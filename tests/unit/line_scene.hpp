@@ -65,13 +65,7 @@ struct line_scene : node_scene {
             names.push_back(numbered("lock-", i - 1));
         return names;
     }
-    /// Answers the oldest request: their order is what is tested.
-    void answer(outcome o)
-    {
-        servers.take().answer(o);
-        clock.run();
-    }
-    /// The same, if it is a list.
+    /// As answer_oldest(), if it is a list: their order is what is tested.
     void list(const std::vector<std::string>& names)
     {
         servers.take().list(names);

@@ -51,7 +51,7 @@ TEST_SUITE("a client's line")
         CHECK(s.under_way("get ") == 0);
         for (std::size_t answered = 0; answered < 2 * most_lists; ++answered) {
             CHECK(s.under_way("children /p") == std::min(most_lists, 2 * most_lists - answered));
-            s.answer(outcome::no_node);
+            s.answer_oldest(outcome::no_node);
         }
         CHECK(std::ranges::all_of(lists, [](const auto& each) { return each.ended == error_code(); }));
         s.show();
@@ -94,25 +94,25 @@ TEST_SUITE("a client's line")
         write("/e", 0);
         s.nodes().get("/f", [&](error_code, node_content) { ++ended; });
         CHECK(s.servers.pending() == "set /a, set /b");
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(s.servers.pending() == "set /b, set /c");
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(s.servers.pending() == "set /c"); // the long one is sent alone
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(s.servers.pending() == "set /d, set /e, get /f");
         write("/g", 1);
         CHECK(s.servers.pending() == "set /d, set /e, get /f");
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(s.servers.pending() == "set /e, get /f, set /g");
         for (int i = 0; i < 3; ++i)
-            s.answer(outcome::ok);
+            s.answer_oldest(outcome::ok);
         CHECK(ended == 7);
         // A transaction counts as a whole.
         const std::string half(bytes / 2, 'x');
         s.nodes().commit(transaction().set("/a", half).create("/b", half), [&](error_code, commit_result) { ++ended; });
         write("/c", 1);
         CHECK(s.servers.pending() == "batch set /a, create /b");
-        s.answer(outcome::no_node);
+        s.answer_oldest(outcome::no_node);
         CHECK(s.servers.pending() == "set /c");
         // What waits for a long one goes on when that one is given up.
         write("/d", bytes);
@@ -120,9 +120,9 @@ TEST_SUITE("a client's line")
         write("/f", 1);
         CHECK(s.servers.pending() == "set /c");
         CHECK(long_one->withdraw() == withdrawal::withdrawn);
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(s.servers.pending() == "set /d");
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(s.servers.pending() == "set /f");
     }
 
@@ -203,7 +203,7 @@ TEST_SUITE("a client's line")
         s.clock.run();
         CHECK(second.ended_with(errc::not_owner));
         CHECK_FALSE(first.ended);
-        s.answer(outcome::ok);
+        s.answer_oldest(outcome::ok);
         CHECK(first.ended == error_code());
         CHECK(s.servers.pending() == "remove /c");
     }
@@ -242,8 +242,8 @@ TEST_SUITE("a client's line")
         told<commit_result> after;
         told<recipes::grant> downgraded;
         CHECK(a->handle->downgrade(downgraded.teller()));
-        s.answer(outcome::no_auth);
-        s.answer(outcome::no_node); // of a reader
+        s.answer_oldest(outcome::no_auth);
+        s.answer_oldest(outcome::no_node); // of a reader
         CHECK(downgraded.ended_with(errc::access_denied));
         s.nodes().commit(transaction(), s.claim_of(*a), after.teller());
         CHECK(s.servers.pending() == "batch " + s.own(*a));

@@ -97,6 +97,12 @@ struct scene {
         answer(outcome::ok);
         clock.run();
     }
+    /// Answers the oldest request, whatever it is.
+    void answer_oldest(outcome o)
+    {
+        servers.take().answer(o);
+        clock.run();
+    }
     std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
                                      recipes::acquire_mode mode = recipes::acquire_mode::wait,
                                      queue::contender_kind kind = queue::contender_kind::mutex)

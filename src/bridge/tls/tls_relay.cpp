@@ -12,7 +12,7 @@ namespace zklock::bridge {
 
 namespace {
 
-// In one call, so that the executor's other work comes to its turn.
+// In one call: after that, the executor's other work comes first.
 constexpr std::size_t most_received = 4 * 16 * 1024;
 // What is encrypted before it is sent: then one call sends what a busy turn has written, and where the socket takes
 // nothing, no more than this, and a record, is in memory.

@@ -113,7 +113,7 @@ void queue_world::granted(const queue::action& a)
         if (const auto passed = tree_.children.find(own); passed != tree_.children.end())
             passed->second.creator = whose;
         if (was_quiet_ && others_queue()) // the first may have come before the children were watched
-            require(++passed_on_[own] <= allowed_.cohort, "others do not wait for more turns than were allowed");
+            require(++passed_on_[own] <= allowed_.cohort, "others do not wait for more grants than were allowed");
     }
     if (lists_lie_)
         return;

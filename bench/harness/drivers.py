@@ -1,5 +1,7 @@
 """The processes that measure: one for each system, which lives as long as the benchmark."""
+import contextlib
 import json
+import os
 import select
 import subprocess
 
@@ -49,10 +51,10 @@ class Driver:
     LIMIT_S = 180  # longer than any step takes, unless it hangs
     PATIENCE_S = 5  # after that it is looked whether there is anybody to measure
 
-    def __init__(self, system, programs, sources, check_servers):
+    def __init__(self, system, programs, sources, check_servers, command=None):
         self.system = system
         self._check_servers = check_servers
-        self._command = command_of(system, programs, sources)
+        self._command = command or command_of(system, programs, sources)
         self._process = None
 
     def set_up(self, workload, values):
@@ -66,6 +68,24 @@ class Driver:
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                              process_group=0)
         self._say(" ".join([workload] + [f"{name}={value}" for name, value in values.items()]))
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def run_on(self, processors):
+        """Its threads, and those that they make from now on."""
+        told = set()
+        while threads := self._threads() - told:  # until none was made meanwhile
+            for thread in threads:
+                with contextlib.suppress(ProcessLookupError):  # it has ended
+                    os.sched_setaffinity(int(thread), processors)
+            told |= threads
+
+    def _threads(self):
+        with contextlib.suppress(FileNotFoundError):
+            return set(os.listdir(f"/proc/{self.pid}/task")) if self._process else set()
+        return set()
 
     def get_ready(self):
         self._expect("ready")

@@ -10,7 +10,8 @@ import tempfile
 import data
 import plots
 import services
-from drivers import SERVICES
+from company import Company
+from drivers import SERVICES, Driver
 from results import FIELDS
 from runner import Runner
 from scenarios import Load, Scenario, Timed
@@ -118,6 +119,23 @@ def too_short(bench):
     check(found.operations() > 0 and len(found.rounds) == 1 and found.rounds[0].seconds > 0.020, f"found was {found}")
 
 
+def own_processors(scratch):
+    """Processes that are measured together have a processor each, if there are enough, and then all of them again."""
+    answers = "import sys; sys.stdin.readline(); print('ready', flush=True); sys.stdin.read()"
+    drivers = [Driver("raw", scratch, scratch, lambda: None, [sys.executable, "-c", answers]) for _ in range(2)]
+    company = Company(drivers, scratch)
+    try:
+        company.set_up("handoff", {})
+        first, second = (os.sched_getaffinity(driver.pid) for driver in drivers)
+        enough = len(os.sched_getaffinity(0)) > 1
+        check(len(first) == len(second) == 1 and first != second if enough else first == second, "the processors")
+        company.close()
+        check(all(os.sched_getaffinity(driver.pid) == os.sched_getaffinity(0) for driver in drivers), "whose they are")
+    finally:
+        for driver in drivers:
+            driver.kill()
+
+
 def on_disk(bench):
     if data.file_system(data.DISK) in data.IN_MEMORY:
         return
@@ -134,6 +152,7 @@ def main(build):
         uncontended(bench, pathlib.Path(scratch))
         processes(bench)
         too_short(bench)
+        own_processors(pathlib.Path(scratch))
         on_disk(bench)
         for wrong in (("--scenario", "no-such-scenario"), ("--rounds", "0")):
             check(bench.run(*wrong).returncode == 2, f"{wrong} is accepted")

@@ -14,7 +14,7 @@ BOARD = struct.Struct("qqq")  # driver/board.hpp: when to start; when it was rel
 class Company:
     def __init__(self, drivers, base):
         self.drivers = drivers
-        self._all_processors = os.sched_getaffinity(0)
+        self._processors = os.sched_getaffinity(0)
         self._scratch = Scratch(base) if len(drivers) > 1 else None
         if self._scratch:
             self._board = self._scratch.path / "board"
@@ -22,8 +22,9 @@ class Company:
 
     def set_up(self, workload, values):
         self._each(lambda i, driver: driver.ask(workload, {**values, **self._part(i)}))
-        self._each(lambda i, driver: driver.run_on(self._processors_of(i)))
         self._each(lambda i, driver: driver.get_ready())
+        # Not before: a virtual machine that starts counts the processors, and makes its threads.
+        self._share_out_processors()
 
     def start_measuring(self):
         if self._scratch:
@@ -40,16 +41,22 @@ class Company:
         self._each(lambda i, driver: driver.get_ended())
 
     def close(self):
-        for driver in self.drivers:
-            driver.run_on(self._all_processors)
-        if self._scratch:
-            self._scratch.remove()
+        try:
+            if self._has_enough_processors():
+                for driver in self.drivers:
+                    driver.run_on(self._processors)
+        finally:
+            if self._scratch:
+                self._scratch.remove()
 
-    def _processors_of(self, number):
-        """Each has one of its own, as on machines of their own, if there are as many as processes."""
-        if 1 < len(self.drivers) <= len(self._all_processors):
-            return {sorted(self._all_processors)[number]}
-        return self._all_processors
+    def _share_out_processors(self):
+        """Each has one of its own, as on machines of their own."""
+        if self._has_enough_processors():
+            for driver, processor in zip(self.drivers, sorted(self._processors)):
+                driver.run_on({processor})
+
+    def _has_enough_processors(self):
+        return 1 < len(self.drivers) <= len(self._processors)
 
     def _part(self, number):
         """What it is told beside the load."""

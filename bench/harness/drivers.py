@@ -69,22 +69,19 @@ class Driver:
                                              process_group=0)
         self._say(" ".join([workload] + [f"{name}={value}" for name, value in values.items()]))
 
-    @property
-    def pid(self):
-        return self._process.pid
-
     def run_on(self, processors):
         """Its threads, and those that they make from now on."""
         told = set()
-        while threads := self._threads() - told:  # until none was made meanwhile
+        while threads := self.threads() - told:  # until none was made meanwhile
             for thread in threads:
                 with contextlib.suppress(ProcessLookupError):  # it has ended
-                    os.sched_setaffinity(int(thread), processors)
+                    os.sched_setaffinity(thread, processors)
             told |= threads
 
-    def _threads(self):
-        with contextlib.suppress(FileNotFoundError):
-            return set(os.listdir(f"/proc/{self.pid}/task")) if self._process else set()
+    def threads(self):
+        if self._process:
+            with contextlib.suppress(FileNotFoundError):
+                return {int(thread) for thread in os.listdir(f"/proc/{self._process.pid}/task")}
         return set()
 
     def get_ready(self):

@@ -119,21 +119,46 @@ def too_short(bench):
     check(found.operations() > 0 and len(found.rounds) == 1 and found.rounds[0].seconds > 0.020, f"found was {found}")
 
 
+ANSWERS = """
+import sys, threading
+def more():
+    made = threading.Event()
+    threading.Thread(target=lambda: (made.set(), threading.Event().wait()), daemon=True).start()
+    made.wait()
+for said in sys.stdin:
+    more()
+    print("ready" if "=" in said else "{}", flush=True)
+"""
+
+
+def processors_of(driver):
+    return {frozenset(os.sched_getaffinity(thread)) for thread in driver.threads()}
+
+
 def own_processors(scratch):
-    """Processes that are measured together have a processor each, if there are enough, and then all of them again."""
-    answers = "import sys; sys.stdin.readline(); print('ready', flush=True); sys.stdin.read()"
-    drivers = [Driver("raw", scratch, scratch, lambda: None, [sys.executable, "-c", answers]) for _ in range(2)]
-    company = Company(drivers, scratch)
-    try:
-        company.set_up("handoff", {})
-        first, second = (os.sched_getaffinity(driver.pid) for driver in drivers)
-        enough = len(os.sched_getaffinity(0)) > 1
-        check(len(first) == len(second) == 1 and first != second if enough else first == second, "the processors")
-        company.close()
-        check(all(os.sched_getaffinity(driver.pid) == os.sched_getaffinity(0) for driver in drivers), "whose they are")
-    finally:
-        for driver in drivers:
-            driver.kill()
+    """Processes that are measured together have a processor each, if there are enough, with all threads that they have
+    and make; then they have all processors again."""
+    everywhere = {frozenset(os.sched_getaffinity(0))}
+    for count in (2, len(os.sched_getaffinity(0)) + 1):
+        drivers = [Driver("raw", scratch, scratch, lambda: None, [sys.executable, "-c", ANSWERS]) for _ in range(count)]
+        company = Company(drivers, scratch)
+        try:
+            company.set_up("handoff", {})
+            company.start_measuring()
+            for driver in drivers:
+                driver.result()
+            check(all(len(driver.threads()) == 3 for driver in drivers), "the threads")
+            found = [processors_of(driver) for driver in drivers]
+            if count <= len(os.sched_getaffinity(0)):
+                check(all(len(own) == 1 and len(*own) == 1 for own in found), f"not one processor each: {found}")
+                check(len(set().union(*found)) == count, f"not one of its own: {found}")
+            else:
+                check(all(own == everywhere for own in found), f"too few to share out: {found}")
+            company.close()
+            check(all(processors_of(driver) == everywhere for driver in drivers), "not all processors again")
+        finally:
+            for driver in drivers:
+                driver.kill()
 
 
 def on_disk(bench):

@@ -312,7 +312,7 @@ private:
     [[nodiscard]] bool has_to_watch_own(const contender&, bool over_let_go) const;
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
     bool pass_over(const contender&);
-    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor, bool lease_fresh);
+    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     /// Nobody waits, and it is not known who is before those whose creates were sent.
     [[nodiscard]] bool creates_seek_coverage() const noexcept

@@ -99,17 +99,19 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     }
     const auto from = ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(c.kind) ? view_.end() : c.spot;
     const auto predecessor = nearest_below(from, c.kind);
+    const bool anothers = predecessor != view_.end() && predecessor->second == 0;
+    // Neither the end of the connection tells that another's node is gone, nor the end of a node behind it.
     if (predecessor == view_.end() ||
-        (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_))
+        (ZKLOCK_MUTANT(disconnection_counts_as_deletion) && anothers && last_read_stamp_ == 0) ||
+        (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && anothers && answered_stamp_ < doubt_stamp_))
         return grant_first(actions, c, lease_fresh);
-    if (predecessor->second != 0)
+    if (!anothers)
         return false; // it is one of ours: we shall know
-    return queue_behind(actions, c, predecessor, lease_fresh);
+    return queue_behind(actions, c, predecessor);
 }
 
 /// The first that waits has to wait for a node of another client. True when it does not, because it looks once.
-bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor,
-                              [[maybe_unused]] bool lease_fresh)
+bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor)
 {
     if (c.look_once) {
         make_room(news_, 1);
@@ -118,8 +120,8 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
         return true;
     }
     c.waited_for_another = true;
-    if (!connected_) // which does not tell that the node is gone
-        return ZKLOCK_MUTANT(disconnection_counts_as_deletion) && grant_first(actions, c, lease_fresh);
+    if (!connected_)
+        return false;
     if (!ZKLOCK_MUTANT(own_node_not_watched) && !ZKLOCK_MUTANT(handoff_without_the_own_watch))
         arm(actions, node_of(c));
     wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
@@ -320,8 +322,8 @@ bool lock_queue::is_watched(std::string_view node) const
     return watch != watches_.end() && watch->second != watch_state::disarming;
 }
 
-/// The nearest node before that one that excludes a contender of that kind. A node of ours counts also where one of
-/// another client was let go, and so do the nodes below that one.
+/// The nearest node before that one that excludes a contender of that kind. Where a node of another client was let go,
+/// ours still count, and so do those below it.
 view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
 {
     while (node != view_.begin()) {
@@ -329,7 +331,7 @@ view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kin
         const bool ours = node->second != 0;
         if (excludes(node->first.kind, kind) && !(ZKLOCK_MUTANT(own_nodes_do_not_count) && ours) &&
             !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && ours && !let_go_.empty()) &&
-            !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && let_go_.lower_bound(node->first) != let_go_.end()) &&
+            !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && !ours && let_go_.lower_bound(node->first) != let_go_.end()) &&
             !(ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin()))
             return node;
         if (ours && at(node->second).now == phase::held)

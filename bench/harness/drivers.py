@@ -1,4 +1,4 @@
-"""The processes that measure: one for each system, which lives as long as the benchmark."""
+"""The processes that measure: one for each system, and for each process of a load."""
 import contextlib
 import json
 import os
@@ -8,6 +8,7 @@ import subprocess
 OURS = ("zklock", "zklock-direct")
 PEERS = ("curator", "kazoo", "c-recipe")
 SERVICES = ("etcd", "redis", "redis-fsync")  # with servers of their own
+BECOME_FASTER = ("curator", "kazoo")  # as they run: their processes last as long as the benchmark
 ON_ZOOKEEPER = ("raw", *OURS, *PEERS)
 SYSTEMS = ON_ZOOKEEPER + SERVICES
 

@@ -138,8 +138,9 @@ def processors_of(driver):
 def own_processors(scratch):
     """Processes that are measured together have a processor each, if there are enough, with all threads that they have
     and make; then they have all processors again."""
-    everywhere = {frozenset(os.sched_getaffinity(0))}
-    for count in (2, len(os.sched_getaffinity(0)) + 1):
+    here = os.sched_getaffinity(0)
+    everywhere = {frozenset(here)}
+    for count in (2, len(here) + 1):
         drivers = [Driver("raw", scratch, scratch, lambda: None, [sys.executable, "-c", ANSWERS]) for _ in range(count)]
         company = Company(drivers, scratch)
         try:
@@ -149,7 +150,7 @@ def own_processors(scratch):
                 driver.result()
             check(all(len(driver.threads()) == 3 for driver in drivers), "the threads")
             found = [processors_of(driver) for driver in drivers]
-            if count <= len(os.sched_getaffinity(0)):
+            if count <= len(here):
                 check(all(len(own) == 1 and len(*own) == 1 for own in found), f"not one processor each: {found}")
                 check(len(set().union(*found)) == count, f"not one of its own: {found}")
             else:

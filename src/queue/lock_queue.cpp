@@ -139,7 +139,7 @@ std::vector<contender_id> lock_queue::lapse()
         contender& c = *next++;
         if (c.abandoned)
             continue;
-        leave(c);
+        leave(c, false);
         lost.push_back(c.id);
     }
     return lost;

@@ -278,7 +278,7 @@ private:
                (!is_shared(before) && !ZKLOCK_MUTANT(shared_readers_ignore_writers)) ||
                ZKLOCK_MUTANT(shared_readers_exclude_readers);
     }
-    void leave(contender&, bool by_own_will = false);
+    void leave(contender&, bool by_own_will);
     void abandon(contender&);
     void create_failed(contender&);
     template <class List> static void make_room(List&, std::size_t more);

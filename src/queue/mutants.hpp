@@ -7,7 +7,7 @@
 #endif
 
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
-/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different:
+/// condition of the code that ships, or adds terms to one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different:
 /// one that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function or
 /// of a round, `if (ZKLOCK_MUTANT(name)) return;`, or `continue;`. No mutant has a step, a function or a state of its
 /// own. In the code that ships, each is the constant false. Where the bug is that others are told of a node at a

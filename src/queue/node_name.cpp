@@ -12,6 +12,9 @@
 namespace zklock::queue {
 namespace {
 
+/// What comes before the uuid in the name of a "protected" create.
+constexpr std::string_view curators = "_c_";
+
 struct mark {
     std::string_view text; ///< what stands before the number
     contender_kind kind;
@@ -148,7 +151,7 @@ std::string name_rules::prefix_around(naming names, contender_kind kind, std::st
     const bool own = !mark().empty() && kind == contender_kind::mutex;
     const std::string_view before_the_number = own ? mark() : mark_of(names, kind).text;
     if (names == naming::curator)
-        uuid.insert(0, "_c_").append(own ? "" : "-");
+        uuid.insert(0, curators).append(own ? "" : "-");
     else
         std::erase(uuid, '-');
     uuid.append(before_the_number);
@@ -217,7 +220,6 @@ std::string reader_name(std::string_view writer)
 
 std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept
 {
-    constexpr std::string_view curators = "_c_";
     constexpr std::string_view like = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
     const bool dashed = child.starts_with(curators);
     if (dashed)
@@ -238,6 +240,13 @@ std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept
         child.remove_prefix(1);
     }
     return uuid;
+}
+
+bool has_uuid(std::string_view child, const std::array<char, 36>& uuid) noexcept
+{
+    if (child.starts_with(curators)) // which saves the look at each character, at each release
+        return child.substr(curators.size()).starts_with(std::string_view(uuid.data(), uuid.size()));
+    return uuid_of(child) == uuid;
 }
 
 std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept

@@ -90,6 +90,8 @@ enum class mark_fault : std::uint8_t {
 
 /// The uuid by which the client knows the node that gave it that name, in the usual spelling; empty if there is none.
 [[nodiscard]] std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept;
+/// Whether uuid_of() finds that one, which is one in the usual spelling.
+[[nodiscard]] bool has_uuid(std::string_view child, const std::array<char, 36>& uuid) noexcept;
 
 /// The name that was asked for, before the server completed it by `sequence`.
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;

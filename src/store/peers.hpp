@@ -13,6 +13,12 @@ using node_secret = std::array<std::uint8_t, 32>;
 /// What the name of a node tells of its secret: a version 4 uuid, as its 36 characters.
 using commitment = std::array<char, 36>;
 
+/// A secret, and the commitment to it.
+struct committed_secret {
+    node_secret secret;
+    store::commitment commitment;
+};
+
 [[nodiscard]] constexpr std::string_view text(const commitment& c) noexcept { return {c.data(), c.size()}; }
 
 /// Who is told what other clients say.
@@ -45,7 +51,7 @@ public:
     [[nodiscard]] virtual std::string_view endpoint() const = 0;
 
     /// A new secret. It cannot be guessed from others, or from names.
-    [[nodiscard]] virtual node_secret make_secret() = 0;
+    [[nodiscard]] virtual committed_secret make_secret() = 0;
     /// The commitment to a secret: no other secret can be found that has the same.
     [[nodiscard]] virtual commitment commitment_to(const node_secret&) const = 0;
 

@@ -33,8 +33,8 @@ TEST_CASE("a child that destroys its copies leaves the parent's port and connect
                     io->notify_fork(asio::execution_context::fork_child);
                 // It says nothing, and nobody finds it.
                 const bool inert = (*owner)->endpoint().empty();
-                (*owner)->publish(node.name, node.secret, {});
-                (*waiting)->subscribe(node.name, "127.0.0.1:1");
+                (*owner)->publish(node.commitment, node.secret, {});
+                (*waiting)->subscribe(node.commitment, "127.0.0.1:1");
                 io->restart();
                 io->poll();
                 const bool silent = waiting->heard.empty();
@@ -78,7 +78,7 @@ TEST_CASE("a child keeps no port open, and no connection, whether it has touched
     }
     owner.reset();
     run_until(io, [&] { return waiting->outbound_count() == 0; });
-    third.subscribe(node.name, port);
+    third.subscribe(node.commitment, port);
     CHECK(third->outbound_count() == 1);
     run_until(io, [&] { return third->outbound_count() == 0; });
     auto options = on_loopback();

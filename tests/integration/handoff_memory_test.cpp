@@ -14,20 +14,17 @@ TEST_CASE("memory fails once as a node is offered, awaited and let go: it is tol
         asio::io_context io;
         peers_end owner(io), waiting(io);
         peers_end::node node{};
-        owner.in_turn([&] {
-            node.secret = owner->make_secret();
-            node.name = owner->commitment_to(node.secret);
-        });
+        owner.in_turn([&] { node = owner->make_secret(); });
         {
             // What the test itself posts takes memory as well; so it calls from here, as if in turns.
             const auto at = owner.endpoint();
             const short_of_memory now(number);
-            owner->offer(node.name);
-            waiting->subscribe(node.name, at);
+            owner->offer(node.commitment);
+            waiting->subscribe(node.commitment, at);
             try {
                 for (int i = 0; i < 20; ++i)
                     io.poll();
-                owner->publish(node.name, node.secret, {});
+                owner->publish(node.commitment, node.secret, {});
                 for (int i = 0; i < 20; ++i)
                     io.poll();
             } catch (const std::bad_alloc&) { // of the observer's own

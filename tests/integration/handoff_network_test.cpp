@@ -44,13 +44,13 @@ TEST_CASE("who subscribes hears of the nodes that are let go, and whose they are
     asio::io_context io;
     peers_end owner(io), waiting(io);
     const auto first = awaited_node(io, owner, waiting);
-    CHECK(owner.awaited == std::vector{first.name});
+    CHECK(owner.awaited == std::vector{first.commitment});
     const auto before = owner.offered();
     owner.publish(first, {before.secret});
     run_until(io, [&] { return waiting.heard.size() == 2; });
     CHECK(waiting.heard == secrets{before.secret, first.secret});
-    CHECK(waiting->commitment_to(first.secret) == first.name);
-    CHECK_FALSE(owner->awaited(first.name));
+    CHECK(waiting->commitment_to(first.secret) == first.commitment);
+    CHECK_FALSE(owner->awaited(first.commitment));
     CHECK(owner.heard.empty());
     CHECK(waiting.awaited.empty());
     CHECK(owner.counted().given == 1);
@@ -67,7 +67,7 @@ TEST_CASE("of nodes before a client is told once over a connection, by who lets 
     const auto before = owner.offered();
     for (const auto& each : {first, second, late})
         owner.publish(each, {before.secret});
-    waiting.subscribe(late.name, owner.endpoint());
+    waiting.subscribe(late.commitment, owner.endpoint());
     run_until(io, [&] { return waiting.heard.size() >= 4; });
     CHECK(waiting.heard == secrets{before.secret, first.secret, second.secret, late.secret});
 }
@@ -108,7 +108,7 @@ TEST_CASE("many nodes of one turn are told together, before the turn after it")
         nodes.push_back(awaited_node(io, owner, waiting));
     owner.in_turn([&] {
         for (const auto& each : nodes)
-            owner->publish(each.name, each.secret, {});
+            owner->publish(each.commitment, each.secret, {});
     });
     run_until(io, [&] { return waiting.heard.size() == nodes.size(); });
     for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -122,12 +122,12 @@ TEST_CASE("who comes too late hears at once; of what is withdrawn nobody hears, 
     const auto withdrawn = awaited_node(io, owner, waiting);
     const auto unwanted = awaited_node(io, owner, waiting);
     const auto late = owner.offered();
-    owner.in_turn([&] { owner->withdraw(withdrawn.name); });
-    waiting.in_turn([&] { waiting->unsubscribe(unwanted.name); });
-    run_until(io, [&] { return !owner->awaited(unwanted.name); });
+    owner.in_turn([&] { owner->withdraw(withdrawn.commitment); });
+    waiting.in_turn([&] { waiting->unsubscribe(unwanted.commitment); });
+    run_until(io, [&] { return !owner->awaited(unwanted.commitment); });
     owner.publish(unwanted);
     owner.publish(late);
-    waiting.subscribe(late.name, owner.endpoint());
+    waiting.subscribe(late.commitment, owner.endpoint());
     run_until(io, [&] { return !waiting.heard.empty(); });
     CHECK(waiting.heard == secrets{late.secret});
     CHECK(owner.counted().given == 1);
@@ -138,9 +138,9 @@ TEST_CASE("a node whose data name another endpoint is awaited there, and no long
     asio::io_context io;
     peers_end first(io), second(io), waiting(io);
     const auto node = awaited_node(io, first, waiting);
-    second.in_turn([&] { second->offer(node.name); }); // as if it were its own
-    waiting.subscribe(node.name, second.endpoint());
-    run_until(io, [&] { return second->awaited(node.name) && !first->awaited(node.name); });
+    second.in_turn([&] { second->offer(node.commitment); }); // as if it were its own
+    waiting.subscribe(node.commitment, second.endpoint());
+    run_until(io, [&] { return second->awaited(node.commitment) && !first->awaited(node.commitment); });
     second.publish(node);
     run_until(io, [&] { return !waiting.heard.empty(); });
 }
@@ -159,11 +159,11 @@ TEST_CASE("nobody outside of the listed networks is connected to, and nobody by 
     const auto port = elsewhere.endpoint().substr(9);
     for (const auto& to : {elsewhere.endpoint(), "localhost" + port, "[::ffff:127.0.0.1]" + port, "0.0.0.0" + port,
                            "[::1]" + port, std::string("127.0.0.1"), std::string()})
-        waiting.subscribe(other.name, to);
+        waiting.subscribe(other.commitment, to);
     CHECK(waiting->outbound_count() == 0);
     CHECK(waiting.counted().not_listed == 4); // the other three are no endpoints
-    waiting.subscribe(other.name, owner.endpoint()); // the one that is listed
-    run_until(io, [&] { return owner->awaited(other.name); });
+    waiting.subscribe(other.commitment, owner.endpoint()); // the one that is listed
+    run_until(io, [&] { return owner->awaited(other.commitment); });
     CHECK_FALSE(elsewhere.visitor());
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("a service that does not greet as a client does hears nothing, and is 
     for (const std::string says : {"", "220 mail.example.org ESMTP\r\n", "\x9azkloc"}) {
         CAPTURE(says);
         other_service service(io);
-        waiting.subscribe(node.name, service.endpoint());
+        waiting.subscribe(node.commitment, service.endpoint());
         std::optional<tcp::socket> visitor;
         run_until(io, [&] { return (visitor = service.visitor()).has_value(); });
         asio::write(*visitor, asio::buffer(says));
@@ -184,7 +184,7 @@ TEST_CASE("a service that does not greet as a client does hears nothing, and is 
         boost::system::error_code ended;
         CHECK(visitor->read_some(asio::buffer(heard), ended) == 0);
         CHECK((ended == asio::error::eof || ended == asio::error::connection_reset));
-        waiting.subscribe(node.name, service.endpoint()); // not again so soon
+        waiting.subscribe(node.commitment, service.endpoint()); // not again so soon
         CHECK(waiting->outbound_count() == 0);
     }
     CHECK(waiting.counted().no_answer == 3);
@@ -206,10 +206,10 @@ TEST_CASE("where nobody listens any more, and where a connection ends, the nodes
     CHECK(waiting.counted().connected_to == 0);
     peers_end other(io);
     const auto node = other.offered();
-    waiting.subscribe(node.name, gone); // it was tried a moment ago
+    waiting.subscribe(node.commitment, gone); // it was tried a moment ago
     CHECK(waiting->outbound_count() == 0);
-    waiting.subscribe(node.name, other.endpoint());
-    run_until(io, [&] { return other->awaited(node.name); });
+    waiting.subscribe(node.commitment, other.endpoint());
+    run_until(io, [&] { return other->awaited(node.commitment); });
 }
 
 TEST_CASE("the client says where it is reached: as told, or where it listens, or from where it is connected")
@@ -265,7 +265,7 @@ TEST_CASE("no descriptor left: the log says so, and who waits to be accepted is 
     CHECK(owner.has_line("Too many open files"));
     CHECK(owner->inbound_count() == 0);
     const auto node = owner.offered();
-    waiting.subscribe(node.name, owner.endpoint()); // which fails as well
+    waiting.subscribe(node.commitment, owner.endpoint()); // which fails as well
     CHECK(waiting->outbound_count() == 0);
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
     run_until(io, [&] { return owner->inbound_count() == 1; });
@@ -283,9 +283,9 @@ TEST_CASE("a client that has stopped leaves the executor nothing to do, and does
     CHECK_FALSE(owner.counted().listens);
     CHECK(owner.counted().connected_from == 0);
     CHECK(waiting.counted().connected_to == 0);
-    owner->offer(node.name);
-    owner->publish(node.name, node.secret, {});
-    waiting->subscribe(node.name, "127.0.0.1:1");
+    owner->offer(node.commitment);
+    owner->publish(node.commitment, node.secret, {});
+    waiting->subscribe(node.commitment, "127.0.0.1:1");
     io.restart();
     io.run_for(default_limit); // returns at once
     CHECK(io.stopped());

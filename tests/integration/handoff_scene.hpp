@@ -43,8 +43,9 @@ public:
         : io_(io), strand_(runtime::make_strand(io.get_executor())), turns_(std::make_shared<runtime::turns>()),
           scheduler_(strand_, turns_),
           log_([this](log_level, std::string_view line) { lines.emplace_back(line); }),
-          peers_(peering::make_peers(strand_, turns_, scheduler_, peering::settings_of(options).value(), log_, counted_,
-                                     [local] { return local; }))
+          peers_(std::make_shared<peering::network_peers>(strand_, turns_, scheduler_,
+                                                          peering::settings_of(options).value(), log_, counted_,
+                                                          [local] { return local; }))
     {
         in_turn([this] { peers_->attach(*this); });
     }
@@ -64,24 +65,20 @@ public:
         run_until(io_, [&] { return done; });
     }
 
-    struct node {
-        store::node_secret secret;
-        store::commitment name;
-    };
+    using node = store::committed_secret;
     /// A node of ours that others may subscribe to.
     node offered()
     {
         node made{};
         in_turn([&] {
-            made.secret = peers_->make_secret();
-            made.name = peers_->commitment_to(made.secret);
-            peers_->offer(made.name);
+            made = peers_->make_secret();
+            peers_->offer(made.commitment);
         });
         return made;
     }
     void publish(const node& of, const std::vector<store::node_secret>& before = {})
     {
-        in_turn([&] { peers_->publish(of.name, of.secret, before); });
+        in_turn([&] { peers_->publish(of.commitment, of.secret, before); });
     }
     void subscribe(const store::commitment& to, std::string_view endpoint)
     {
@@ -119,8 +116,8 @@ private:
 inline peers_end::node awaited_node(asio::io_context& io, peers_end& owner, peers_end& waiting)
 {
     const auto made = owner.offered();
-    waiting.subscribe(made.name, owner.endpoint());
-    run_until(io, [&] { return owner->awaited(made.name); });
+    waiting.subscribe(made.commitment, owner.endpoint());
+    run_until(io, [&] { return owner->awaited(made.commitment); });
     return made;
 }
 

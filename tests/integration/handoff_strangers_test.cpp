@@ -85,7 +85,7 @@ TEST_CASE("who is silent, and who talks rubbish, is hung up on; a client beside 
     const auto loud = connect_from("127.0.0.3", owner.port());
     const auto slow = connect_from("127.0.0.4", owner.port());
     say(loud.get(), std::string(100'000, 'x'));
-    say(slow.get(), subscription(node.name).substr(0, 16));
+    say(slow.get(), subscription(node.commitment).substr(0, 16));
     for (const auto* each : {&loud, &silent, &slow}) {
         come heard;
         run_until(io, [&] {
@@ -110,10 +110,10 @@ TEST_CASE("who names nodes that are not there is hung up on, and nothing of it i
     const auto known = owner.offered();
     const auto unknown = other.offered();
     const auto stranger = connect_from("127.0.0.2", owner.port());
-    say(stranger.get(), subscription(unknown.name) + subscription(known.name));
+    say(stranger.get(), subscription(unknown.commitment) + subscription(known.commitment));
     run_until(io, [&] { return take(stranger.get()).ended; });
-    CHECK_FALSE(owner->awaited(known.name));
-    CHECK_FALSE(owner->awaited(unknown.name));
+    CHECK_FALSE(owner->awaited(known.commitment));
+    CHECK_FALSE(owner->awaited(unknown.commitment));
     CHECK(owner.awaited.empty());
     CHECK(owner.counted().refused == 1);
 }
@@ -126,7 +126,7 @@ TEST_CASE("who repeats itself without end is hung up on, and a client beside man
     const auto other = owner.offered();
     std::string again;
     for (int i = 0; i < 100; ++i)
-        again += subscription(other.name);
+        again += subscription(other.commitment);
     std::vector<unique_fd> strangers;
     for (int i = 0; i < 32; ++i)
         strangers.push_back(connect_from("127.0.5." + std::to_string(i / 16 + 1), owner.port()));
@@ -152,7 +152,7 @@ TEST_CASE("an address has 16 places, all have 256, and a place that is left is a
     const auto fill = [&](const std::string& from, std::size_t expected) {
         for (int i = 0; i < 16; ++i) {
             strangers.push_back(connect_from(from, owner.port()));
-            say(strangers.back().get(), subscription(node.name)); // or it would have to go soon
+            say(strangers.back().get(), subscription(node.commitment)); // or it would have to go soon
         }
         run_until(io, [&] { return owner->inbound_count() == expected; });
     };
@@ -185,7 +185,7 @@ TEST_CASE("a flood of connections: no turn accepts more than 16, and a heartbeat
     std::vector<unique_fd> strangers;
     for (int i = 0; i < 60; ++i) { // what the kernel queues
         strangers.push_back(connect_from("127.0.3." + std::to_string(i / 16 + 1), owner.port()));
-        say(strangers.back().get(), subscription(node.name));
+        say(strangers.back().get(), subscription(node.commitment));
     }
     std::size_t most_between = 0, last = 0;
     std::function<void()> beat = [&] {
@@ -213,7 +213,7 @@ TEST_CASE("a node that many wait for: no turn tells more than 16 of them, and a 
     for (int i = 0; i < 60; ++i) {
         waiting.push_back({connect_from("127.0.4." + std::to_string(i / 15 + 1), owner.port())});
         // Of each node the first who waits is told of: so each has one to itself, too.
-        say(waiting.back().socket.get(), subscription(node.name) + subscription(owner.offered().name));
+        say(waiting.back().socket.get(), subscription(node.commitment) + subscription(owner.offered().commitment));
     }
     run_until(io, [&] { return owner.awaited.size() == waiting.size() + 1; });
     for (const waiter& each : waiting)
@@ -244,7 +244,7 @@ TEST_CASE("what a turn lets go first is told at once, the rest when it ends")
     const auto first = owner.offered(), second = owner.offered();
     const auto waits = [&](const peers_end::node& node) {
         auto socket = connect_from("127.0.0.2", owner.port());
-        say(socket.get(), subscription(node.name));
+        say(socket.get(), subscription(node.commitment));
         return socket;
     };
     const unique_fd of_first = waits(first), of_second = waits(second);
@@ -256,9 +256,9 @@ TEST_CASE("what a turn lets go first is told at once, the rest when it ends")
     REQUIRE(comes(of_first)); // the greeting
     REQUIRE(comes(of_second));
     owner.in_turn([&] {
-        owner->publish(first.name, first.secret, {});
+        owner->publish(first.commitment, first.secret, {});
         CHECK(comes(of_first));
-        owner->publish(second.name, second.secret, {});
+        owner->publish(second.commitment, second.secret, {});
         CHECK(take(of_second.get()).bytes.empty());
     });
     CHECK(comes(of_second));
@@ -274,7 +274,7 @@ TEST_CASE("who subscribes and does not read is dropped when more waits for it th
     std::vector<peers_end::node> nodes;
     for (int i = 0; i < 500; ++i) {
         nodes.push_back(owner.offered());
-        say(stranger.get(), subscription(nodes.back().name));
+        say(stranger.get(), subscription(nodes.back().commitment));
     }
     run_until(io, [&] { return owner.awaited.size() == nodes.size(); });
     std::size_t published = 0;
@@ -286,7 +286,7 @@ TEST_CASE("who subscribes and does not read is dropped when more waits for it th
     }
     CHECK(owner->inbound_count() == 0);
     CHECK(published > 60); // the client keeps 64 KiB, beside the kernel
-    CHECK_FALSE(owner->awaited(nodes.back().name));
+    CHECK_FALSE(owner->awaited(nodes.back().commitment));
     const auto node = awaited_node(io, owner, waiting);
     owner.publish(node);
     run_until(io, [&] { return !waiting.heard.empty(); });
@@ -298,8 +298,8 @@ TEST_CASE("who subscribes and unsubscribes without end is hung up on, and the ow
     peers_end owner(io);
     const auto node = owner.offered();
     const auto stranger = connect_from("127.0.0.2", owner.port());
-    std::string both = subscription(node.name);
-    peering::append_wish(both, peering::wish::unsubscribe, peering::id_of(node.name).value());
+    std::string both = subscription(node.commitment);
+    peering::append_wish(both, peering::wish::unsubscribe, peering::id_of(node.commitment).value());
     std::string many;
     for (int i = 0; i < 2'000; ++i)
         many += both;

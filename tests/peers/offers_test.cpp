@@ -8,6 +8,19 @@ using namespace zklock::test;
 using bridge::peering::offers;
 using answer = offers::answer;
 
+namespace {
+
+/// More than are remembered apart from those that are kept.
+void let_others_go(offers& all, unsigned first, lease_clock::time_point when)
+{
+    for (unsigned i = first; i < first + 40; ++i) {
+        all.offer(node(i));
+        all.publish(node(i), {secret(i)}, when);
+    }
+}
+
+} // namespace
+
 TEST_SUITE("peers: offers")
 {
     TEST_CASE("who subscribes to a node on offer is told when it is let go")
@@ -118,17 +131,84 @@ TEST_SUITE("peers: offers")
         CHECK(all.subscribe(node(0), 1, at(0s)) == answer::awaited);
     }
 
-    TEST_CASE("no more than some thousand nodes are kept, the latest")
+    TEST_CASE("no more than a thousand nodes are kept, the latest")
     {
         counters::counter told;
         offers all(told);
         constexpr auto most = static_cast<unsigned>(offers::most_kept);
-        for (unsigned i = 0; i < most + 10; ++i) {
+        for (unsigned i = 0; i < 2 * most; ++i) {
             all.offer(node(i));
             all.publish(node(i), {secret(i)}, at(0s));
+            if (i >= most)
+                CHECK(all.subscribe(node(i - most), 5, at(0s)) == answer::unknown);
+            if (i >= most - 20)
+                CHECK(all.subscribe(node(i - (most - 20)), 5, at(0s)) == answer::gone);
+            CHECK(all.subscribe(node(i), 6, at(0s)) == answer::gone);
+            CHECK(all.kept_secrets(node(i)).size() == 1);
         }
-        CHECK(all.subscribe(node(9), 5, at(0s)) == answer::unknown);
-        CHECK(all.subscribe(node(10), 5, at(0s)) == answer::gone);
-        CHECK(all.subscribe(node(most + 9), 5, at(0s)) == answer::gone);
+    }
+
+    TEST_CASE("those that were let go are forgotten in time, whatever is let go or on offer meanwhile")
+    {
+        counters::counter told;
+        offers all(told);
+        for (unsigned i = 0; i < 600; ++i) {
+            const auto now = at(std::chrono::milliseconds{100 * i});
+            all.offer(node(i));
+            if (i % 3 == 0)
+                continue; // it stays on offer
+            all.publish(node(i), {secret(i)}, now);
+            for (unsigned before = i < 100 ? 0 : i - 100; before <= i; ++before) {
+                const answer found = all.subscribe(node(before), i + 1, now);
+                if (before % 3 == 0)
+                    CHECK((found == answer::added || found == answer::awaited));
+                else
+                    CHECK(found == (i - before < 50 ? answer::gone : answer::unknown));
+            }
+            all.forget(i + 1);
+        }
+        CHECK(all.publish(node(0), {secret(0)}, at(60s)).empty()); // who subscribed has gone
+    }
+
+    TEST_CASE("what is kept for some seconds is then not kept")
+    {
+        counters::counter told;
+        offers all(told);
+        let_others_go(all, 100, at(0s));
+        CHECK(all.kept_secrets(node(100)).size() == 1);
+        let_others_go(all, 200, at(4s));
+        CHECK(all.kept_secrets(node(100)).size() == 1);
+        let_others_go(all, 300, at(6s));
+        CHECK(all.kept_secrets(node(100)).empty());
+        CHECK(all.kept_secrets(node(200)).size() == 1);
+    }
+
+    TEST_CASE("a node that is offered again after it was let go is on offer, until it is let go again")
+    {
+        for (bool long_ago : {false, true}) {
+            CAPTURE(long_ago);
+            counters::counter told;
+            offers all(told);
+            all.offer(node(1));
+            all.publish(node(1), {secret(1)}, at(0s));
+            if (long_ago)
+                let_others_go(all, 100, at(0s));
+            all.offer(node(1));
+            CHECK(all.subscribe(node(1), 7, at(0s)) == answer::awaited);
+            let_others_go(all, 200, at(0s));
+            CHECK(all.awaited(node(1)));
+            CHECK(all.unsubscribe(node(1), 7));
+            CHECK(all.subscribe(node(1), 8, at(0s)) == answer::awaited);
+            all.forget(8);
+            CHECK_FALSE(all.awaited(node(1)));
+            CHECK(all.subscribe(node(1), 9, at(0s)) == answer::awaited);
+            CHECK(all.publish(node(1), {secret(2)}, at(1s)) == std::vector<offers::peer_id>{9});
+            let_others_go(all, 300, at(1s));
+            REQUIRE(all.kept_secrets(node(1)).size() == 1);
+            CHECK(all.kept_secrets(node(1)).front() == secret(2));
+            CHECK(all.subscribe(node(1), 9, at(5s)) == answer::known);
+            CHECK(all.subscribe(node(1), 8, at(5s)) == answer::gone);
+            CHECK(all.subscribe(node(1), 7, at(6s)) == answer::unknown);
+        }
     }
 }

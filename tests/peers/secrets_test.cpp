@@ -24,13 +24,14 @@ TEST_SUITE("peers: secrets")
     {
         secret_source one, other;
         std::set<store::node_secret> secrets;
-        std::set<node_id> commitments;
+        std::set<store::commitment> commitments;
         for (int i = 0; i < 1000; ++i)
             for (auto* source : {&one, &other}) {
-                const auto secret = source->make();
-                CHECK(secrets.insert(secret).second);
-                CHECK(commitments.insert(source->commitment_to(secret)).second);
-                CHECK(one.commitment_to(secret) == other.commitment_to(secret));
+                const auto made = source->make();
+                CHECK(secrets.insert(made.secret).second);
+                CHECK(commitments.insert(made.commitment).second);
+                CHECK(made.commitment == text_of(one.commitment_to(made.secret)));
+                CHECK(made.commitment == text_of(other.commitment_to(made.secret)));
             }
     }
 
@@ -38,9 +39,9 @@ TEST_SUITE("peers: secrets")
     {
         secret_source source;
         told_secrets told(source);
-        const auto secret = source.make();
+        const auto secret = source.make().secret;
         const node_id some{1}; // no hash is like that
-        told.keep(secret, some);
+        told.keep_first_told(secret, some);
         CHECK(told.commitment_to(secret) == some);
         CHECK(told.keep(secret) == some);
     }
@@ -51,7 +52,7 @@ TEST_SUITE("peers: secrets")
         told_secrets told(source);
         std::vector<store::node_secret> secrets{store::node_secret{}};
         for (int i = 0; i < 100; ++i)
-            secrets.push_back(source.make());
+            secrets.push_back(source.make().secret);
         for (std::size_t back : {0U, 1U, 30U, 31U, 32U, 33U, 70U})
             for (std::size_t i = 0; i < secrets.size(); ++i) {
                 CAPTURE(i);

@@ -16,6 +16,7 @@ namespace zklock::simulator {
 using stream = choices::stream;
 using namespace std::chrono_literals;
 using store::commitment;
+using store::committed_secret;
 using store::node_secret;
 
 namespace {
@@ -87,7 +88,7 @@ void simulated_peers::attach(store::peers_observer& o)
 
 /// Where all peers are dead, nobody guesses secrets: the commitment is the uuid that the client would have taken
 /// without peers, so that its schedule can be compared to one without them.
-node_secret simulated_peers::make_secret()
+committed_secret simulated_peers::make_secret()
 {
     node_secret s{};
     const auto purpose = world_.set.peers == peer_life::dead ? stream::operation : stream::peers;
@@ -98,7 +99,7 @@ node_secret simulated_peers::make_secret()
     }
     const plenty_of_memory here;
     made_.push_back(s);
-    return s;
+    return {s, commitment_to(s)};
 }
 
 /// The first 122 bits of a hash, in the form of a version 4 uuid.

@@ -28,7 +28,7 @@ public:
 
     void attach(store::peers_observer& o) override;
     [[nodiscard]] std::string_view endpoint() const override { return endpoint_; }
-    [[nodiscard]] store::node_secret make_secret() override;
+    [[nodiscard]] store::committed_secret make_secret() override;
     [[nodiscard]] store::commitment commitment_to(const store::node_secret&) const override;
     void offer(const store::commitment&) override;
     void withdraw(const store::commitment&) override;

@@ -44,9 +44,9 @@ struct peer_scene : scene {
     /// What `a` offers.
     store::node_secret offer()
     {
-        const auto secret = a.way.make_secret();
-        a.way.offer(a.way.commitment_to(secret));
-        return secret;
+        const auto made = a.way.make_secret();
+        a.way.offer(made.commitment);
+        return made.secret;
     }
     void a_lets_go(const store::node_secret& secret, const std::vector<store::node_secret>& before = {})
     {
@@ -66,10 +66,10 @@ TEST_CASE("a commitment has the form of a version 4 uuid, and each secret has it
     peer_scene s(of_peers());
     const auto one = s.a.way.make_secret();
     const auto other = s.a.way.make_secret();
-    CHECK(one != other);
-    const std::string text(store::text(s.a.way.commitment_to(one)));
-    CHECK(text == store::text(s.b.way.commitment_to(one)));
-    CHECK(text != store::text(s.a.way.commitment_to(other)));
+    CHECK(one.secret != other.secret);
+    const std::string text(store::text(one.commitment));
+    CHECK(text == store::text(s.b.way.commitment_to(one.secret)));
+    CHECK(text != store::text(other.commitment));
     CHECK(text[14] == '4');
     CHECK(std::string("89ab").find(text[19]) != std::string::npos);
     CHECK(uuid_in("/locks/a/_c_" + text + "-lock-0000000001") == text);

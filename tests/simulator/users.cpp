@@ -207,9 +207,9 @@ void acquisition_users::check_node(use& u, const held_lock& l)
         if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
         if (!has_access_of_locks(*node, stage_.the_plan)) violate(u, "its node has another access list");
         if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
-        auto& turns = turns_of_[l.node];
-        turns.insert(l.fencing_token);
-        if (const auto& set = stage_.the_plan.set; set.linger == 0ms && turns.size() > set.cohort)
+        auto& tokens = tokens_of_[l.node];
+        tokens.insert(l.fencing_token);
+        if (const auto& set = stage_.the_plan.set; set.linger == 0ms && tokens.size() > set.cohort)
             violate(u, "its node served more grants than a cohort has");
     } else if (!excused(u)) {
         violate(u, "granted without a node");

@@ -159,7 +159,7 @@ private:
         std::int64_t readers = 0; ///< the largest token of theirs
     };
     std::map<unsigned, last_grant> last_; ///< by path
-    std::map<std::string, std::set<std::int64_t>> turns_of_; ///< tokens, by node
+    std::map<std::string, std::set<std::int64_t>> tokens_of_; ///< by node
     std::vector<std::int64_t> killed_;
     std::vector<std::string> granted_unaware_; ///< nodes
 };

@@ -58,7 +58,11 @@ public:
 
     void attach(store::peers_observer& o) override { observer = &o; }
     [[nodiscard]] std::string_view endpoint() const override { return at; }
-    [[nodiscard]] store::node_secret make_secret() override { return secret_of(++last_); }
+    [[nodiscard]] store::committed_secret make_secret() override
+    {
+        const auto secret = secret_of(++last_);
+        return {secret, commitment_to(secret)};
+    }
     [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
     {
         store::commitment c;

@@ -128,6 +128,14 @@ TEST_SUITE("uuids in names of nodes")
                 const auto found = uuid_of(name_prefix(names, kind, uuid) + "0000000007");
                 REQUIRE(found);
                 CHECK(std::string(found->data(), found->size()) == uuid);
+                for (std::size_t i = 0; i <= uuid.size(); ++i) {
+                    auto given = uuid;
+                    if (i < uuid.size())
+                        given[i] = given[i] == 'e' ? 'f' : 'e';
+                    const std::string name = name_prefix(names, kind, given) + "0000000007";
+                    CHECK(has_uuid(name, *found) == (given == uuid));
+                    CHECK_FALSE(has_uuid(name.substr(0, 30), *found));
+                }
             }
         const auto marked = uuid_of(name_rules("own-", {}).prefix(naming::curator, contender_kind::mutex, uuid) + "0");
         REQUIRE(marked);

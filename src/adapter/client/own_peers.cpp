@@ -15,8 +15,8 @@ own_peers::own_peers(const runtime::strand& strand, const std::shared_ptr<runtim
                      counters::handoff_counters& counted, const bridge::connection& store)
 {
     if (const auto settings = bridge::peering::settings_of(options.handoff))
-        peers_ = bridge::peering::make_peers(strand, turns, scheduler, *settings, options.log, counted,
-                                             [&store] { return store.local_address(); });
+        peers_ = std::make_shared<bridge::peering::network_peers>(strand, turns, scheduler, *settings, options.log,
+                                                                  counted, [&store] { return store.local_address(); });
 }
 
 own_peers::~own_peers() { stop(false); }

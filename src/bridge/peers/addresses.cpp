@@ -68,7 +68,7 @@ bool is_link_local(const address& a)
 {
     if (a.is_v6())
         return a.to_v6().is_link_local();
-    return same_bits(a, ip::make_address_v4("169.254.0.0"), 16);
+    return same_bits(a, ip::address_v4({169, 254, 0, 0}), 16);
 }
 
 bool contains(const network& n, const address& a)

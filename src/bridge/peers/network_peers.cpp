@@ -17,16 +17,6 @@ network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runt
 {
 }
 
-std::shared_ptr<network_peers> make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
-                                          store::scheduler& scheduler, const settings& read,
-                                          const store::log_function& log, counters::handoff_counters& counted,
-                                          network_peers::local_address local)
-{
-    auto made = std::make_shared<network_peers>(strand, turns, scheduler, read, log, counted, std::move(local));
-    turns->add(runtime::turns::kind::peers, made);
-    return made;
-}
-
 bool network_peers::alive() const noexcept { return strand_ && runtime::fork_count() == forks_; }
 
 void network_peers::attach(store::peers_observer& observer)
@@ -38,6 +28,7 @@ void network_peers::attach(store::peers_observer& observer)
             if (const auto self = weak.lock())
                 self->accepted(descriptor, from);
         });
+    turns_->add(runtime::turns::kind::peers, weak_from_this());
     acceptor_->open(lease_clock::now());
     counted_.listens.set(acceptor_->bound() ? 1 : 0);
     finish_turn_later();
@@ -51,14 +42,14 @@ std::string_view network_peers::endpoint() const
     std::optional<address> at = settings_.advertised;
     if (!at)
         at = bound.address().is_unspecified() ? local_address_() : bound.address();
-    // Who listens on IPv4 alone cannot be reached by the other.
-    if (!at || !is_reachable_by_others(*at) || (!settings_.advertised && bound.address().is_v4() && at->is_v6()))
+    if (!at)
         return {};
-    const std::uint16_t port = settings_.advertised_port.value_or(bound.port());
-    if (told_address_ != at || told_port_ != port) {
-        endpoint_text_ = text_of(peering::endpoint(*at, port));
-        told_address_ = at;
-        told_port_ = port;
+    const peering::endpoint now(*at, settings_.advertised_port.value_or(bound.port()));
+    if (told_endpoint_ != now) {
+        // Who listens on IPv4 alone cannot be reached by the other.
+        const bool of_other_kind = !settings_.advertised && bound.address().is_v4() && at->is_v6();
+        endpoint_text_ = is_reachable_by_others(*at) && !of_other_kind ? text_of(now) : std::string();
+        told_endpoint_ = now;
     }
     return endpoint_text_;
 }
@@ -68,11 +59,13 @@ std::string_view network_peers::endpoint() const
 /// Sends what the turn has brought up, and looks at who is silent.
 void network_peers::turn_ends()
 {
-    if (!alive())
-        return;
-    unless_memory_fails([this] {
+    const bool look_due = looks_due_ || acceptor_->due() < waking_;
+    const bool has_sent = left_in_turn_ != most_sent_in_a_turn;
+    if (!look_due && !has_sent && inbounds_to_flush_.empty() && outbounds_to_flush_.empty())
+        return; // as in most turns
+    unless_memory_fails([&] {
         send();
-        if (looks_due_ || (acceptor_ && acceptor_->due() < waking_))
+        if (look_due)
             look_at_all(lease_clock::now());
     });
 }

@@ -32,7 +32,11 @@ namespace zklock::bridge::peering {
 /// The peers of a client over TCP, on its strand: it listens, connects to others within the bounds, and does with their
 /// connections as `inbound` and `outbound` say. What memory fails for is not said: nothing relies on it.
 ///
-/// Everything is called on the strand, but the constructor. Until it is stopped, it keeps the executor in work.
+/// What a turn publishes first leaves at once, mostly, and what it publishes later at its end, right before what the
+/// store holds back; with more connections than `most_sent_in_a_turn`, some of it leaves in the turns after that.
+///
+/// Everything is called on the strand, but the constructor. Its owner stops it; until then it keeps the executor in
+/// work.
 class network_peers final : public store::peers,
                             public runtime::turns::finisher,
                             public std::enable_shared_from_this<network_peers> {
@@ -48,7 +52,7 @@ public:
     /// Begins to listen.
     void attach(store::peers_observer&) override;
     [[nodiscard]] std::string_view endpoint() const override;
-    [[nodiscard]] store::node_secret make_secret() override { return secrets_.make(); }
+    [[nodiscard]] store::committed_secret make_secret() override;
     [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
     {
         return text_of(told_.commitment_to(secret));
@@ -148,6 +152,8 @@ private:
     std::shared_ptr<acceptor> acceptor_;
     offers offers_{counted_.given};
     inbound_places places_;
+    store::commitment made_last_{};  ///< to a secret
+    bool ahead_is_on_offer_ = false; ///< that node, and those of secrets that are made ahead
     std::map<peer_id, inbound_peer> inbounds_;
     peer_id last_id_ = 0;
     store::repeats refusals_told_;
@@ -167,17 +173,8 @@ private:
             turns_->run([] {});
     }};
 
-    mutable std::optional<address> told_address_; ///< in endpoint_text_
-    mutable std::uint16_t told_port_ = 0;
-    mutable std::string endpoint_text_;
+    mutable std::optional<peering::endpoint> told_endpoint_; ///< in endpoint_text_
+    mutable std::string endpoint_text_;                      ///< empty if others cannot reach it
 };
-
-/// Who has it stops it. What a turn publishes first leaves at once, mostly, and what it publishes later at its end,
-/// right before what the store holds back; with more connections than `most_sent_in_a_turn`, some of it leaves in the
-/// turns after that.
-[[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
-                                                        store::scheduler&, const settings&,
-                                                        const store::log_function& log, counters::handoff_counters&,
-                                                        network_peers::local_address);
 
 } // namespace zklock::bridge::peering

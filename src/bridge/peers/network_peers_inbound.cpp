@@ -91,8 +91,28 @@ void network_peers::drop(peer_id peer) noexcept
 
 // ---- what we offer, and let go
 
+/// Nobody can ask for a node before it has that name. So those of secrets that are made ahead are put on offer ahead.
+store::committed_secret network_peers::make_secret()
+{
+    const bool makes_more = secrets_.ahead().empty();
+    const store::committed_secret made = secrets_.make();
+    if (makes_more) {
+        ahead_is_on_offer_ = false;
+        unless_memory_fails([&] {
+            offers_.offer(*id_of(made.commitment));
+            for (const auto& each : secrets_.ahead())
+                offers_.offer(*id_of(each.commitment));
+            ahead_is_on_offer_ = true;
+        });
+    }
+    made_last_ = made.commitment;
+    return made;
+}
+
 void network_peers::offer(const store::commitment& node)
 {
+    if (ahead_is_on_offer_ && node == made_last_)
+        return;
     unless_memory_fails([&] {
         if (const auto id = id_of(node))
             offers_.offer(*id);
@@ -115,11 +135,15 @@ void network_peers::publish(const store::commitment& node, const store::node_sec
         if (!id)
             return;
         // Those of the nodes before come first: who has this one has all that it needs.
-        std::vector<store::node_secret> all(of_nodes_before.begin(), of_nodes_before.end());
+        std::vector<store::node_secret> all;
+        all.reserve(of_nodes_before.size() + 1);
+        all.assign(of_nodes_before.begin(), of_nodes_before.end());
         all.push_back(secret);
-        answered(offers_.publish(*id, all, lease_clock::now()), all);
+        const auto subscribers = offers_.publish(*id, std::move(all), lease_clock::now());
+        if (!subscribers.empty())
+            answered(subscribers, offers_.kept_secrets(*id));
         send_first();
-        told_.keep(secret, *id);
+        told_.keep_first_told(secret, *id);
     });
 }
 

@@ -1,7 +1,7 @@
 #include "bridge/peers/node_id.hpp"
 
 #include <algorithm>
-#include <span>
+#include <string_view>
 
 namespace zklock::bridge::peering {
 
@@ -10,14 +10,19 @@ namespace {
 constexpr std::array<std::size_t, 16> digit_places{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 constexpr std::array<std::size_t, 4> dash_places{8, 13, 18, 23};
 
-int value_of(char digit) noexcept
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    return -1;
-}
+constexpr std::string_view digits = "0123456789abcdef";
+
+/// What each character is as a digit, and `none` if it is no digit. Names are read at each acquire.
+constexpr unsigned none = 0x100;
+constexpr std::array<std::uint16_t, 256> values = [] {
+    std::array<std::uint16_t, 256> made{};
+    made.fill(none);
+    for (std::size_t value = 0; value < digits.size(); ++value)
+        made[static_cast<unsigned char>(digits[value])] = static_cast<std::uint16_t>(value);
+    return made;
+}();
+
+unsigned value_of(char digit) noexcept { return values[static_cast<unsigned char>(digit)]; }
 
 } // namespace
 
@@ -26,19 +31,18 @@ std::optional<node_id> id_of(const store::commitment& text) noexcept
     if (!std::ranges::all_of(dash_places, [&](std::size_t place) { return text[place] == '-'; }))
         return std::nullopt;
     node_id id{};
+    unsigned all = 0;
     for (std::size_t i = 0; i < id.size(); ++i) {
-        const int high = value_of(text[digit_places[i]]);
-        const int low = value_of(text[digit_places[i] + 1]);
-        if (high < 0 || low < 0)
-            return std::nullopt;
+        const unsigned high = value_of(text[digit_places[i]]);
+        const unsigned low = value_of(text[digit_places[i] + 1]);
+        all |= high | low;
         id[i] = static_cast<std::uint8_t>(high << 4 | low);
     }
-    return id;
+    return all & none ? std::nullopt : std::optional(id);
 }
 
 store::commitment text_of(const node_id& id) noexcept
 {
-    constexpr char digits[] = "0123456789abcdef";
     store::commitment text;
     text.fill('-');
     for (std::size_t i = 0; i < id.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -28,7 +29,8 @@ public:
 
     static constexpr std::size_t most_subscribers = 256;              ///< of a node
     static constexpr std::size_t most_of_a_peer = most_subscriptions; ///< nodes that one subscribes to
-    /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
+    /// Nodes that are on offer no more are known for so long, or until most_kept others are, since those who wait may
+    /// have been on their way here.
     static constexpr std::chrono::seconds kept_for{5};
     static constexpr std::size_t most_kept = 4096;
 
@@ -55,7 +57,7 @@ public:
         gone     ///< it is let go: the secrets are in kept_secrets()
     };
     [[nodiscard]] answer subscribe(const node_id& node, peer_id peer, time_point now);
-    /// Gives the secrets of the node for which subscribe() has just said that it is gone.
+    /// The secrets that a node was let go with, while it is kept.
     [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id& node) const;
     /// Whether it did subscribe.
     bool unsubscribe(const node_id& node, peer_id peer);
@@ -69,21 +71,31 @@ public:
     [[nodiscard]] bool permit_vain(time_point now) noexcept { return vain_.take(now); }
 
 private:
-    void forget(peer_id peer, const node_id& node);
-    struct kept {
-        time_point until;
-        std::vector<store::node_secret> secrets; ///< none if the node was withdrawn
-        std::vector<peer_id> told;
+    struct own_node {
+        std::vector<peer_id> peers;              ///< who subscribes to it, or was told
+        std::optional<time_point> kept_until;    ///< it is on offer no more
+        std::vector<store::node_secret> secrets; ///< once it is published
     };
-    void keep(const node_id& node, kept what);
+
+    using nodes = std::unordered_map<node_id, own_node, node_id_hash>;
+
+    [[nodiscard]] const own_node* find(const node_id& node) const;
+    [[nodiscard]] own_node* find(const node_id& node) { return const_cast<own_node*>(std::as_const(*this).find(node)); }
+    void forget(peer_id peer, const node_id& node);
+    void move_to_kept();
     void forget_kept(time_point now);
+
+    static constexpr std::size_t most_recent = 16; ///< that are on offer no more
 
     counters::counter& told_;
     token_bucket vain_{most_vain, vain_each};
-    std::unordered_map<node_id, std::vector<peer_id>, node_id_hash> on_offer_; ///< with who subscribes
+    /// Those that are on offer, and the last that were. The thousands that are only kept are apart, lest each acquire and
+    /// each release look for its node in memory that no cache of the processor has.
+    nodes recent_;
+    nodes kept_;
+    std::deque<node_id> kept_in_order_; ///< all that are on offer no more; one twice that was offered again meanwhile
+    std::size_t kept_of_recent_ = 0;    ///< so many of those, the last, are in recent_ still
     std::map<peer_id, std::set<node_id>> of_peers_; ///< what each subscribes to
-    std::unordered_map<node_id, kept, node_id_hash> kept_;
-    std::deque<node_id> kept_in_order_;
 };
 
 } // namespace zklock::bridge::peering

@@ -46,15 +46,30 @@ secret_source::secret_source() : digest_(std::make_unique<digest>())
             throw std::system_error(errno, std::generic_category(), "getrandom");
 }
 
-secret_source::~secret_source() { OPENSSL_cleanse(key_and_counter_.data(), key_and_counter_.size()); }
+secret_source::~secret_source()
+{
+    OPENSSL_cleanse(key_and_counter_.data(), key_and_counter_.size());
+    OPENSSL_cleanse(ahead_.data(), sizeof ahead_);
+}
 
-store::node_secret secret_source::make()
+void secret_source::make_ahead()
 {
     const auto counter = std::span(key_and_counter_).last<8>();
-    for (auto& digit : counter)
-        if (++digit != 0)
-            break;
-    return digest_->of(key_and_counter_);
+    for (store::committed_secret& each : ahead_) {
+        for (auto& digit : counter)
+            if (++digit != 0)
+                break;
+        each.secret = digest_->of(key_and_counter_);
+        each.commitment = text_of(commitment_to(each.secret));
+    }
+    left_ = ahead_.size();
+}
+
+store::committed_secret secret_source::make()
+{
+    if (left_ == 0)
+        make_ahead();
+    return ahead_[--left_];
 }
 
 node_id secret_source::commitment_to(const store::node_secret& secret) const { return shaped(digest_->of(secret)); }
@@ -81,10 +96,9 @@ node_id told_secrets::keep(const store::node_secret& secret)
     return commitment;
 }
 
-void told_secrets::keep(const store::node_secret& secret, const node_id& commitment) noexcept
+void told_secrets::keep_first_told(const store::node_secret& secret, const node_id& commitment) noexcept
 {
-    if (!find(secret))
-        last_.push_back({secret, commitment});
+    last_.push_back({secret, commitment});
 }
 
 } // namespace zklock::bridge::peering

@@ -3,8 +3,10 @@
 #include "store/peers.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include <boost/circular_buffer.hpp>
 
@@ -19,13 +21,22 @@ public:
     secret_source& operator=(const secret_source&) = delete;
 
     /// Throws std::bad_alloc if OpenSSL has no memory.
-    [[nodiscard]] store::node_secret make();
+    [[nodiscard]] store::committed_secret make();
+    /// What make() gives next, before it makes more.
+    [[nodiscard]] std::span<const store::committed_secret> ahead() const noexcept { return std::span(ahead_).first(left_); }
     [[nodiscard]] node_id commitment_to(const store::node_secret&) const;
 
 private:
     struct digest;
+
+    void make_ahead();
+
     std::unique_ptr<digest> digest_;
     std::array<std::uint8_t, 40> key_and_counter_{};
+    /// Some are made at once, because between two acquires the processor's caches lose OpenSSL's code: the first takes
+    /// four times as long as each that follows.
+    std::array<store::committed_secret, 16> ahead_;
+    std::size_t left_ = 0; ///< of those, the first
 };
 
 /// The commitments to the secrets that were told last, by this client or to it: those who stand in one queue tell each
@@ -38,8 +49,8 @@ public:
     [[nodiscard]] node_id commitment_to(const store::node_secret&) const;
     /// The same, of a secret that is told now.
     [[nodiscard]] node_id keep(const store::node_secret&);
-    /// That secret is told now, and has that commitment.
-    void keep(const store::node_secret&, const node_id& commitment) noexcept;
+    /// That secret, which has that commitment, is told for the first time; if not, it takes up a second place.
+    void keep_first_told(const store::node_secret&, const node_id& commitment) noexcept;
 
 private:
     struct told {

@@ -134,8 +134,8 @@ void handoffs::caught_up(std::uint64_t grants) noexcept
 
 // --- nodes on offer --------------------------------------------------------------------------------------------------
 
-offered_node::offered_node(handoffs& in, const store::node_secret& secret)
-    : in_(&in), secret_(secret), commitment_(in.peers.commitment_to(secret))
+offered_node::offered_node(handoffs& in, const store::committed_secret& made)
+    : in_(&in), secret_(made.secret), commitment_(made.commitment)
 {
     in_->peers.offer(commitment_);
 }

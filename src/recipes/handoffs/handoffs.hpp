@@ -118,7 +118,7 @@ private:
 /// destroyed.
 class offered_node {
 public:
-    offered_node(handoffs&, const store::node_secret&);
+    offered_node(handoffs&, const store::committed_secret&);
     offered_node(const offered_node&) = delete;
     offered_node& operator=(const offered_node&) = delete;
     ~offered_node() { withdraw(); }
@@ -140,7 +140,7 @@ public:
     /// Tells those who wait for it.
     void publish(std::span<const store::node_secret> of_nodes_before);
 
-    std::string data; ///< of the node, if it says where its client is
+    std::shared_ptr<const std::string> data; ///< of the node, if it says where its client is
 
 private:
     void withdraw() noexcept;

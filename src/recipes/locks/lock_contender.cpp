@@ -26,8 +26,8 @@ const std::string& lock_contender::identifier() const noexcept
 
 const std::string& lock_contender::data() const noexcept
 {
-    if (offer && !offer->data.empty())
-        return offer->data;
+    if (offer && offer->data)
+        return *offer->data;
     return data_.empty() ? identifier() : data_;
 }
 

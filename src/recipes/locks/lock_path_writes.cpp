@@ -78,7 +78,7 @@ bool lock_path::may_attempt(lock_contender& contender)
 void lock_path::create(lock_contender& contender, node_write& next)
 {
     const bool hands_over = handoffs_ && contender.hands_over();
-    std::string uuid = hands_over ? std::string(handoffs_->offer(contender)) : session_.new_uuid();
+    std::string uuid = hands_over ? handoffs_->offer(contender) : session_.new_uuid();
     const std::string prefix = options_.rules.prefix_around(options_.names, contender.kind(), std::move(uuid));
     next.data = contender.data();
     next.access = contender.access();

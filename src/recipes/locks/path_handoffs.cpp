@@ -39,28 +39,41 @@ path_handoffs::~path_handoffs()
 
 // --- own nodes -------------------------------------------------------------------------------------------------------
 
-std::string_view path_handoffs::offer(lock_contender& contender)
+std::string path_handoffs::offer(lock_contender& contender)
 {
     takes_part_ = true;
     contender.offer.reset();
-    contender.offer = std::make_unique<offered_node>(
-        all_, ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty() ? let_go_.back().secret
-                                                                                  : all_.peers.make_secret());
+    contender.offer = std::make_unique<offered_node>(all_, next_secret());
     if (lingers_)
         contender.offer->tell(*this);
     advertise(contender);
-    return store::text(contender.offer->commitment());
+    std::string uuid;
+    uuid.reserve(64); // with what the name has besides
+    uuid = store::text(contender.offer->commitment());
+    return uuid;
+}
+
+store::committed_secret path_handoffs::next_secret() const
+{
+    if (ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty())
+        return {let_go_.back().secret, all_.peers.commitment_to(let_go_.back().secret)};
+    return all_.peers.make_secret();
 }
 
 /// The data of its nodes say from now on where its client is.
 void path_handoffs::advertise(lock_contender& contender)
 {
-    const std::string_view endpoint = all_.peers.endpoint();
     if (!contender.offer)
         return;
-    contender.offer->data.clear();
-    if (!endpoint.empty())
-        contender.offer->data = queue::with_handoff(contender.data(), endpoint);
+    contender.offer->data.reset();
+    const std::string_view endpoint = all_.peers.endpoint();
+    if (endpoint.empty())
+        return;
+    const std::string& own = contender.data();
+    if (!advertised_.whole || advertised_.own != own || advertised_.endpoint != endpoint)
+        advertised_ = {own, std::string(endpoint),
+                       std::make_shared<const std::string>(queue::with_handoff(own, endpoint))};
+    contender.offer->data = advertised_.whole;
 }
 
 void path_handoffs::granted(lock_contender& contender, lock_contender* before, const queue::action& how)
@@ -99,7 +112,7 @@ void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
 /// Whether the delete is done, or fails and is sent again, is all the same to them: a node that leaves never comes back.
 void path_handoffs::delete_goes(lock_contender& contender, std::string_view node)
 try {
-    if (!contender.offer || queue::uuid_of(node) != contender.offer->commitment())
+    if (!contender.offer || !queue::has_uuid(node, contender.offer->commitment()))
         return;
     const std::unique_ptr<offered_node> offer = std::move(contender.offer);
     if (!offer->held_without_writes())
@@ -108,15 +121,13 @@ try {
     for (const let_go& earlier : let_go_)
         before.push_back(earlier.secret);
     offer->publish(before);
-    remember(node, offer->secret());
+    remember(std::string(node), offer->secret()); // its first time
 } catch (const std::bad_alloc&) { // those who wait hear from the servers
 }
 
-void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
+void path_handoffs::remember(std::string node, const store::node_secret& secret)
 {
-    if (std::ranges::find(let_go_, node, &let_go::node) != let_go_.end())
-        return;
-    let_go_.push_back({std::string(node), secret});
+    let_go_.push_back({std::move(node), secret});
     if (let_go_.size() > most_sent_along)
         let_go_.pop_front();
 }
@@ -203,8 +214,14 @@ bool path_handoffs::certified(const std::string& node, const store::node_secret&
 {
     if (!queue_.certified(node))
         return false;
-    remember(node, secret);
+    remember_of_others(node, secret);
     return true;
+}
+
+void path_handoffs::remember_of_others(const std::string& node, const store::node_secret& secret)
+{
+    if (std::ranges::find(let_go_, node, &let_go::node) == let_go_.end())
+        remember(node, secret);
 }
 
 /// If the servers have told it before, others who wait may not have heard it yet.
@@ -213,7 +230,7 @@ void path_handoffs::on_certified(std::string_view node, const store::node_secret
     const std::string name(node);
     if (certified(name, secret))
         return advance_();
-    remember(name, secret);
+    remember_of_others(name, secret);
 }
 
 std::string_view path_handoffs::asked_at(std::string_view node) const noexcept

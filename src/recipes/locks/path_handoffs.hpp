@@ -28,7 +28,7 @@ public:
     // --- own nodes ---------------------------------------------------------------------------------------------------
 
     /// A node is about to be created for the contender, with that uuid in its name.
-    std::string_view offer(lock_contender&);
+    [[nodiscard]] std::string offer(lock_contender&);
     /// The contender holds now; on the node of another one, if that is not null.
     void granted(lock_contender&, lock_contender* before, const queue::action&);
     /// A contender that held, or waited, is about to leave by its own will.
@@ -56,20 +56,30 @@ private:
         store::node_secret secret;
     };
 
+    /// The data of a node, which are mostly those of the node before it.
+    struct advertisement {
+        std::string own;
+        std::string endpoint;
+        std::shared_ptr<const std::string> whole;
+    };
+
+    [[nodiscard]] store::committed_secret next_secret() const;
+    void advertise(lock_contender&);
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
-    void advertise(lock_contender&);
     std::optional<handoffs::followed> follow(const std::string& node);
     void make_room() noexcept;
     [[nodiscard]] bool waits_behind(const handoffs::node_of_others&) const noexcept;
     bool certified(const std::string& node, const store::node_secret&);
-    void remember(std::string_view node, const store::node_secret&);
+    void remember(std::string node, const store::node_secret&);
+    void remember_of_others(const std::string& node, const store::node_secret&);
 
     handoffs& all_;
     queue::lock_queue& queue_;
     const bool lingers_;
     const std::function<void()> advance_;
     bool takes_part_ = false; ///< one of the contenders does
+    advertisement advertised_; ///< last
     std::vector<handoffs::followed> known_; ///< nodes of others, in the order in which they were met last
     std::deque<let_go> let_go_; ///< of late: of others, and of this client
     std::size_t unseen_ = 0;    ///< nodes that were passed over

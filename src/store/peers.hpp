@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,11 +14,17 @@ using node_secret = std::array<std::uint8_t, 32>;
 /// What the name of a node tells of its secret: a version 4 uuid, as its 36 characters.
 using commitment = std::array<char, 36>;
 
-/// A secret, and the commitment to it.
-struct committed_secret {
-    node_secret secret;
-    store::commitment commitment;
+/// A node that this client makes, as its `peers` know it.
+struct own_node {
+    static constexpr std::uint32_t not_on_offer = ~std::uint32_t{0};
+
+    node_secret secret{};
+    store::commitment commitment{}; ///< to that secret
+    std::uint32_t place = not_on_offer; ///< where the peers find it again
 };
+
+/// When a node is let go, the secrets of at most so many nodes before it are told as well.
+inline constexpr std::size_t most_nodes_before = 8;
 
 [[nodiscard]] constexpr std::string_view text(const commitment& c) noexcept { return {c.data(), c.size()}; }
 
@@ -37,7 +44,8 @@ public:
 /// sent may come late, twice or never. Belongs to one strand, like the store: every call comes from there, observers
 /// are called there, and never inside a call to this. Independent of epochs and sessions.
 ///
-/// **Offers.** Others may subscribe to nodes that are on offer only.
+/// **Offers.** Others may subscribe to nodes that are on offer only. A node is on offer from make_node() until it is
+/// given back, once, by withdraw() or publish(), even if they throw.
 /// **Bounds.** What others send costs no more than a bounded amount of memory, connections and time. A subscription
 /// that would exceed a bound is dropped without a word.
 class peers {
@@ -50,22 +58,21 @@ public:
     /// Where others reach this client, as `address:port`, for the data of its nodes; empty while nobody can.
     [[nodiscard]] virtual std::string_view endpoint() const = 0;
 
-    /// A new secret. It cannot be guessed from others, or from names.
-    [[nodiscard]] virtual committed_secret make_secret() = 0;
     /// The commitment to a secret: no other secret can be found that has the same.
     [[nodiscard]] virtual commitment commitment_to(const node_secret&) const = 0;
 
-    /// A node of ours was asked for, or exists: others may subscribe to it.
-    virtual void offer(const commitment&) = 0;
-    /// The node is not on offer any more; those who wait for it are told nothing. Harmless if it was not on offer.
-    virtual void withdraw(const commitment&) = 0;
-    /// The node of that commitment and secret will never serve anybody again: tells those who subscribe to it, now or in
-    /// the next seconds, that secret and those of nodes before it, but for what it has told them of late. Then it is not
+    /// A node that is about to be asked for: others may subscribe to it. Its secret is new, and cannot be guessed from
+    /// others, or from names. Throws std::bad_alloc.
+    [[nodiscard]] virtual own_node make_node() = 0;
+    /// The node is not on offer any more; those who wait for it are told nothing.
+    virtual void withdraw(const own_node&) = 0;
+    /// The node will never serve anybody again: tells those who subscribe to it, now or in the next seconds, its secret
+    /// and those of at most `most_nodes_before` nodes before it, but for what it has told them of late. Then it is not
     /// on offer any more. What is sent leaves at once or when the turn ends, or, if many are told, in the turns after it;
     /// what the store is given in the turn leaves when it ends, too, or as soon as the answers are read that are due.
-    virtual void publish(const commitment&, const node_secret&, std::span<const node_secret> of_nodes_before) = 0;
+    virtual void publish(const own_node&, std::span<const node_secret> of_nodes_before) = 0;
     /// Whether somebody subscribes to the node, which is on offer.
-    [[nodiscard]] virtual bool awaited(const commitment&) const = 0;
+    [[nodiscard]] virtual bool awaited(const own_node&) const = 0;
 
     /// Asks who is at `endpoint`, as somebody wrote it into the data of a node, to tell when the node is let go.
     virtual void subscribe(const commitment&, std::string_view endpoint) = 0;

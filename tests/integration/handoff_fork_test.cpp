@@ -33,7 +33,7 @@ TEST_CASE("a child that destroys its copies leaves the parent's port and connect
                     io->notify_fork(asio::execution_context::fork_child);
                 // It says nothing, and nobody finds it.
                 const bool inert = (*owner)->endpoint().empty();
-                (*owner)->publish(node.commitment, node.secret, {});
+                (*owner)->publish(node, {});
                 (*waiting)->subscribe(node.commitment, "127.0.0.1:1");
                 io->restart();
                 io->poll();

@@ -65,20 +65,17 @@ public:
         run_until(io_, [&] { return done; });
     }
 
-    using node = store::committed_secret;
+    using node = store::own_node;
     /// A node of ours that others may subscribe to.
     node offered()
     {
-        node made{};
-        in_turn([&] {
-            made = peers_->make_secret();
-            peers_->offer(made.commitment);
-        });
+        node made;
+        in_turn([&] { made = peers_->make_node(); });
         return made;
     }
     void publish(const node& of, const std::vector<store::node_secret>& before = {})
     {
-        in_turn([&] { peers_->publish(of.commitment, of.secret, before); });
+        in_turn([&] { peers_->publish(of, before); });
     }
     void subscribe(const store::commitment& to, std::string_view endpoint)
     {
@@ -117,7 +114,7 @@ inline peers_end::node awaited_node(asio::io_context& io, peers_end& owner, peer
 {
     const auto made = owner.offered();
     waiting.subscribe(made.commitment, owner.endpoint());
-    run_until(io, [&] { return owner->awaited(made.commitment); });
+    run_until(io, [&] { return owner->awaited(made); });
     return made;
 }
 

@@ -2,6 +2,7 @@
 #include "peers_scene.hpp"
 
 #include <random>
+#include <span>
 #include <vector>
 
 using namespace zklock;
@@ -16,12 +17,19 @@ struct visit {
     offers all{told};
     std::string out;
     std::vector<node_id> awaited;
+    std::vector<offers::place> places;
     inbound peer{all, 5, at(0s), out};
 
     visit()
     {
         for (unsigned i = 1; i <= 3; ++i)
-            all.offer(node(i));
+            places.push_back(all.offer(node(i)));
+    }
+    /// Lets one of those go.
+    std::vector<offers::peer_id> publish(unsigned number, lease_clock::duration when = 0s,
+                                         std::span<const store::node_secret> before = {})
+    {
+        return all.publish(places.at(number - 1), secret(number), before, at(when));
     }
     verdict says(const std::string& what, lease_clock::duration when = 0s)
     {
@@ -48,9 +56,9 @@ TEST_SUITE("peers: who connects to us")
         visit v;
         CHECK(v.subscribes_to(1) == verdict::go_on);
         CHECK(v.awaited == std::vector<node_id>{node(1)});
-        CHECK(v.all.publish(node(1), {secret(1)}, at(0s)) == std::vector<offers::peer_id>{5});
+        CHECK(v.publish(1) == std::vector<offers::peer_id>{5});
         v.out.clear();
-        v.all.publish(node(2), {secret(9), secret(2)}, at(0s));
+        v.publish(2, 0s, std::vector{secret(9)});
         CHECK(v.subscribes_to(2) == verdict::go_on);
         CHECK(v.out == certificate(9) + certificate(2)); // it was on its way
         CHECK(v.awaited.size() == 1);
@@ -112,7 +120,7 @@ TEST_SUITE("peers: who connects to us")
             CHECK(v.peer.due() == at(when));
             CHECK(v.peer.time_passed(at(when)) == verdict::go_on);
         }
-        v.all.publish(node(1), {secret(1)}, at(when));
+        v.publish(1, when);
         CHECK(v.peer.time_passed(at(when + 89s)) == verdict::go_on);
         CHECK(v.peer.time_passed(at(when + 90s)) == verdict::hang_up);
     }
@@ -127,7 +135,7 @@ TEST_SUITE("peers: who connects to us")
         CHECK(taken == inbound::most_vain_wishes);
         CHECK(v.awaited.size() == 1);
         for (unsigned i = 0; i < taken; ++i) {
-            v.all.offer(node(1000 + i));
+            (void)v.all.offer(node(1000 + i));
             CHECK_FALSE(v.all.awaited(node(1000 + i)));
         }
     }
@@ -180,16 +188,16 @@ TEST_SUITE("peers: who connects to us")
     {
         visit v;
         for (unsigned i = 0; i < 20'000; ++i) {
-            v.all.offer(node(100 + i));
+            const auto place = v.all.offer(node(100 + i));
             if (i % 3 == 0)
-                v.all.publish(node(100 + i), {secret(100 + i)}, at(0s));
+                v.all.publish(place, secret(100 + i), {}, at(0s));
             REQUIRE(v.subscribes_to(100 + i) == verdict::go_on);
             if (i % 3 == 1) { // withdrawn, while its word that it waits no more was on its way
-                REQUIRE(v.all.withdraw(node(100 + i), at(0s)).size() == 1);
+                REQUIRE(v.all.withdraw(place, at(0s)).size() == 1);
                 v.peer.answered();
                 REQUIRE(v.says(test::wish(peering::wish::unsubscribe, 100 + i)) == verdict::go_on);
             } else if (i % 3 == 2) {
-                REQUIRE(v.all.publish(node(100 + i), {secret(100 + i)}, at(0s)).size() == 1);
+                REQUIRE(v.all.publish(place, secret(100 + i), {}, at(0s)).size() == 1);
             }
             v.out.clear();
         }

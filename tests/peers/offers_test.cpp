@@ -1,6 +1,15 @@
 #include "bridge/peers/offers.hpp"
 #include "peers_scene.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <iterator>
+#include <random>
+#include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 using namespace zklock;
@@ -10,13 +19,9 @@ using answer = offers::answer;
 
 namespace {
 
-/// More than are remembered apart from those that are kept.
-void let_others_go(offers& all, unsigned first, lease_clock::time_point when)
+std::vector<store::node_secret> as_vector(std::span<const store::node_secret> secrets)
 {
-    for (unsigned i = first; i < first + 40; ++i) {
-        all.offer(node(i));
-        all.publish(node(i), {secret(i)}, when);
-    }
+    return {secrets.begin(), secrets.end()};
 }
 
 } // namespace
@@ -27,17 +32,18 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
-        all.offer(node(1));
-        CHECK_FALSE(all.awaited(node(1)));
+        const auto one = all.offer(node(1));
+        CHECK_FALSE(all.awaited(one));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
         CHECK(all.subscribe(node(1), 6, at(0s)) == answer::added);
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::known);
+        CHECK(all.awaited(one));
         CHECK(all.awaited(node(1)));
         CHECK(all.subscribes(5));
-        CHECK(all.publish(node(1), {secret(1)}, at(0s)) == std::vector<offers::peer_id>{5, 6});
+        CHECK(all.publish(one, secret(1), {}, at(0s)) == std::vector<offers::peer_id>{5, 6});
+        CHECK_FALSE(all.awaited(one));
         CHECK_FALSE(all.awaited(node(1)));
         CHECK_FALSE(all.subscribes(5));
-        CHECK(all.publish(node(1), {secret(1)}, at(0s)).empty());
         CHECK(told.read() == 2);
     }
 
@@ -45,10 +51,10 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
-        all.offer(node(1));
-        CHECK(all.publish(node(1), {secret(7), secret(1)}, at(0s)).empty());
+        const auto one = all.offer(node(1));
+        CHECK(all.publish(one, secret(1), std::vector{secret(7)}, at(0s)).empty());
         CHECK(all.subscribe(node(1), 5, at(1s)) == answer::gone);
-        CHECK(all.kept_secrets(node(1)).size() == 2);
+        CHECK(as_vector(all.kept_secrets(node(1))) == std::vector{secret(7), secret(1)});
         CHECK(all.subscribe(node(1), 5, at(1s)) == answer::known);
         CHECK(all.subscribe(node(1), 6, at(4s)) == answer::gone);
         CHECK(all.subscribe(node(1), 7, at(5s)) == answer::unknown);
@@ -60,13 +66,11 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
-        all.offer(node(1));
+        const auto one = all.offer(node(1));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
-        CHECK(all.withdraw(node(1), at(0s)) == std::vector<offers::peer_id>{5});
+        CHECK(all.withdraw(one, at(0s)) == std::vector<offers::peer_id>{5});
         CHECK(all.subscribe(node(1), 6, at(0s)) == answer::known);
         CHECK(all.kept_secrets(node(1)).empty());
-        CHECK(all.withdraw(node(1), at(0s)).empty());
-        CHECK(all.withdraw(node(9), at(0s)).empty());
         CHECK(all.subscribe(node(9), 6, at(0s)) == answer::unknown); // it never was on offer
         CHECK(told.read() == 0);
     }
@@ -75,7 +79,7 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
-        all.offer(node(1));
+        (void)all.offer(node(1));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
         CHECK(all.unsubscribe(node(1), 5));
         CHECK_FALSE(all.unsubscribe(node(1), 5));
@@ -90,28 +94,29 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
+        std::vector<offers::place> places;
         for (unsigned i = 0; i < 10; ++i) {
-            all.offer(node(i));
+            places.push_back(all.offer(node(i)));
             CHECK(all.subscribe(node(i), 5, at(0s)) == answer::awaited);
             CHECK(all.subscribe(node(i), 6, at(0s)) == answer::added);
         }
         all.forget(5);
         all.forget(99);
         for (unsigned i = 0; i < 10; ++i)
-            CHECK(all.publish(node(i), {secret(i)}, at(0s)) == std::vector<offers::peer_id>{6});
+            CHECK(all.publish(places[i], secret(i), {}, at(0s)) == std::vector<offers::peer_id>{6});
     }
 
     TEST_CASE("256 subscribe to a node, and no more")
     {
         counters::counter told;
         offers all(told);
-        all.offer(node(1));
+        const auto one = all.offer(node(1));
         for (offers::peer_id peer = 1; peer <= 256; ++peer)
             CHECK(all.subscribe(node(1), peer, at(0s)) != answer::full);
         CHECK(all.subscribe(node(1), 257, at(0s)) == answer::full);
         all.forget(3);
         CHECK(all.subscribe(node(1), 257, at(0s)) == answer::added);
-        CHECK(all.publish(node(1), {secret(1)}, at(0s)).size() == 256);
+        CHECK(all.publish(one, secret(1), {}, at(0s)).size() == 256);
         CHECK(all.subscribe(node(1), 300, at(0s)) == answer::full); // nor later
     }
 
@@ -119,7 +124,9 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
-        for (unsigned number = 0; number <= 1024; ++number) all.offer(node(number));
+        std::vector<offers::place> places;
+        for (unsigned number = 0; number <= 1024; ++number)
+            places.push_back(all.offer(node(number)));
         for (unsigned number = 0; number < 1024; ++number)
             CHECK(all.subscribe(node(number), 1, at(0s)) == answer::awaited);
         CHECK(all.subscribe(node(1024), 1, at(0s)) == answer::full);
@@ -127,24 +134,26 @@ TEST_SUITE("peers: offers")
         CHECK(all.subscribe(node(1024), 2, at(0s)) == answer::awaited);
         CHECK(all.unsubscribe(node(0), 1));
         CHECK(all.subscribe(node(1024), 1, at(0s)) == answer::added);
-        CHECK(all.publish(node(1), {}, at(0s)).size() == 1);
+        CHECK(all.withdraw(places[1], at(0s)).size() == 1);
         CHECK(all.subscribe(node(0), 1, at(0s)) == answer::awaited);
     }
 
-    TEST_CASE("no more than a thousand nodes are kept, the latest")
+    TEST_CASE("no more than 1,024 nodes are kept, the latest; the oldest 64 are forgotten at once")
     {
         counters::counter told;
         offers all(told);
         constexpr auto most = static_cast<unsigned>(offers::most_kept);
-        for (unsigned i = 0; i < 2 * most; ++i) {
-            all.offer(node(i));
-            all.publish(node(i), {secret(i)}, at(0s));
-            if (i >= most)
-                CHECK(all.subscribe(node(i - most), 5, at(0s)) == answer::unknown);
-            if (i >= most - 20)
-                CHECK(all.subscribe(node(i - (most - 20)), 5, at(0s)) == answer::gone);
-            CHECK(all.subscribe(node(i), 6, at(0s)) == answer::gone);
-            CHECK(all.kept_secrets(node(i)).size() == 1);
+        for (unsigned i = 0; i < 3 * most; ++i) {
+            all.publish(all.offer(node(i)), secret(i), {}, at(0s));
+            constexpr auto at_once = static_cast<unsigned>(offers::forgotten_at_once);
+            const unsigned oldest = i < most ? 0 : (i - most) / at_once * at_once + at_once;
+            if (oldest > 0) {
+                CHECK(all.subscribe(node(oldest - 1), 5, at(0s)) == answer::unknown);
+                CHECK(all.kept_secrets(node(oldest - 1)).empty());
+            }
+            CHECK(all.subscribe(node(oldest), 5, at(0s)) != answer::unknown);
+            CHECK(as_vector(all.kept_secrets(node(oldest))) == std::vector{secret(oldest)});
+            CHECK(all.subscribe(node(i), 3, at(0s)) == answer::gone);
         }
     }
 
@@ -152,12 +161,15 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
+        offers::place first = 0;
         for (unsigned i = 0; i < 600; ++i) {
             const auto now = at(std::chrono::milliseconds{100 * i});
-            all.offer(node(i));
+            const auto place = all.offer(node(i));
+            if (i == 0)
+                first = place;
             if (i % 3 == 0)
                 continue; // it stays on offer
-            all.publish(node(i), {secret(i)}, now);
+            all.publish(place, secret(i), {}, now);
             for (unsigned before = i < 100 ? 0 : i - 100; before <= i; ++before) {
                 const answer found = all.subscribe(node(before), i + 1, now);
                 if (before % 3 == 0)
@@ -167,48 +179,107 @@ TEST_SUITE("peers: offers")
             }
             all.forget(i + 1);
         }
-        CHECK(all.publish(node(0), {secret(0)}, at(60s)).empty()); // who subscribed has gone
+        CHECK(all.publish(first, secret(0), {}, at(60s)).empty()); // who subscribed has gone
     }
 
-    TEST_CASE("what is kept for some seconds is then not kept")
+    TEST_CASE("each node has the secrets that it was let go with, whatever else is let go and withdrawn in between")
+    {
+        std::mt19937 random(7); // NOLINT: the same each time
+        const auto below = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
+        counters::counter told;
+        offers all(told);
+        std::array<std::vector<store::node_secret>, 3> of_paths;
+        std::deque<std::pair<unsigned, std::vector<store::node_secret>>> expected;
+        auto now = at(0s);
+        for (unsigned i = 0; i < 4'000; ++i) {
+            if (i / 1000 % 2 != 0) { // each is forgotten when ten others were let go
+                now += 500ms;
+                while (expected.size() > 9)
+                    expected.pop_front();
+            } else if (below(50) == 0) {
+                now += 5s; // all are forgotten
+                expected.clear();
+            }
+            const auto place = all.offer(node(i));
+            auto& of_path = of_paths[below(100) < 90 ? i / 100 % 3 : below(3)];
+            std::vector<store::node_secret> secrets;
+            if (below(10) == 0) {
+                all.withdraw(place, now);
+            } else {
+                const auto most = below(10) == 0 ? below(9) : 8U;
+                secrets.assign(of_path.end() - std::min<std::ptrdiff_t>(most, std::ssize(of_path)), of_path.end());
+                if (!secrets.empty() && below(20) == 0)
+                    secrets[below(static_cast<unsigned>(secrets.size()))] = secret(100'000 + i); // of another client's
+                all.publish(place, secret(i), secrets, now);
+                secrets.push_back(secret(i));
+                of_path.push_back(secret(i));
+            }
+            expected.emplace_back(i, std::move(secrets));
+            if (expected.size() > 100)
+                expected.pop_front();
+            for (const auto& [number, its] : expected)
+                REQUIRE(as_vector(all.kept_secrets(node(number))) == its);
+        }
+    }
+
+    TEST_CASE("secrets of nodes that are forgotten are forgotten")
+    {
+        for (unsigned paths : {1U, 3U}) {
+            CAPTURE(paths);
+            counters::counter told;
+            offers all(told);
+            std::vector<std::vector<store::node_secret>> of_paths(paths);
+            std::size_t most = 0;
+            for (unsigned i = 0; i < 50'000; ++i) {
+                auto& before = of_paths[i % paths];
+                all.publish(all.offer(node(i)), secret(i), before, at(std::chrono::milliseconds{i < 25'000 ? 0 : 7 * i}));
+                before.push_back(secret(i));
+                if (before.size() > store::most_nodes_before)
+                    before.erase(before.begin());
+                most = std::max(most, all.secrets_there());
+            }
+            CHECK(most <= 2 * offers::most_kept * (paths == 1 ? 1 : store::most_nodes_before + 1) + 100);
+        }
+    }
+
+    TEST_CASE("a place serves again, and the next node there is on offer as if it were the first")
     {
         counters::counter told;
         offers all(told);
-        let_others_go(all, 100, at(0s));
-        CHECK(all.kept_secrets(node(100)).size() == 1);
-        let_others_go(all, 200, at(4s));
-        CHECK(all.kept_secrets(node(100)).size() == 1);
-        let_others_go(all, 300, at(6s));
-        CHECK(all.kept_secrets(node(100)).empty());
-        CHECK(all.kept_secrets(node(200)).size() == 1);
+        std::set<offers::place> places;
+        for (unsigned i = 0; i < 100; ++i) {
+            const auto now = at(std::chrono::seconds{10 * i});
+            const auto place = all.offer(node(i));
+            places.insert(place);
+            CHECK(all.id(place) == node(i));
+            CHECK_FALSE(all.awaited(place));
+            CHECK(all.kept_secrets(node(i)).empty());
+            CHECK(all.subscribe(node(i), 5, now) == answer::awaited);
+            CHECK(all.awaited(place));
+            if (i > 0)
+                CHECK_FALSE(all.unsubscribe(node(i - 1), 5));
+            if (i > 1)
+                CHECK(all.subscribe(node(i - 2), 5, now) == answer::unknown);
+            const auto who = i % 2 == 0 ? all.publish(place, secret(i), {}, now) : all.withdraw(place, now);
+            CHECK(who == std::vector<offers::peer_id>{5});
+            CHECK(all.subscribe(node(i), 6, now) == (i % 2 == 0 ? answer::gone : answer::known));
+        }
+        CHECK(places.size() == 2);
     }
 
-    TEST_CASE("a node that is offered again after it was let go is on offer, until it is let go again")
+    TEST_CASE("however many nodes are on offer, each is found, and those alone")
     {
-        for (bool long_ago : {false, true}) {
-            CAPTURE(long_ago);
-            counters::counter told;
-            offers all(told);
-            all.offer(node(1));
-            all.publish(node(1), {secret(1)}, at(0s));
-            if (long_ago)
-                let_others_go(all, 100, at(0s));
-            all.offer(node(1));
-            CHECK(all.subscribe(node(1), 7, at(0s)) == answer::awaited);
-            let_others_go(all, 200, at(0s));
-            CHECK(all.awaited(node(1)));
-            CHECK(all.unsubscribe(node(1), 7));
-            CHECK(all.subscribe(node(1), 8, at(0s)) == answer::awaited);
-            all.forget(8);
-            CHECK_FALSE(all.awaited(node(1)));
-            CHECK(all.subscribe(node(1), 9, at(0s)) == answer::awaited);
-            CHECK(all.publish(node(1), {secret(2)}, at(1s)) == std::vector<offers::peer_id>{9});
-            let_others_go(all, 300, at(1s));
-            REQUIRE(all.kept_secrets(node(1)).size() == 1);
-            CHECK(all.kept_secrets(node(1)).front() == secret(2));
-            CHECK(all.subscribe(node(1), 9, at(5s)) == answer::known);
-            CHECK(all.subscribe(node(1), 8, at(5s)) == answer::gone);
-            CHECK(all.subscribe(node(1), 7, at(6s)) == answer::unknown);
-        }
+        counters::counter told;
+        offers all(told);
+        std::vector<offers::place> places;
+        for (unsigned i = 0; i < 10'000; ++i)
+            places.push_back(all.offer(node(i)));
+        for (unsigned i = 0; i < 10'000; ++i)
+            CHECK(all.subscribe(node(i), 100 + i / 1000, at(0s)) == answer::awaited);
+        CHECK(all.subscribe(node(10'000), 5, at(0s)) == answer::unknown);
+        for (unsigned i = 0; i < 10'000; i += 2)
+            CHECK(all.publish(places[i], secret(i), {}, at(0s)).size() == 1);
+        for (unsigned i = 0; i < 10'000; ++i)
+            CHECK(all.awaited(node(i)) == (i % 2 == 1));
     }
 }

@@ -24,22 +24,22 @@ TEST_SUITE("peers: secrets")
     {
         secret_source one, other;
         std::set<store::node_secret> secrets;
-        std::set<store::commitment> commitments;
-        for (int i = 0; i < 1000; ++i)
-            for (auto* source : {&one, &other}) {
-                const auto made = source->make();
-                CHECK(secrets.insert(made.secret).second);
-                CHECK(commitments.insert(made.commitment).second);
-                CHECK(made.commitment == text_of(one.commitment_to(made.secret)));
-                CHECK(made.commitment == text_of(other.commitment_to(made.secret)));
-            }
+        std::set<node_id> commitments;
+        for (int i = 0; i < 100; ++i)
+            for (auto* source : {&one, &other})
+                for (const auto& made : source->make()) {
+                    CHECK(secrets.insert(made.secret).second);
+                    CHECK(commitments.insert(made.commitment).second);
+                    CHECK(made.commitment == one.commitment_to(made.secret));
+                    CHECK(made.commitment == other.commitment_to(made.secret));
+                }
     }
 
     TEST_CASE("what is known when it is told is not hashed again")
     {
         secret_source source;
         told_secrets told(source);
-        const auto secret = source.make().secret;
+        const auto secret = source.make().front().secret;
         const node_id some{1}; // no hash is like that
         told.keep_first_told(secret, some);
         CHECK(told.commitment_to(secret) == some);
@@ -51,8 +51,9 @@ TEST_SUITE("peers: secrets")
         secret_source source;
         told_secrets told(source);
         std::vector<store::node_secret> secrets{store::node_secret{}};
-        for (int i = 0; i < 100; ++i)
-            secrets.push_back(source.make().secret);
+        while (secrets.size() < 100)
+            for (const auto& made : source.make())
+                secrets.push_back(made.secret);
         for (std::size_t back : {0U, 1U, 30U, 31U, 32U, 33U, 70U})
             for (std::size_t i = 0; i < secrets.size(); ++i) {
                 CAPTURE(i);

@@ -16,8 +16,8 @@ namespace zklock::simulator {
 using stream = choices::stream;
 using namespace std::chrono_literals;
 using store::commitment;
-using store::committed_secret;
 using store::node_secret;
+using store::own_node;
 
 namespace {
 
@@ -25,7 +25,6 @@ namespace {
 constexpr std::size_t most_subscribers = 256;   ///< of a node
 constexpr std::size_t most_published = 64;      ///< nodes whose certificates are kept for those who come later
 constexpr instant published_for = 5s;
-constexpr std::size_t most_nodes_before = 64;
 constexpr std::size_t most_left_out = 16;       ///< nodes that somebody who was told of them is not told of again
 
 std::string key(const commitment& c) { return std::string(store::text(c)); }
@@ -88,7 +87,7 @@ void simulated_peers::attach(store::peers_observer& o)
 
 /// Where all peers are dead, nobody guesses secrets: the commitment is the uuid that the client would have taken
 /// without peers, so that its schedule can be compared to one without them.
-committed_secret simulated_peers::make_secret()
+own_node simulated_peers::make_node()
 {
     node_secret s{};
     const auto purpose = world_.set.peers == peer_life::dead ? stream::operation : stream::peers;
@@ -98,8 +97,13 @@ committed_secret simulated_peers::make_secret()
         std::memcpy(s.data() + i, &part, sizeof part);
     }
     const plenty_of_memory here;
-    made_.push_back(s);
-    return {s, commitment_to(s)};
+    own_node made{s, commitment_to(s), static_cast<std::uint32_t>(made_.size())};
+    made_.push_back(made);
+    if (called("make_node()")) {
+        say("offers " + key(made.commitment));
+        offers_[key(made.commitment)];
+    }
+    return made;
 }
 
 /// The first 122 bits of a hash, in the form of a version 4 uuid.
@@ -125,42 +129,51 @@ commitment simulated_peers::commitment_to(const node_secret& s) const
 
 // ---- to those who wait
 
-void simulated_peers::offer(const commitment& c)
+/// The node as it was made.
+void simulated_peers::check(const own_node& node)
 {
-    const plenty_of_memory here;
-    if (!called("offer()")) return;
-    say("offers " + key(c));
-    const bool known = offers_.contains(key(c));
-    if (!known && network_.is_let_go(key(c))) violate("offers a node again that it has let go");
-    offers_[key(c)];
+    if (node.place >= made_.size() || made_[node.place].secret != node.secret ||
+        made_[node.place].commitment != node.commitment)
+        violate("speaks of a node that was not made here");
 }
 
-void simulated_peers::withdraw(const commitment& c)
+void simulated_peers::withdraw(const own_node& given_back)
 {
     const plenty_of_memory here;
     if (!called("withdraw()")) return;
-    if (offers_.erase(key(c)) != 0) say("offers no more " + key(c));
+    check(given_back);
+    const auto node = key(given_back.commitment);
+    if (offers_.erase(node) != 0)
+        say("offers no more " + node);
+    else
+        violate("withdraws " + node + ", which is not on offer");
 }
 
-void simulated_peers::publish(const commitment& c, const node_secret& secret,
-                              std::span<const node_secret> of_nodes_before)
+void simulated_peers::publish(const own_node& given_back, std::span<const node_secret> of_nodes_before)
 {
     const plenty_of_memory here;
     if (!called("publish()")) return;
-    if (c != commitment_to(secret)) violate("lets a node go with the secret of another");
+    check(given_back);
+    if (of_nodes_before.size() > store::most_nodes_before) violate("tells of too many nodes before");
+    let_go(given_back, of_nodes_before);
+    if (offers_.erase(key(given_back.commitment)) == 0) violate("lets a node go that is not on offer");
+}
+
+void simulated_peers::let_go(const own_node& own, std::span<const node_secret> of_nodes_before)
+{
+    const auto& [secret, c, place] = own;
     const auto node = key(c);
     say("lets go " + node + " and " + std::to_string(of_nodes_before.size()) + " before it");
-    if (of_nodes_before.size() > most_nodes_before) violate("tells of too many nodes before");
     certificates all{secret};
     all.insert(all.end(), of_nodes_before.begin(), of_nodes_before.end());
-    const auto offered = offers_.extract(node);
+    const auto offered = offers_.find(node);
     network_.published(number_, secret, c);
     forget_old();
     if (published_.size() == most_published) published_.pop_front();
     published_.push_back({node, all, world_.time.now() + published_for});
-    if (offered.empty()) return;
+    if (offered == offers_.end()) return;
     // When the turn ends. That some may leave within it makes no difference: others hear of it later in either case.
-    world_.time.at(world_.time.now(), [this, all, to = offered.mapped()] {
+    world_.time.at(world_.time.now(), [this, all, to = offered->second] {
         if (process_.dead()) return;
         for (auto* who : to) send_to(*who, all);
     });
@@ -169,9 +182,8 @@ void simulated_peers::publish(const commitment& c, const node_secret& secret,
 void simulated_peers::tell_too_early(std::string_view uuid)
 {
     if (!offers_.contains(std::string(uuid))) return;
-    const auto of_it = [&](const node_secret& s) { return key(commitment_to(s)) == uuid; };
-    if (const auto secret = std::find_if(made_.begin(), made_.end(), of_it); secret != made_.end())
-        publish(commitment_to(*secret), *secret, {});
+    const auto of_it = [&](const own_node& made) { return key(made.commitment) == uuid; };
+    if (const auto made = std::find_if(made_.begin(), made_.end(), of_it); made != made_.end()) let_go(*made, {});
 }
 
 /// What has come there from here of late is left out, but for the first.
@@ -194,10 +206,10 @@ void simulated_peers::forget_old()
     while (!published_.empty() && published_.front().until < world_.time.now()) published_.pop_front();
 }
 
-bool simulated_peers::awaited(const commitment& c) const
+bool simulated_peers::awaited(const own_node& node) const
 {
     const plenty_of_memory here;
-    const auto found = offers_.find(key(c));
+    const auto found = offers_.find(key(node.commitment));
     return found != offers_.end() && !found->second.empty();
 }
 

@@ -28,13 +28,11 @@ public:
 
     void attach(store::peers_observer& o) override;
     [[nodiscard]] std::string_view endpoint() const override { return endpoint_; }
-    [[nodiscard]] store::committed_secret make_secret() override;
     [[nodiscard]] store::commitment commitment_to(const store::node_secret&) const override;
-    void offer(const store::commitment&) override;
-    void withdraw(const store::commitment&) override;
-    void publish(const store::commitment&, const store::node_secret&,
-                 std::span<const store::node_secret> of_nodes_before) override;
-    [[nodiscard]] bool awaited(const store::commitment&) const override;
+    [[nodiscard]] store::own_node make_node() override;
+    void withdraw(const store::own_node&) override;
+    void publish(const store::own_node&, std::span<const store::node_secret> of_nodes_before) override;
+    [[nodiscard]] bool awaited(const store::own_node&) const override;
     void subscribe(const store::commitment&, std::string_view endpoint) override;
     void unsubscribe(const store::commitment&) override;
 
@@ -68,6 +66,8 @@ private:
         instant until;
     };
 
+    void check(const store::own_node&);
+    void let_go(const store::own_node&, std::span<const store::node_secret> of_nodes_before);
     void ask(const uuid& node, std::uint64_t which);
     void asked(simulated_peers& by, const uuid& node, std::uint64_t which);
     void left_by(const simulated_peers& who, const uuid& node);
@@ -85,7 +85,7 @@ private:
     const std::string name_;
     std::string endpoint_;
     store::peers_observer* observer_ = nullptr;
-    certificates made_; ///< every secret of ours
+    std::vector<store::own_node> made_; ///< each at its place
     std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;

@@ -42,17 +42,12 @@ struct peer_scene : scene {
     {
     }
     /// What `a` offers.
-    store::node_secret offer()
+    store::own_node offer() { return a.way.make_node(); }
+    void a_lets_go(const store::own_node& node, const std::vector<store::node_secret>& before = {})
     {
-        const auto made = a.way.make_secret();
-        a.way.offer(made.commitment);
-        return made.secret;
+        a.way.publish(node, before);
     }
-    void a_lets_go(const store::node_secret& secret, const std::vector<store::node_secret>& before = {})
-    {
-        a.way.publish(a.way.commitment_to(secret), secret, before);
-    }
-    void b_asks(const store::node_secret& secret) { b.way.subscribe(a.way.commitment_to(secret), a.way.endpoint()); }
+    void b_asks(const store::own_node& node) { b.way.subscribe(node.commitment, a.way.endpoint()); }
 
     peer_network network;
     peer a;
@@ -64,8 +59,8 @@ struct peer_scene : scene {
 TEST_CASE("a commitment has the form of a version 4 uuid, and each secret has its own")
 {
     peer_scene s(of_peers());
-    const auto one = s.a.way.make_secret();
-    const auto other = s.a.way.make_secret();
+    const auto one = s.a.way.make_node();
+    const auto other = s.a.way.make_node();
     CHECK(one.secret != other.secret);
     const std::string text(store::text(one.commitment));
     CHECK(text == store::text(s.b.way.commitment_to(one.secret)));
@@ -84,22 +79,21 @@ TEST_CASE("who asks for a node on offer is told once it is let go, with the node
     peer_scene s(of_peers());
     peer third(s.w, s.network, 2);
     const auto before = s.offer();
-    const auto secret = s.offer();
-    const auto node = s.a.way.commitment_to(secret);
+    const auto node = s.offer();
     CHECK_FALSE(s.a.way.awaited(node));
-    s.b_asks(secret);
+    s.b_asks(node);
     s.pass(1s);
     CHECK(s.a.way.awaited(node));
-    CHECK(s.a.awaited == std::vector{node});
+    CHECK(s.a.awaited == std::vector{node.commitment});
     CHECK(s.b.secrets.empty());
-    s.a_lets_go(secret, {before});
+    s.a_lets_go(node, {before.secret});
     CHECK(s.b.secrets.empty()); // not inside the call
     s.pass(1s);
-    CHECK(s.b.secrets == std::vector{secret, before});
+    CHECK(s.b.secrets == std::vector{node.secret, before.secret});
     CHECK(third.secrets.empty());
     CHECK(s.b.way.left().empty());
-    CHECK(s.network.is_let_go(store::text(node)));
-    CHECK(s.b.way.told_let_go(store::text(node)));
+    CHECK(s.network.is_let_go(store::text(node.commitment)));
+    CHECK(s.b.way.told_let_go(store::text(node.commitment)));
 }
 
 TEST_CASE("who was told of a node before is not told of it again soon")
@@ -110,10 +104,10 @@ TEST_CASE("who was told of a node before is not told of it again soon")
     for (const auto& each : {first, second}) {
         s.b_asks(each);
         s.pass(1s);
-        s.a_lets_go(each, {before});
+        s.a_lets_go(each, {before.secret});
         s.pass(1s);
     }
-    CHECK(s.b.secrets == std::vector{first, before, second});
+    CHECK(s.b.secrets == std::vector{first.secret, before.secret, second.secret});
 }
 
 TEST_CASE("who asks soon after a node was let go is told at once; later nobody is, nor of nodes that are not on offer")
@@ -123,7 +117,7 @@ TEST_CASE("who asks soon after a node was let go is told at once; later nobody i
     s.a_lets_go(soon);
     s.b_asks(soon);
     s.pass(1s);
-    CHECK(s.b.secrets == std::vector{soon});
+    CHECK(s.b.secrets == std::vector{soon.secret});
     const auto late = s.offer();
     s.a_lets_go(late);
     s.pass(10s);
@@ -131,26 +125,25 @@ TEST_CASE("who asks soon after a node was let go is told at once; later nobody i
     const auto withdrawn = s.offer();
     s.b_asks(withdrawn);
     s.pass(1s);
-    s.a.way.withdraw(s.a.way.commitment_to(withdrawn));
+    s.a.way.withdraw(withdrawn);
     s.pass(1s);
-    CHECK(s.b.secrets == std::vector{soon});
+    CHECK(s.b.secrets == std::vector{soon.secret});
     CHECK(s.b.way.left().size() == 2);
-    s.b.way.unsubscribe(s.a.way.commitment_to(late));
-    s.b.way.unsubscribe(s.a.way.commitment_to(withdrawn));
+    s.b.way.unsubscribe(late.commitment);
+    s.b.way.unsubscribe(withdrawn.commitment);
     CHECK(s.b.way.left().empty());
 }
 
 TEST_CASE("a subscription that is taken back is not served, and a node may be awaited again")
 {
     peer_scene s(of_peers());
-    const auto secret = s.offer();
-    const auto node = s.a.way.commitment_to(secret);
-    s.b_asks(secret);
+    const auto node = s.offer();
+    s.b_asks(node);
     s.pass(1s);
-    s.b.way.unsubscribe(node);
+    s.b.way.unsubscribe(node.commitment);
     s.pass(1s);
     CHECK_FALSE(s.a.way.awaited(node));
-    s.b_asks(secret);
+    s.b_asks(node);
     s.pass(1s);
     CHECK(s.a.awaited.size() == 2);
 }
@@ -168,7 +161,7 @@ TEST_CASE("a subscription beyond the bound is dropped without a word")
     s.a_lets_go(second);
     s.a_lets_go(first);
     s.pass(1s);
-    CHECK(s.b.secrets == std::vector{first});
+    CHECK(s.b.secrets == std::vector{first.secret});
 }
 
 TEST_CASE("clients that are parted, dead peers and dead processes do not reach each other")
@@ -176,11 +169,11 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
     SUBCASE("parted")
     {
         peer_scene s(of_peers());
-        const auto secret = s.offer();
-        s.b_asks(secret);
+        const auto node = s.offer();
+        s.b_asks(node);
         s.pass(1s);
         s.network.part(1s);
-        s.a_lets_go(secret);
+        s.a_lets_go(node);
         s.pass(5s);
         CHECK(s.b.secrets.empty());
     }
@@ -189,11 +182,11 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         auto set = of_peers();
         set.peers = peer_life::dead;
         peer_scene s(set);
-        const auto secret = s.offer();
-        s.b_asks(secret);
+        const auto node = s.offer();
+        s.b_asks(node);
         s.pass(1s);
-        CHECK_FALSE(s.a.way.awaited(s.a.way.commitment_to(secret)));
-        s.a_lets_go(secret);
+        CHECK_FALSE(s.a.way.awaited(node));
+        s.a_lets_go(node);
         s.pass(1s);
         CHECK(s.b.secrets.empty());
     }
@@ -202,12 +195,12 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         bool taken = false;
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             peer_scene s(of_peers(), seed);
-            const auto secret = s.offer();
+            const auto node = s.offer();
             s.a.way.abandon();
             s.a.where.kill();
             taken |= s.network.who_is_at(s.a.way.endpoint()) == &s.b.way;
             peer again(s.w, s.network, 0);
-            s.b_asks(secret);
+            s.b_asks(node);
             s.pass(1s);
             CHECK(s.b.secrets.empty());
         }
@@ -223,12 +216,12 @@ TEST_CASE("where messages between clients go wrong, some are lost, repeated or l
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         peer_scene s(of_peers(2), seed);
         s.w.quiet = false;
-        const auto secret = s.offer();
-        s.b_asks(secret);
+        const auto node = s.offer();
+        s.b_asks(node);
         s.pass(10s);
-        s.a_lets_go(secret);
+        s.a_lets_go(node);
         s.pass(10s);
-        const auto right = std::count(s.b.secrets.begin(), s.b.secrets.end(), secret);
+        const auto right = std::count(s.b.secrets.begin(), s.b.secrets.end(), node.secret);
         lost += right == 0;
         repeated += right > 1;
         forged += static_cast<std::size_t>(right) < s.b.secrets.size();

@@ -58,30 +58,29 @@ public:
 
     void attach(store::peers_observer& o) override { observer = &o; }
     [[nodiscard]] std::string_view endpoint() const override { return at; }
-    [[nodiscard]] store::committed_secret make_secret() override
-    {
-        const auto secret = secret_of(++last_);
-        return {secret, commitment_to(secret)};
-    }
     [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
     {
-        store::commitment c;
-        uuid_of(number_of(secret)).copy(c.data(), c.size());
-        return c;
+        return commitment_of(secret);
     }
-    void offer(const store::commitment& c) override { said.push_back("offer " + name_of(c)); }
-    void withdraw(const store::commitment& c) override { said.push_back("withdraw " + name_of(c)); }
-    void publish(const store::commitment& c, const store::node_secret& secret,
-                 std::span<const store::node_secret> of_nodes_before) override
+    [[nodiscard]] store::own_node make_node() override
     {
-        CHECK(c == commitment_to(secret));
-        std::string text = "publish #" + std::to_string(number_of(secret));
+        const auto secret = secret_of(++last_);
+        said.push_back("offer #" + std::to_string(last_));
+        return {secret, commitment_to(secret), static_cast<std::uint32_t>(last_)};
+    }
+    void withdraw(const store::own_node& node) override { said.push_back("withdraw " + name_of(node)); }
+    void publish(const store::own_node& node, std::span<const store::node_secret> of_nodes_before) override
+    {
+        std::string text = "publish " + name_of(node);
         for (const store::node_secret& each : of_nodes_before)
             text += " and #" + std::to_string(number_of(each));
         said.push_back(std::move(text));
         sent_before = servers_.pending();
     }
-    [[nodiscard]] bool awaited(const store::commitment& c) const override { return waited_for.contains(number_of(c)); }
+    [[nodiscard]] bool awaited(const store::own_node& node) const override
+    {
+        return waited_for.contains(number_of(node.secret));
+    }
     void subscribe(const store::commitment& c, std::string_view endpoint) override
     {
         said.push_back("subscribe " + name_of(c) + " at " + std::string(endpoint));
@@ -92,6 +91,18 @@ private:
     static int number_of(const store::node_secret& secret) { return secret[0] + (secret[1] << 8); }
     static int number_of(const store::commitment& c) { return std::stoi(std::string(store::text(c).substr(24))); }
     static std::string name_of(const store::commitment& c) { return "#" + std::to_string(number_of(c)); }
+    static std::string name_of(const store::own_node& node)
+    {
+        CHECK(node.commitment == commitment_of(node.secret));
+        CHECK(node.place == static_cast<std::uint32_t>(number_of(node.secret)));
+        return "#" + std::to_string(number_of(node.secret));
+    }
+    static store::commitment commitment_of(const store::node_secret& secret)
+    {
+        store::commitment c;
+        uuid_of(number_of(secret)).copy(c.data(), c.size());
+        return c;
+    }
 
     fake_store& servers_;
     int last_ = 0;

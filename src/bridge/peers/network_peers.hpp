@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/container/static_vector.hpp>
+
 namespace zklock::bridge::peering {
 
 /// The peers of a client over TCP, on its strand: it listens, connects to others within the bounds, and does with their
@@ -52,16 +54,14 @@ public:
     /// Begins to listen.
     void attach(store::peers_observer&) override;
     [[nodiscard]] std::string_view endpoint() const override;
-    [[nodiscard]] store::committed_secret make_secret() override;
     [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
     {
         return text_of(told_.commitment_to(secret));
     }
-    void offer(const store::commitment&) override;
-    void withdraw(const store::commitment&) override;
-    void publish(const store::commitment&, const store::node_secret&,
-                 std::span<const store::node_secret> of_nodes_before) override;
-    [[nodiscard]] bool awaited(const store::commitment&) const override;
+    [[nodiscard]] store::own_node make_node() override;
+    void withdraw(const store::own_node&) override;
+    void publish(const store::own_node&, std::span<const store::node_secret> of_nodes_before) override;
+    [[nodiscard]] bool awaited(const store::own_node&) const override;
     void subscribe(const store::commitment&, std::string_view endpoint) override;
     void unsubscribe(const store::commitment&) override;
 
@@ -106,6 +106,8 @@ private:
     void came_in(peer_id, bytes);
     void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;
+    void make_ahead();
+    void put_on_offer(store::own_node&) noexcept;
     void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
 
     // Those to whom we connect.
@@ -152,8 +154,7 @@ private:
     std::shared_ptr<acceptor> acceptor_;
     offers offers_{counted_.given};
     inbound_places places_;
-    store::commitment made_last_{};  ///< to a secret
-    bool ahead_is_on_offer_ = false; ///< that node, and those of secrets that are made ahead
+    boost::container::static_vector<store::own_node, secret_source::at_once> ahead_; ///< what make_node() gives next
     std::map<peer_id, inbound_peer> inbounds_;
     peer_id last_id_ = 0;
     store::repeats refusals_told_;

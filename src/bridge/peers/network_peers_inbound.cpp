@@ -91,59 +91,46 @@ void network_peers::drop(peer_id peer) noexcept
 
 // ---- what we offer, and let go
 
-/// Nobody can ask for a node before it has that name. So those of secrets that are made ahead are put on offer ahead.
-store::committed_secret network_peers::make_secret()
+store::own_node network_peers::make_node()
 {
-    const bool makes_more = secrets_.ahead().empty();
-    const store::committed_secret made = secrets_.make();
-    if (makes_more) {
-        ahead_is_on_offer_ = false;
-        unless_memory_fails([&] {
-            offers_.offer(*id_of(made.commitment));
-            for (const auto& each : secrets_.ahead())
-                offers_.offer(*id_of(each.commitment));
-            ahead_is_on_offer_ = true;
-        });
-    }
-    made_last_ = made.commitment;
+    if (ahead_.empty())
+        make_ahead();
+    store::own_node made = ahead_.back();
+    ahead_.pop_back();
+    put_on_offer(made); // if there was no memory for that before
     return made;
 }
 
-void network_peers::offer(const store::commitment& node)
+/// They can be on offer ahead, because nobody can ask for a node that nobody has heard of.
+void network_peers::make_ahead()
 {
-    if (ahead_is_on_offer_ && node == made_last_)
+    for (const auto& [secret, commitment] : secrets_.make())
+        put_on_offer(ahead_.emplace_back(store::own_node{secret, text_of(commitment)}));
+}
+
+void network_peers::put_on_offer(store::own_node& node) noexcept
+{
+    if (node.place == store::own_node::not_on_offer)
+        unless_memory_fails([&] { node.place = offers_.offer(*id_of(node.commitment)); });
+}
+
+void network_peers::withdraw(const store::own_node& node)
+{
+    if (node.place != store::own_node::not_on_offer)
+        unless_memory_fails([&] { answered(offers_.withdraw(node.place, lease_clock::now()), {}); });
+}
+
+void network_peers::publish(const store::own_node& node, std::span<const store::node_secret> of_nodes_before)
+{
+    if (node.place == store::own_node::not_on_offer)
         return;
     unless_memory_fails([&] {
-        if (const auto id = id_of(node))
-            offers_.offer(*id);
-    });
-}
-
-void network_peers::withdraw(const store::commitment& node)
-{
-    unless_memory_fails([&] {
-        if (const auto id = id_of(node))
-            answered(offers_.withdraw(*id, lease_clock::now()), {});
-    });
-}
-
-void network_peers::publish(const store::commitment& node, const store::node_secret& secret,
-                            std::span<const store::node_secret> of_nodes_before)
-{
-    unless_memory_fails([&] {
-        const auto id = id_of(node);
-        if (!id)
-            return;
-        // Those of the nodes before come first: who has this one has all that it needs.
-        std::vector<store::node_secret> all;
-        all.reserve(of_nodes_before.size() + 1);
-        all.assign(of_nodes_before.begin(), of_nodes_before.end());
-        all.push_back(secret);
-        const auto subscribers = offers_.publish(*id, std::move(all), lease_clock::now());
+        const node_id id = offers_.id(node.place);
+        const auto subscribers = offers_.publish(node.place, node.secret, of_nodes_before, lease_clock::now());
         if (!subscribers.empty())
-            answered(subscribers, offers_.kept_secrets(*id));
+            answered(subscribers, offers_.kept_secrets(id));
         send_first();
-        told_.keep_first_told(secret, *id);
+        told_.keep_first_told(node.secret, id);
     });
 }
 
@@ -164,10 +151,9 @@ void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<
     finish_turn_later();
 }
 
-bool network_peers::awaited(const store::commitment& node) const
+bool network_peers::awaited(const store::own_node& node) const
 {
-    const auto id = id_of(node);
-    return id && offers_.awaited(*id);
+    return node.place != store::own_node::not_on_offer && offers_.awaited(node.place);
 }
 
 } // namespace zklock::bridge::peering

@@ -1,125 +1,179 @@
 #include "bridge/peers/offers.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace zklock::bridge::peering {
 
-auto offers::find(const node_id& node) const -> const own_node*
+// ---- places
+
+auto offers::offer(const node_id& id) -> place
 {
-    if (const auto recent = recent_.find(node); recent != recent_.end())
-        return &recent->second;
-    const auto gone = kept_.find(node);
-    return gone == kept_.end() ? nullptr : &gone->second;
+    if (free_.empty())
+        make_place();
+    const place p = free_.back();
+    nodes_[p].id = id;
+    by_id_.insert(nodes_[p]);
+    free_.pop_back();
+    return p;
 }
 
-void offers::offer(const node_id& node)
+void offers::make_place()
 {
-    const auto [at, is_new] = recent_.try_emplace(node);
-    if (!is_new && at->second.kept_until)
-        at->second = {};
-}
-
-auto offers::publish(const node_id& node, std::vector<store::node_secret> secrets, time_point now)
-    -> std::vector<peer_id>
-{
-    const auto found = recent_.find(node);
-    if (found == recent_.end() || found->second.kept_until)
-        return {};
-    own_node& own = found->second;
-    auto told = std::move(own.peers);
-    for (const peer_id peer : told)
-        forget(peer, node);
-    try {
-        own.peers = told;
-        if (kept_of_recent_ == most_recent) {
-            move_to_kept();
-            forget_kept(now);
-        }
-        kept_in_order_.push_back(node);
-    } catch (...) {
-        recent_.erase(found);
-        throw;
+    const std::size_t count = nodes_.size() + 1;
+    if (free_.capacity() < count)
+        free_.reserve(2 * count);
+    if (bucket_count_ < count) {
+        auto more = std::make_unique<index::bucket_type[]>(2 * bucket_count_);
+        bucket_count_ *= 2;
+        by_id_.rehash({more.get(), bucket_count_});
+        buckets_ = std::move(more);
     }
-    ++kept_of_recent_;
-    own.kept_until = now + kept_for;
-    own.secrets = std::move(secrets);
-    if (!own.secrets.empty())
-        told_.add(told.size());
+    nodes_.emplace_back();
+    free_.push_back(static_cast<place>(count - 1));
+}
+
+void offers::free(place p) noexcept
+{
+    entry& node = nodes_[p];
+    by_id_.erase(by_id_.iterator_to(node));
+    node.peers = std::vector<peer_id>(); // with its memory
+    node.in_kept.reset();
+    free_.push_back(p);
+}
+
+// ---- what is on offer no more
+
+auto offers::withdraw(place p, time_point now) -> std::vector<peer_id> { return take_back(p, now, {}, nullptr); }
+
+auto offers::publish(place p, const store::node_secret& secret, std::span<const store::node_secret> of_nodes_before,
+                     time_point now) -> std::vector<peer_id>
+{
+    auto told = take_back(p, now, of_nodes_before, &secret);
+    given_.add(told.size());
     return told;
 }
 
-void offers::move_to_kept()
+/// Without a secret it is withdrawn.
+auto offers::take_back(place p, time_point now, std::span<const store::node_secret> of_nodes_before,
+                       const store::node_secret* secret) -> std::vector<peer_id>
 {
-    kept_.reserve(kept_.size() + kept_of_recent_); // then nothing fails that is half done
-    for (; kept_of_recent_ > 0; --kept_of_recent_) {
-        const auto found = recent_.find(kept_in_order_.end()[-static_cast<std::ptrdiff_t>(kept_of_recent_)]);
-        if (found == recent_.end() || !found->second.kept_until)
-            continue; // it was offered again
-        auto moved = kept_.insert(recent_.extract(found));
-        if (!moved.inserted) // it was on offer twice
-            moved.position->second = std::move(moved.node.mapped());
-    }
-}
-
-void offers::forget_kept(time_point now)
-{
-    while (!kept_in_order_.empty()) {
-        const auto oldest = kept_.find(kept_in_order_.front());
-        if (oldest != kept_.end()) {
-            if (*oldest->second.kept_until > now && kept_in_order_.size() <= most_kept - most_recent)
-                return;
-            kept_.erase(oldest);
+    entry& node = nodes_[p];
+    auto subscribers = std::move(node.peers);
+    for (const peer_id peer : subscribers)
+        forget(peer, node);
+    try {
+        node.peers = subscribers;
+        forget_kept(now);
+        if (kept_.full())
+            kept_.set_capacity(2 * kept_.capacity());
+        kept_node its{p, 0, no_earlier(), now + kept_for};
+        if (secret) {
+            its.told_from = put_last(of_nodes_before);
+            told_secrets_.push_back(*secret);
+            its.told_count = static_cast<std::uint32_t>(told_end() - its.told_from);
         }
-        kept_in_order_.pop_front();
+        node.in_kept = forgotten_ + kept_.size();
+        kept_.push_back(its);
+    } catch (...) {
+        free(p);
+        throw;
+    }
+    return subscribers;
+}
+
+/// Returns where they begin, as the last of all that are told.
+std::uint64_t offers::put_last(std::span<const store::node_secret> secrets)
+{
+    const std::size_t size = secrets.size();
+    const bool may_be_there = told_end() - no_earlier() >= size;
+    if (size != 0 && (!may_be_there || std::memcmp(secrets.data(), told_secrets_.data() + told_secrets_.size() - size,
+                                                   secrets.size_bytes()) != 0))
+        told_secrets_.insert(told_secrets_.end(), secrets.begin(), secrets.end());
+    return told_end() - size;
+}
+
+/// Where the secrets of the next node may begin: not before those of the last one. So what the oldest node that is kept
+/// has no use for, no other has.
+std::uint64_t offers::no_earlier() const noexcept { return kept_.empty() ? told_begin_ : kept_.back().told_from; }
+
+void offers::forget_kept(time_point now) noexcept
+{
+    const auto forget_oldest = [this] {
+        free(kept_.front().at);
+        kept_.pop_front();
+        ++forgotten_;
+    };
+    while (!kept_.empty() && kept_.front().until <= now)
+        forget_oldest();
+    // Many at once: the processor waits for the memory of all of them at the same time.
+    if (kept_.size() == most_kept)
+        for (std::size_t i = 0; i < forgotten_at_once; ++i)
+            forget_oldest();
+    const std::size_t may_go_along = std::min(told_secrets_.size(), store::most_nodes_before); // with the next
+    const std::uint64_t first = kept_.empty() ? told_end() - may_go_along : kept_.front().told_from;
+    const auto unused = static_cast<std::ptrdiff_t>(first - told_begin_);
+    if (2 * unused > std::ssize(told_secrets_)) {
+        told_secrets_.erase(told_secrets_.begin(), told_secrets_.begin() + unused);
+        told_begin_ = first;
     }
 }
 
-auto offers::subscribe(const node_id& node, peer_id peer, time_point now) -> answer
+// ---- who subscribes
+
+auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answer
 {
-    own_node* const found = find(node);
-    if (!found)
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end())
         return answer::unknown;
-    auto& [peers, kept_until, secrets] = *found;
-    if (kept_until) {
-        if (*kept_until <= now)
+    entry& node = *found;
+    if (node.in_kept) {
+        const kept_node& it = kept(node);
+        if (it.until <= now)
             return answer::unknown;
-        if (secrets.empty() || std::ranges::find(peers, peer) != peers.end())
+        if (it.told_count == 0 || std::ranges::find(node.peers, peer) != node.peers.end())
             return answer::known;
-        if (peers.size() >= most_subscribers)
+        if (node.peers.size() >= most_subscribers)
             return answer::full;
-        peers.push_back(peer);
-        told_.add();
+        node.peers.push_back(peer);
+        given_.add();
         return answer::gone;
     }
     const auto its = of_peers_.find(peer);
-    if (its != of_peers_.end() && its->second.contains(node))
+    if (its != of_peers_.end() && its->second.contains(&node))
         return answer::known;
-    if (peers.size() >= most_subscribers || (its != of_peers_.end() && its->second.size() >= most_of_a_peer))
+    if (node.peers.size() >= most_subscribers || (its != of_peers_.end() && its->second.size() >= most_of_a_peer))
         return answer::full;
-    peers.push_back(peer);
+    node.peers.push_back(peer);
     try {
-        of_peers_[peer].insert(node);
+        of_peers_[peer].insert(&node);
     } catch (...) {
-        peers.pop_back();
+        node.peers.pop_back();
         forget(peer, node);
         throw;
     }
-    return peers.size() == 1 ? answer::awaited : answer::added;
+    return node.peers.size() == 1 ? answer::awaited : answer::added;
 }
 
-std::span<const store::node_secret> offers::kept_secrets(const node_id& node) const
+std::span<const store::node_secret> offers::kept_secrets(const node_id& id) const
 {
-    const own_node* const found = find(node);
-    return found ? std::span<const store::node_secret>(found->secrets) : std::span<const store::node_secret>();
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end() || !found->in_kept)
+        return {};
+    const kept_node& it = kept(*found);
+    return std::span(told_secrets_).subspan(it.told_from - told_begin_, it.told_count);
 }
 
-bool offers::unsubscribe(const node_id& node, peer_id peer)
+bool offers::unsubscribe(const node_id& id, peer_id peer)
 {
+    const auto found = by_id_.find(id);
     const auto its = of_peers_.find(peer);
-    if (its == of_peers_.end() || !its->second.contains(node))
+    if (found == by_id_.end() || its == of_peers_.end() || !its->second.contains(&*found))
         return false;
-    forget(peer, node);
-    std::erase(recent_.at(node).peers, peer);
+    forget(peer, *found);
+    std::erase(found->peers, peer);
     return true;
 }
 
@@ -128,25 +182,27 @@ void offers::forget(peer_id peer)
     const auto its = of_peers_.find(peer);
     if (its == of_peers_.end())
         return;
-    for (const node_id& node : its->second)
-        std::erase(recent_.at(node).peers, peer);
+    for (entry* node : its->second)
+        std::erase(node->peers, peer);
     of_peers_.erase(its);
 }
 
-void offers::forget(peer_id peer, const node_id& node)
+void offers::forget(peer_id peer, entry& node) noexcept
 {
     const auto its = of_peers_.find(peer);
     if (its == of_peers_.end())
         return;
-    its->second.erase(node);
+    its->second.erase(&node);
     if (its->second.empty())
         of_peers_.erase(its);
 }
 
-bool offers::awaited(const node_id& node) const
+bool offers::awaited(place p) const { return !nodes_[p].in_kept && !nodes_[p].peers.empty(); }
+
+bool offers::awaited(const node_id& id) const
 {
-    const auto found = recent_.find(node);
-    return found != recent_.end() && !found->second.kept_until && !found->second.peers.empty();
+    const auto found = by_id_.find(id);
+    return found != by_id_.end() && !found->in_kept && !found->peers.empty();
 }
 
 bool offers::subscribes(peer_id peer) const { return of_peers_.contains(peer); }

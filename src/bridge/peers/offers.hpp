@@ -11,42 +11,58 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
-#include <unordered_map>
-#include <utility>
 #include <vector>
+
+#include <boost/circular_buffer.hpp>
+#include <boost/intrusive/unordered_set.hpp>
 
 namespace zklock::bridge::peering {
 
 /// Our nodes that others may subscribe to, and who does. What others name is looked up here, and never stored.
+///
+/// A client makes a node for each acquire, and most of them nobody ever asks for. So a node has a place, in which it is
+/// found without a look, and whose memory serves again for later ones.
 class offers {
 public:
     using time_point = lease_clock::time_point;
     /// A connection of somebody who subscribes. No two have the same.
     using peer_id = std::uint64_t;
+    /// Of a node, from when it is offered until it is published or withdrawn.
+    using place = std::uint32_t;
 
     static constexpr std::size_t most_subscribers = 256;              ///< of a node
     static constexpr std::size_t most_of_a_peer = most_subscriptions; ///< nodes that one subscribes to
-    /// Nodes that are on offer no more are known for so long, or until most_kept others are, since those who wait may
-    /// have been on their way here.
+    /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here. When
+    /// there are too many of them, the oldest are forgotten sooner: they would take the memory of the processor's caches,
+    /// and make each acquire slower, for the few who come that late and hear from the servers instead.
     static constexpr std::chrono::seconds kept_for{5};
-    static constexpr std::size_t most_kept = 4096;
+    static constexpr std::size_t most_kept = 1024;
+    static constexpr std::size_t forgotten_at_once = 64;
 
     /// What leads to nothing costs the client a turn: so much of it may all connections together say. Beyond that, each
     /// that says one thing more is hung up on: hand-offs are then as slow as without, and heartbeats are not.
     static constexpr int most_vain = 16'384;
     static constexpr std::chrono::microseconds vain_each{50};
 
-    /// `told` counts the subscriptions that are answered by a certificate.
-    explicit offers(counters::counter& told) : told_(told) {}
+    /// `given` counts the subscriptions that are answered by a certificate.
+    explicit offers(counters::counter& given) : given_(given) {}
+    offers(const offers&) = delete;
+    offers& operator=(const offers&) = delete;
 
-    void offer(const node_id& node);
-    /// The node is on offer no more. Both return who subscribed to it.
-    std::vector<peer_id> withdraw(const node_id& node, time_point now) { return publish(node, {}, now); }
-    /// They are to be told those secrets.
-    std::vector<peer_id> publish(const node_id& node, std::vector<store::node_secret> secrets, time_point now);
+    /// The node is on offer from now on, for the first time.
+    [[nodiscard]] place offer(const node_id&);
+    [[nodiscard]] const node_id& id(place p) const noexcept { return nodes_[p].id; }
+    /// The node is on offer no more. Both return who subscribed to it. If there is no memory for it, nobody is told, and
+    /// the node is not known any more.
+    std::vector<peer_id> withdraw(place, time_point now);
+    /// They are to be told its secret, and before that those of nodes before it, `most_nodes_before` at most.
+    std::vector<peer_id> publish(place, const store::node_secret&, std::span<const store::node_secret> of_nodes_before,
+                                 time_point now);
+    [[nodiscard]] bool awaited(place) const;
 
     enum class answer {
         unknown, ///< no node of ours, or one of long ago
@@ -56,46 +72,71 @@ public:
         awaited, ///< added, and the first
         gone     ///< it is let go: the secrets are in kept_secrets()
     };
-    [[nodiscard]] answer subscribe(const node_id& node, peer_id peer, time_point now);
-    /// The secrets that a node was let go with, while it is kept.
-    [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id& node) const;
+    [[nodiscard]] answer subscribe(const node_id&, peer_id, time_point now);
+    /// The secrets that a node was let go with, its own as the last, while it is kept; until the next one is given back.
+    [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id&) const;
     /// Whether it did subscribe.
-    bool unsubscribe(const node_id& node, peer_id peer);
+    bool unsubscribe(const node_id&, peer_id);
     /// The connection has ended.
-    void forget(peer_id peer);
+    void forget(peer_id);
 
-    [[nodiscard]] bool awaited(const node_id& node) const;
-    [[nodiscard]] bool subscribes(peer_id peer) const;
+    [[nodiscard]] bool awaited(const node_id&) const;
+    [[nodiscard]] bool subscribes(peer_id) const;
 
     /// Whether somebody may say now what leads to nothing; if so, it counts as said.
     [[nodiscard]] bool permit_vain(time_point now) noexcept { return vain_.take(now); }
 
+    /// For tests: how many secrets of nodes that are kept there are now, and some that nobody needs any more.
+    [[nodiscard]] std::size_t secrets_there() const noexcept { return told_secrets_.size(); }
+
 private:
-    struct own_node {
-        std::vector<peer_id> peers;              ///< who subscribes to it, or was told
-        std::optional<time_point> kept_until;    ///< it is on offer no more
-        std::vector<store::node_secret> secrets; ///< once it is published
+    struct entry : boost::intrusive::unordered_set_base_hook<
+                          boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+        node_id id;
+        std::vector<peer_id> peers;             ///< who subscribes to it, or was told
+        std::optional<std::uint64_t> in_kept{}; ///< it is on offer no more
     };
+    struct kept_node {
+        place at;
+        std::uint32_t told_count; ///< secrets; none if it was withdrawn
+        std::uint64_t told_from;  ///< the first, counted from the first that was ever told
+        time_point until;
+    };
+    struct id_of_node {
+        using type = node_id;
+        const node_id& operator()(const entry& n) const noexcept { return n.id; }
+    };
+    using index = boost::intrusive::unordered_multiset<
+        entry, boost::intrusive::key_of_value<id_of_node>, boost::intrusive::hash<node_id_hash>,
+        boost::intrusive::power_2_buckets<true>, boost::intrusive::constant_time_size<false>>;
+    static constexpr std::size_t fewest_buckets = 64;
+    static constexpr std::size_t first_kept = 64; ///< room for them; it is doubled
 
-    using nodes = std::unordered_map<node_id, own_node, node_id_hash>;
+    void make_place();
+    void free(place) noexcept;
+    std::vector<peer_id> take_back(place, time_point now, std::span<const store::node_secret> of_nodes_before,
+                                   const store::node_secret*);
+    [[nodiscard]] std::uint64_t put_last(std::span<const store::node_secret>);
+    [[nodiscard]] std::uint64_t no_earlier() const noexcept;
+    void forget_kept(time_point now) noexcept;
+    [[nodiscard]] const kept_node& kept(const entry& n) const { return kept_[*n.in_kept - forgotten_]; }
+    [[nodiscard]] std::uint64_t told_end() const noexcept { return told_begin_ + told_secrets_.size(); }
+    void forget(peer_id, entry&) noexcept;
 
-    [[nodiscard]] const own_node* find(const node_id& node) const;
-    [[nodiscard]] own_node* find(const node_id& node) { return const_cast<own_node*>(std::as_const(*this).find(node)); }
-    void forget(peer_id peer, const node_id& node);
-    void move_to_kept();
-    void forget_kept(time_point now);
-
-    static constexpr std::size_t most_recent = 16; ///< that are on offer no more
-
-    counters::counter& told_;
+    counters::counter& given_;
     token_bucket vain_{most_vain, vain_each};
-    /// Those that are on offer, and the last that were. The thousands that are only kept are apart, lest each acquire and
-    /// each release look for its node in memory that no cache of the processor has.
-    nodes recent_;
-    nodes kept_;
-    std::deque<node_id> kept_in_order_; ///< all that are on offer no more; one twice that was offered again meanwhile
-    std::size_t kept_of_recent_ = 0;    ///< so many of those, the last, are in recent_ still
-    std::map<peer_id, std::set<node_id>> of_peers_; ///< what each subscribes to
+    std::deque<entry> nodes_; ///< by their places
+    std::vector<place> free_;    ///< with room for all of them
+    std::size_t bucket_count_ = fewest_buckets;
+    std::unique_ptr<index::bucket_type[]> buckets_ = std::make_unique<index::bucket_type[]>(bucket_count_);
+    index by_id_{index::bucket_traits(buckets_.get(), bucket_count_)}; ///< all but those whose places are free
+    boost::circular_buffer<kept_node> kept_{first_kept}; ///< all that are on offer no more, the oldest first
+    std::uint64_t forgotten_ = 0;                        ///< so many were before those
+    /// Of those. Who lets go of one node after another tells those before it again each time: these stand here once, as
+    /// long as no node of another path comes in between.
+    std::vector<store::node_secret> told_secrets_;
+    std::uint64_t told_begin_ = 0;                    ///< so many were before those
+    std::map<peer_id, std::set<entry*>> of_peers_; ///< what each subscribes to
 };
 
 } // namespace zklock::bridge::peering

@@ -1,15 +1,14 @@
 #include "bridge/peers/secrets.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
-#include <system_error>
+#include <stdexcept>
 
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <sys/random.h>
+#include <openssl/rand.h>
 
 namespace zklock::bridge::peering {
 
@@ -40,36 +39,21 @@ struct secret_source::digest {
 
 secret_source::secret_source() : digest_(std::make_unique<digest>())
 {
-    constexpr std::size_t key = 32; // the rest is the counter
-    while (::getrandom(key_and_counter_.data(), key, 0) != static_cast<ssize_t>(key))
-        if (errno != EINTR)
-            throw std::system_error(errno, std::generic_category(), "getrandom");
+    if (RAND_status() != 1)
+        throw std::runtime_error("OpenSSL has no source of random bytes");
 }
+secret_source::~secret_source() = default;
 
-secret_source::~secret_source()
+auto secret_source::make() const -> std::array<committed_secret, at_once>
 {
-    OPENSSL_cleanse(key_and_counter_.data(), key_and_counter_.size());
-    OPENSSL_cleanse(ahead_.data(), sizeof ahead_);
-}
-
-void secret_source::make_ahead()
-{
-    const auto counter = std::span(key_and_counter_).last<8>();
-    for (store::committed_secret& each : ahead_) {
-        for (auto& digit : counter)
-            if (++digit != 0)
-                break;
-        each.secret = digest_->of(key_and_counter_);
-        each.commitment = text_of(commitment_to(each.secret));
-    }
-    left_ = ahead_.size();
-}
-
-store::committed_secret secret_source::make()
-{
-    if (left_ == 0)
-        make_ahead();
-    return ahead_[--left_];
+    std::array<store::node_secret, at_once> secrets;
+    if (RAND_priv_bytes(secrets.front().data(), sizeof secrets) != 1)
+        throw std::bad_alloc(); // there was randomness at first
+    std::array<committed_secret, at_once> made;
+    std::ranges::transform(secrets, made.begin(), [this](const store::node_secret& each) {
+        return committed_secret{each, commitment_to(each)};
+    });
+    return made;
 }
 
 node_id secret_source::commitment_to(const store::node_secret& secret) const { return shaped(digest_->of(secret)); }

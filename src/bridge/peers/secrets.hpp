@@ -4,9 +4,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
 
 #include <boost/circular_buffer.hpp>
 
@@ -15,28 +13,26 @@ namespace zklock::bridge::peering {
 /// Makes the secrets of a client's nodes, and the commitments to them. This alone knows OpenSSL.
 class secret_source {
 public:
-    secret_source(); ///< asks the system for a key; throws std::system_error if there is none
+    struct committed_secret {
+        store::node_secret secret;
+        node_id commitment;
+    };
+    /// So many are made at once, because between two acquires the processor's caches lose OpenSSL's code: the first takes
+    /// four times as long as each that follows.
+    static constexpr std::size_t at_once = 32;
+
+    secret_source(); ///< throws std::bad_alloc, and std::runtime_error if OpenSSL has no randomness
     ~secret_source();
     secret_source(const secret_source&) = delete;
     secret_source& operator=(const secret_source&) = delete;
 
     /// Throws std::bad_alloc if OpenSSL has no memory.
-    [[nodiscard]] store::committed_secret make();
-    /// What make() gives next, before it makes more.
-    [[nodiscard]] std::span<const store::committed_secret> ahead() const noexcept { return std::span(ahead_).first(left_); }
+    [[nodiscard]] std::array<committed_secret, at_once> make() const;
     [[nodiscard]] node_id commitment_to(const store::node_secret&) const;
 
 private:
     struct digest;
-
-    void make_ahead();
-
     std::unique_ptr<digest> digest_;
-    std::array<std::uint8_t, 40> key_and_counter_{};
-    /// Some are made at once, because between two acquires the processor's caches lose OpenSSL's code: the first takes
-    /// four times as long as each that follows.
-    std::array<store::committed_secret, 16> ahead_;
-    std::size_t left_ = 0; ///< of those, the first
 };
 
 /// The commitments to the secrets that were told last, by this client or to it: those who stand in one queue tell each

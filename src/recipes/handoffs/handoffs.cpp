@@ -15,6 +15,8 @@ constexpr std::size_t most_told_before = 64;
 
 } // namespace
 
+handoffs::handoffs(store::peers& p, counters::counter& taken) : peers(p), taken_(taken), room_(sizeof(offered_node)) {}
+
 auto handoffs::follow(handoff_source& source, const store::commitment& commitment, std::string node) -> followed
 {
     return followed_.emplace(commitment, node_of_others{&source, std::move(node)});
@@ -134,44 +136,61 @@ void handoffs::caught_up(std::uint64_t grants) noexcept
 
 // --- nodes on offer --------------------------------------------------------------------------------------------------
 
-offered_node::offered_node(handoffs& in, const store::committed_secret& made)
-    : in_(&in), secret_(made.secret), commitment_(made.commitment)
+auto handoffs::offer() -> offered
 {
-    in_->peers.offer(commitment_);
+    static_assert(alignof(offered_node) <= alignof(void*)); // as is all that comes from a pool
+    void* const room = room_.malloc();
+    if (!room)
+        throw std::bad_alloc();
+    try {
+        return offered(new (room) offered_node(*this));
+    } catch (...) {
+        room_.free(room);
+        throw;
+    }
 }
+
+void handoffs::takes_back::operator()(offered_node* node) const noexcept
+{
+    boost::pool<>& room = node->in_.room_;
+    node->~offered_node();
+    room.free(node);
+}
+
+offered_node::offered_node(handoffs& in) : in_(in), node_(in.peers.make_node()) {}
 
 void offered_node::tell(handoff_source& lingers)
 {
     if (!may_linger_)
-        may_linger_ = in_->expect_waiters(lingers, commitment_);
+        may_linger_ = in_.expect_waiters(lingers, node_.commitment);
 }
 
 void offered_node::hold_ends() noexcept
 {
-    clean_ = clean_ && (!since_ || in_->writes->none_since(*since_));
+    clean_ = clean_ && (!since_ || in_.writes->none_since(*since_));
     since_.reset();
 }
 
 void offered_node::publish(std::span<const store::node_secret> of_nodes_before)
 {
     forget_waiters();
-    in_->peers.publish(commitment_, secret_, of_nodes_before);
-    in_ = nullptr; // that has taken it back
+    published_ = true;
+    in_.peers.publish(node_, of_nodes_before);
 }
 
 void offered_node::forget_waiters() noexcept
 {
     if (may_linger_)
-        in_->forget(*std::exchange(may_linger_, std::nullopt));
+        in_.forget(*std::exchange(may_linger_, std::nullopt));
 }
 
 void offered_node::withdraw() noexcept
 {
-    if (!in_)
+    if (published_)
         return;
     forget_waiters();
     try {
-        std::exchange(in_, nullptr)->peers.withdraw(commitment_);
+        in_.peers.withdraw(node_);
     } catch (const std::bad_alloc&) { // NOLINT: who waits for it hears nothing, as before
     }
 }

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/pool/pool.hpp>
+
 namespace zklock::recipes {
 
 /// One who takes part in the hand-offs at one path.
@@ -28,6 +30,8 @@ protected:
     ~handoff_source() = default;
 };
 
+class offered_node;
+
 /// How a client tells others which of its nodes it has let go, and hears it from them, past the servers. A node's name
 /// has the commitment to a secret, which is shown when the node is let go: so a certificate is true whoever brings it,
 /// and stays true.
@@ -37,6 +41,10 @@ protected:
 /// sync goes before the next read for a user, unless the nodes that were passed over have been seen gone by then.
 class handoffs {
 public:
+    struct takes_back {
+        void operator()(offered_node*) const noexcept;
+    };
+    using offered = std::unique_ptr<offered_node, takes_back>;
     struct node_of_others {
         handoff_source* by;
         std::string node;
@@ -48,7 +56,7 @@ public:
     using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
 
     /// `taken` counts the grants by certificate: one for each hand-off.
-    handoffs(store::peers& p, counters::counter& taken) : peers(p), taken_(taken) {}
+    handoffs(store::peers&, counters::counter& taken);
     handoffs(const handoffs&) = delete;
     handoffs& operator=(const handoffs&) = delete;
 
@@ -64,6 +72,8 @@ public:
     void ask_no_more(followed) noexcept;
     /// The secret of that commitment, if somebody has told it although nobody followed.
     [[nodiscard]] std::optional<store::node_secret> told_before(const store::commitment&) const;
+    /// A new node, before it is asked for.
+    [[nodiscard]] offered offer();
     /// The source is told when its node of that commitment is awaited.
     [[nodiscard]] lingering_nodes::iterator expect_waiters(handoff_source&, const store::commitment&);
     void forget(lingering_nodes::iterator) noexcept;
@@ -104,6 +114,7 @@ private:
     template <class Like> [[nodiscard]] followed find(const store::commitment&, Like);
 
     counters::counter& taken_;
+    boost::pool<> room_; ///< for nodes on offer, of which hundreds come and go in a turn
     std::multimap<store::commitment, node_of_others> followed_;
     lingering_nodes may_linger_;
     std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last
@@ -114,25 +125,25 @@ private:
     std::size_t unseen_ = 0;
 };
 
-/// A node of this client that others may ask for, from its create on: it is not on offer any more when this is
+/// A node of this client that others may ask for, from before its create on: it is not on offer any more when this is
 /// destroyed.
 class offered_node {
 public:
-    offered_node(handoffs&, const store::committed_secret&);
+    explicit offered_node(handoffs&);
     offered_node(const offered_node&) = delete;
     offered_node& operator=(const offered_node&) = delete;
     ~offered_node() { withdraw(); }
 
-    [[nodiscard]] const store::node_secret& secret() const noexcept { return secret_; }
-    [[nodiscard]] const store::commitment& commitment() const noexcept { return commitment_; }
-    [[nodiscard]] bool awaited() const { return in_->peers.awaited(commitment_); }
+    [[nodiscard]] const store::node_secret& secret() const noexcept { return node_.secret; }
+    [[nodiscard]] const store::commitment& commitment() const noexcept { return node_.commitment; }
+    [[nodiscard]] bool awaited() const { return in_.peers.awaited(node_); }
     /// `lingers` is told when it is awaited.
     void tell(handoff_source& lingers);
     /// A contender holds on it from now on.
     void hold_begins() noexcept
     {
         hold_ends(); // another one's, before
-        since_ = in_->writes->now();
+        since_ = in_.writes->now();
     }
     void hold_ends() noexcept;
     /// No write of a user was there while it was held.
@@ -143,15 +154,17 @@ public:
     std::shared_ptr<const std::string> data; ///< of the node, if it says where its client is
 
 private:
+    friend handoffs::takes_back;
+
     void withdraw() noexcept;
     void forget_waiters() noexcept;
 
-    handoffs* in_; ///< null once it was published
-    store::node_secret secret_;
-    store::commitment commitment_;
+    handoffs& in_;
+    store::own_node node_;
     std::optional<handoffs::lingering_nodes::iterator> may_linger_;
     std::optional<user_writes::moment> since_; ///< while a contender holds
     bool clean_ = true;
+    bool published_ = false;
 };
 
 } // namespace zklock::recipes

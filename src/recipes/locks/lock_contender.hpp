@@ -110,7 +110,7 @@ public:
     unsigned grants_before = 0;                 ///< of that czxid: what its token counts
     unsigned further_grants = 0;                ///< how many grants more that can count
     std::size_t reserved = 0;                   ///< bytes of the node budget
-    std::unique_ptr<offered_node> offer;        ///< its node, where others may ask for it
+    handoffs::offered offer;                    ///< its node, where others may ask for it
 
 private:
     [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override

@@ -8,7 +8,6 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -16,9 +15,6 @@
 namespace zklock::recipes {
 namespace {
 
-/// Certificates that go along with another, the last: for the deletes of earlier nodes are under way, or are known to
-/// those alone who watch them.
-constexpr std::size_t most_sent_along = 8;
 /// Nodes of others that certificates are asked for, or taken for, at one path.
 constexpr std::size_t most_known = 16;
 constexpr std::size_t most_asked_for = 8;
@@ -43,21 +39,17 @@ std::string path_handoffs::offer(lock_contender& contender)
 {
     takes_part_ = true;
     contender.offer.reset();
-    contender.offer = std::make_unique<offered_node>(all_, next_secret());
+    contender.offer = all_.offer();
     if (lingers_)
         contender.offer->tell(*this);
     advertise(contender);
+    const auto commits_to = ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty()
+                                ? all_.peers.commitment_to(let_go_.back().secret)
+                                : contender.offer->commitment();
     std::string uuid;
     uuid.reserve(64); // with what the name has besides
-    uuid = store::text(contender.offer->commitment());
+    uuid = store::text(commits_to);
     return uuid;
-}
-
-store::committed_secret path_handoffs::next_secret() const
-{
-    if (ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty())
-        return {let_go_.back().secret, all_.peers.commitment_to(let_go_.back().secret)};
-    return all_.peers.make_secret();
 }
 
 /// The data of its nodes say from now on where its client is.
@@ -114,22 +106,24 @@ void path_handoffs::delete_goes(lock_contender& contender, std::string_view node
 try {
     if (!contender.offer || !queue::has_uuid(node, contender.offer->commitment()))
         return;
-    const std::unique_ptr<offered_node> offer = std::move(contender.offer);
+    const handoffs::offered offer = std::move(contender.offer);
     if (!offer->held_without_writes())
         return;
-    boost::container::static_vector<store::node_secret, most_sent_along> before;
+    boost::container::static_vector<store::node_secret, store::most_nodes_before> before;
     for (const let_go& earlier : let_go_)
         before.push_back(earlier.secret);
     offer->publish(before);
-    remember(std::string(node), offer->secret()); // its first time
+    remember(node, offer->secret()); // its first time
 } catch (const std::bad_alloc&) { // those who wait hear from the servers
 }
 
-void path_handoffs::remember(std::string node, const store::node_secret& secret)
+void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
 {
-    let_go_.push_back({std::move(node), secret});
-    if (let_go_.size() > most_sent_along)
-        let_go_.pop_front();
+    if (!let_go_.full())
+        return let_go_.push_back({std::string(node), secret});
+    let_go_.front().node = node; // in the memory of the oldest one's
+    let_go_.front().secret = secret;
+    let_go_.rotate(let_go_.begin() + 1); // it is the newest now
 }
 
 /// Somebody waits behind a node of ours: it does not linger.
@@ -145,7 +139,7 @@ void path_handoffs::listed()
 {
     if (!takes_part_)
         return;
-    const std::vector<std::string> before = queue_.others_before_ours(most_sent_along);
+    const std::vector<std::string> before = queue_.others_before_ours(store::most_nodes_before);
     for (auto each = before.rbegin(); each != before.rend(); ++each)
         (void)follow(*each);
 }
@@ -210,7 +204,7 @@ bool path_handoffs::waits_behind(const handoffs::node_of_others& other) const no
     return queue_.waits_behind(other.node) || ZKLOCK_MUTANT(handoff_by_number_not_name);
 }
 
-bool path_handoffs::certified(const std::string& node, const store::node_secret& secret)
+bool path_handoffs::certified(std::string_view node, const store::node_secret& secret)
 {
     if (!queue_.certified(node))
         return false;
@@ -218,7 +212,7 @@ bool path_handoffs::certified(const std::string& node, const store::node_secret&
     return true;
 }
 
-void path_handoffs::remember_of_others(const std::string& node, const store::node_secret& secret)
+void path_handoffs::remember_of_others(std::string_view node, const store::node_secret& secret)
 {
     if (std::ranges::find(let_go_, node, &let_go::node) == let_go_.end())
         remember(node, secret);

@@ -4,12 +4,14 @@
 #include "store/peers.hpp"
 
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/circular_buffer.hpp>
 
 namespace zklock::recipes {
 
@@ -63,16 +65,15 @@ private:
         std::shared_ptr<const std::string> whole;
     };
 
-    [[nodiscard]] store::committed_secret next_secret() const;
     void advertise(lock_contender&);
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
     std::optional<handoffs::followed> follow(const std::string& node);
     void make_room() noexcept;
     [[nodiscard]] bool waits_behind(const handoffs::node_of_others&) const noexcept;
-    bool certified(const std::string& node, const store::node_secret&);
-    void remember(std::string node, const store::node_secret&);
-    void remember_of_others(const std::string& node, const store::node_secret&);
+    bool certified(std::string_view node, const store::node_secret&);
+    void remember(std::string_view node, const store::node_secret&);
+    void remember_of_others(std::string_view node, const store::node_secret&);
 
     handoffs& all_;
     queue::lock_queue& queue_;
@@ -81,8 +82,10 @@ private:
     bool takes_part_ = false; ///< one of the contenders does
     advertisement advertised_; ///< last
     std::vector<handoffs::followed> known_; ///< nodes of others, in the order in which they were met last
-    std::deque<let_go> let_go_; ///< of late: of others, and of this client
-    std::size_t unseen_ = 0;    ///< nodes that were passed over
+    /// Of late, of others and of this client: the deletes of those nodes may be under way, or known to those alone who
+    /// watch them. So their certificates go along with that of the next.
+    boost::circular_buffer<let_go> let_go_{store::most_nodes_before};
+    std::size_t unseen_ = 0; ///< nodes that were passed over
 };
 
 } // namespace zklock::recipes

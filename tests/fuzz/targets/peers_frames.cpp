@@ -57,11 +57,12 @@ void to_a_listener(fuzz::input& in)
 {
     counters::counter told;
     offers all(told);
+    offers::place last = 0;
     for (unsigned i = 0; i < nodes; ++i)
-        all.offer(numbered(i));
+        last = all.offer(numbered(i));
     store::node_secret secret{};
-    secret[0] = 3;
-    all.publish(numbered(3), {secret}, after(std::chrono::milliseconds(0)));
+    secret[0] = nodes - 1;
+    all.publish(last, secret, {}, after(std::chrono::milliseconds(0)));
     std::string out;
     std::vector<node_id> awaited;
     inbound peer(all, 1, after(std::chrono::milliseconds(0)), out);

@@ -4,6 +4,7 @@
 #include "support/tcp_socket.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
@@ -136,10 +137,30 @@ TEST_CASE("who comes too late hears at once; of what is withdrawn nobody hears, 
 TEST_CASE("a node whose data name another endpoint is awaited there, and no longer here")
 {
     asio::io_context io;
-    peers_end first(io), second(io), waiting(io);
+    peers_end first(io), waiting(io);
+    other_service second(io); // which speaks as a client whose node it is
     const auto node = awaited_node(io, first, waiting);
     waiting.subscribe(node.commitment, second.endpoint());
-    run_until(io, [&] { return second.counted().refused == 1 && !first->awaited(node); }); // it has no such node
+    std::optional<tcp::socket> visitor;
+    run_until(io, [&] {
+        if (!visitor)
+            visitor = second.visitor();
+        return visitor && !first->awaited(node);
+    });
+    std::string hello;
+    peering::append(hello, peering::greeting);
+    asio::write(*visitor, asio::buffer(hello));
+    std::string wished;
+    peering::append_wish(wished, peering::wish::subscribe, *peering::id_of(node.commitment));
+    run_until(io, [&] { return visitor->available() >= wished.size(); });
+    std::string heard(visitor->available(), '\0');
+    asio::read(*visitor, asio::buffer(heard));
+    CHECK(heard == wished);
+    std::string certificate;
+    peering::append_certificate(certificate, node.secret);
+    asio::write(*visitor, asio::buffer(certificate));
+    run_until(io, [&] { return !waiting.heard.empty(); });
+    CHECK(waiting.heard == secrets{node.secret});
 }
 
 TEST_CASE("nobody outside of the listed networks is connected to, and nobody by a name")

@@ -107,7 +107,7 @@ private:
     void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;
     void make_ahead();
-    void put_on_offer(store::own_node&) noexcept;
+    void put_on_offer(store::own_node&, const node_id&) noexcept;
     void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
 
     // Those to whom we connect.

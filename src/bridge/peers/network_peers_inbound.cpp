@@ -97,7 +97,8 @@ store::own_node network_peers::make_node()
         make_ahead();
     store::own_node made = ahead_.back();
     ahead_.pop_back();
-    put_on_offer(made); // if there was no memory for that before
+    if (made.place == store::own_node::not_on_offer) // there was no memory for that
+        put_on_offer(made, *id_of(made.commitment));
     return made;
 }
 
@@ -105,13 +106,12 @@ store::own_node network_peers::make_node()
 void network_peers::make_ahead()
 {
     for (const auto& [secret, commitment] : secrets_.make())
-        put_on_offer(ahead_.emplace_back(store::own_node{secret, text_of(commitment)}));
+        put_on_offer(ahead_.emplace_back(store::own_node{secret, text_of(commitment)}), commitment);
 }
 
-void network_peers::put_on_offer(store::own_node& node) noexcept
+void network_peers::put_on_offer(store::own_node& node, const node_id& id) noexcept
 {
-    if (node.place == store::own_node::not_on_offer)
-        unless_memory_fails([&] { node.place = offers_.offer(*id_of(node.commitment)); });
+    unless_memory_fails([&] { node.place = offers_.offer(id); });
 }
 
 void network_peers::withdraw(const store::own_node& node)

@@ -126,7 +126,7 @@ private:
     counters::counter& given_;
     token_bucket vain_{most_vain, vain_each};
     std::deque<entry> nodes_; ///< by their places
-    std::vector<place> free_;    ///< with room for all of them
+    std::vector<place> free_; ///< with room for all of them
     std::size_t bucket_count_ = fewest_buckets;
     std::unique_ptr<index::bucket_type[]> buckets_ = std::make_unique<index::bucket_type[]>(bucket_count_);
     index by_id_{index::bucket_traits(buckets_.get(), bucket_count_)}; ///< all but those whose places are free
@@ -135,7 +135,7 @@ private:
     /// Of those. Who lets go of one node after another tells those before it again each time: these stand here once, as
     /// long as no node of another path comes in between.
     std::vector<store::node_secret> told_secrets_;
-    std::uint64_t told_begin_ = 0;                    ///< so many were before those
+    std::uint64_t told_begin_ = 0;                 ///< so many were before those
     std::map<peer_id, std::set<entry*>> of_peers_; ///< what each subscribes to
 };
 

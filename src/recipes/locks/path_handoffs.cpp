@@ -221,10 +221,9 @@ void path_handoffs::remember_of_others(std::string_view node, const store::node_
 /// If the servers have told it before, others who wait may not have heard it yet.
 void path_handoffs::on_certified(std::string_view node, const store::node_secret& secret)
 {
-    const std::string name(node);
-    if (certified(name, secret))
+    if (certified(node, secret))
         return advance_();
-    remember_of_others(name, secret);
+    remember_of_others(node, secret);
 }
 
 std::string_view path_handoffs::asked_at(std::string_view node) const noexcept

@@ -68,8 +68,9 @@ public:
     virtual void withdraw(const own_node&) = 0;
     /// The node will never serve anybody again: tells those who subscribe to it, now or in the next seconds, its secret
     /// and those of at most `most_nodes_before` nodes before it, but for what it has told them of late. Then it is not
-    /// on offer any more. What is sent leaves at once or when the turn ends, or, if many are told, in the turns after it;
-    /// what the store is given in the turn leaves when it ends, too, or as soon as the answers are read that are due.
+    /// on offer any more. What is sent leaves at once or when the turn ends, or, if many are told, in the turns after
+    /// it; what the store is given in the turn leaves when it ends, too, or as soon as the answers are read that are
+    /// due.
     virtual void publish(const own_node&, std::span<const node_secret> of_nodes_before) = 0;
     /// Whether somebody subscribes to the node, which is on offer.
     [[nodiscard]] virtual bool awaited(const own_node&) const = 0;

@@ -14,12 +14,17 @@ using answer = offers::answer;
 TEST_CASE("peers: memory fails once: the node of that moment is known no more, and all else is as it was")
 {
     constexpr unsigned nodes = 150; // more than there is room for at first
+    bool asked_before = false;
+    SUBCASE("somebody asks before the nodes are there") { asked_before = true; }
+    SUBCASE("somebody asks when they are all there") {}
     bool failed = true;
     unsigned lost = 0;
     for (int number = 1; failed && number < 5'000; ++number) {
         CAPTURE(number);
         counters::counter given;
         offers all(given);
+        if (asked_before)
+            CHECK(all.subscribe(node(9'999), 9, at(0s)) == answer::unknown);
         std::vector<offers::place> places(nodes);
         std::vector<char> offered(nodes), awaited(nodes), let_go(nodes); // as far as nothing was thrown
         {

@@ -191,6 +191,7 @@ TEST_SUITE("peers: offers")
         std::array<std::vector<store::node_secret>, 3> of_paths;
         std::deque<std::pair<unsigned, std::vector<store::node_secret>>> expected;
         auto now = at(0s);
+        CHECK(all.subscribe(node(99'999), 5, now) == answer::unknown); // from now on all are found
         for (unsigned i = 0; i < 4'000; ++i) {
             if (i / 1000 % 2 != 0) { // each is forgotten when ten others were let go
                 now += 500ms;
@@ -232,7 +233,8 @@ TEST_SUITE("peers: offers")
             std::size_t most = 0;
             for (unsigned i = 0; i < 50'000; ++i) {
                 auto& before = of_paths[i % paths];
-                all.publish(all.offer(node(i)), secret(i), before, at(std::chrono::milliseconds{i < 25'000 ? 0 : 7 * i}));
+                const auto now = at(std::chrono::milliseconds{i < 25'000 ? 0 : 7 * i});
+                all.publish(all.offer(node(i)), secret(i), before, now);
                 before.push_back(secret(i));
                 if (before.size() > store::most_nodes_before)
                     before.erase(before.begin());
@@ -265,6 +267,40 @@ TEST_SUITE("peers: offers")
             CHECK(all.subscribe(node(i), 6, now) == (i % 2 == 0 ? answer::gone : answer::known));
         }
         CHECK(places.size() == 2);
+    }
+
+    TEST_CASE("who is the first to ask finds what is on offer or kept by then, and what comes after that")
+    {
+        constexpr auto most = static_cast<unsigned>(offers::most_kept);
+        for (const unsigned let_go : {0U, 10U, 200U, most + 10, 3 * most}) {
+            CAPTURE(let_go);
+            counters::counter told;
+            offers all(told);
+            const auto earlier = all.offer(node(90'000));
+            for (unsigned i = 0; i < let_go; ++i)
+                all.publish(all.offer(node(i)), secret(i), {}, at(0s));
+            CHECK_FALSE(all.awaited(node(90'000)));
+            CHECK_FALSE(all.unsubscribe(node(90'000), 5));
+            CHECK(all.kept_secrets(node(0)).empty()); // nobody has asked
+            CHECK(all.subscribe(node(90'000), 5, at(1s)) == answer::awaited);
+            CHECK(all.awaited(earlier));
+            unsigned kept = 0;
+            for (unsigned i = 0; i < let_go; ++i) {
+                const bool known = all.subscribe(node(i), 6, at(1s)) == answer::gone;
+                CHECK((known ? as_vector(all.kept_secrets(node(i))) == std::vector{secret(i)} : kept == 0));
+                kept += known ? 1 : 0;
+            }
+            CHECK(kept <= most);
+            CHECK(kept >= std::min(let_go, most - static_cast<unsigned>(offers::forgotten_at_once)));
+            const auto later = all.offer(node(90'001));
+            CHECK(all.subscribe(node(90'001), 5, at(1s)) == answer::awaited);
+            for (const auto each : {earlier, later})
+                CHECK(all.publish(each, secret(1), {}, at(1s)) == std::vector<offers::peer_id>{5});
+            CHECK(all.publish(all.offer(node(90'002)), secret(2), {}, at(6s)).empty()); // all the others are forgotten
+            for (unsigned i = 0; i < let_go; ++i)
+                CHECK(all.subscribe(node(i), 7, at(6s)) == answer::unknown);
+            CHECK(all.subscribe(node(90'002), 7, at(6s)) == answer::gone);
+        }
     }
 
     TEST_CASE("however many nodes are on offer, each is found, and those alone")

@@ -26,8 +26,8 @@ public:
     static constexpr int most_vain_wishes = 512;
     static constexpr std::chrono::milliseconds vain_wish_each{2};
     static constexpr int vain_with_each_answer = 4;
-    /// Secrets that it is not told again. The other end keeps more (`recipes::handoffs`); what it does not keep, it hears
-    /// from the servers.
+    /// Secrets that it is not told again. The other end keeps more (`recipes::handoffs`); what it does not keep, it
+    /// hears from the servers.
     static constexpr std::size_t remembered = 16;
 
     /// Greets: `out` is what leaves.

@@ -14,8 +14,11 @@ auto offers::offer(const node_id& id) -> place
     if (free_.empty())
         make_place();
     const place p = free_.back();
-    nodes_[p].id = id;
-    by_id_.insert(nodes_[p]);
+    entry& node = nodes_[p];
+    node.id = id;
+    node.is = state::on_offer;
+    if (by_id_)
+        by_id_->insert(node);
     free_.pop_back();
     return p;
 }
@@ -25,10 +28,10 @@ void offers::make_place()
     const std::size_t count = nodes_.size() + 1;
     if (free_.capacity() < count)
         free_.reserve(2 * count);
-    if (bucket_count_ < count) {
+    if (by_id_ && bucket_count_ < count) {
         auto more = std::make_unique<index::bucket_type[]>(2 * bucket_count_);
         bucket_count_ *= 2;
-        by_id_.rehash({more.get(), bucket_count_});
+        by_id_->rehash({more.get(), bucket_count_});
         buckets_ = std::move(more);
     }
     nodes_.emplace_back();
@@ -38,10 +41,34 @@ void offers::make_place()
 void offers::free(place p) noexcept
 {
     entry& node = nodes_[p];
-    by_id_.erase(by_id_.iterator_to(node));
+    if (by_id_)
+        by_id_->erase(by_id_->iterator_to(node));
     node.peers = std::vector<peer_id>(); // with its memory
-    node.in_kept.reset();
+    node.is = state::free;
     free_.push_back(p);
+}
+
+// ---- the index
+
+void offers::make_index()
+{
+    std::size_t count = fewest_buckets;
+    while (count < nodes_.size())
+        count *= 2;
+    buckets_ = std::make_unique<index::bucket_type[]>(count);
+    bucket_count_ = count;
+    by_id_.emplace(index::bucket_traits(buckets_.get(), bucket_count_));
+    for (entry& node : nodes_)
+        if (node.is != state::free)
+            by_id_->insert(node);
+}
+
+auto offers::find(const node_id& id) const -> const entry*
+{
+    if (!by_id_)
+        return nullptr;
+    const auto found = by_id_->find(id);
+    return found == by_id_->end() ? nullptr : &*found;
 }
 
 // ---- what is on offer no more
@@ -76,6 +103,7 @@ auto offers::take_back(place p, time_point now, std::span<const store::node_secr
             its.told_count = static_cast<std::uint32_t>(told_end() - its.told_from);
         }
         node.in_kept = forgotten_ + kept_.size();
+        node.is = state::kept;
         kept_.push_back(its);
     } catch (...) {
         free(p);
@@ -125,11 +153,13 @@ void offers::forget_kept(time_point now) noexcept
 
 auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answer
 {
-    const auto found = by_id_.find(id);
-    if (found == by_id_.end())
+    if (!by_id_)
+        make_index();
+    entry* const found = find(id);
+    if (!found)
         return answer::unknown;
     entry& node = *found;
-    if (node.in_kept) {
+    if (node.is == state::kept) {
         const kept_node& it = kept(node);
         if (it.until <= now)
             return answer::unknown;
@@ -159,8 +189,8 @@ auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answe
 
 std::span<const store::node_secret> offers::kept_secrets(const node_id& id) const
 {
-    const auto found = by_id_.find(id);
-    if (found == by_id_.end() || !found->in_kept)
+    const entry* const found = find(id);
+    if (!found || found->is != state::kept)
         return {};
     const kept_node& it = kept(*found);
     return std::span(told_secrets_).subspan(it.told_from - told_begin_, it.told_count);
@@ -168,9 +198,9 @@ std::span<const store::node_secret> offers::kept_secrets(const node_id& id) cons
 
 bool offers::unsubscribe(const node_id& id, peer_id peer)
 {
-    const auto found = by_id_.find(id);
+    entry* const found = find(id);
     const auto its = of_peers_.find(peer);
-    if (found == by_id_.end() || its == of_peers_.end() || !its->second.contains(&*found))
+    if (!found || its == of_peers_.end() || !its->second.contains(found))
         return false;
     forget(peer, *found);
     std::erase(found->peers, peer);
@@ -197,12 +227,15 @@ void offers::forget(peer_id peer, entry& node) noexcept
         of_peers_.erase(its);
 }
 
-bool offers::awaited(place p) const { return !nodes_[p].in_kept && !nodes_[p].peers.empty(); }
+bool offers::awaited(place p) const
+{
+    return nodes_[p].is == state::on_offer && !nodes_[p].peers.empty();
+}
 
 bool offers::awaited(const node_id& id) const
 {
-    const auto found = by_id_.find(id);
-    return found != by_id_.end() && !found->in_kept && !found->peers.empty();
+    const entry* const found = find(id);
+    return found && found->is == state::on_offer && !found->peers.empty();
 }
 
 bool offers::subscribes(peer_id peer) const { return of_peers_.contains(peer); }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <boost/circular_buffer.hpp>
@@ -24,8 +25,9 @@ namespace zklock::bridge::peering {
 
 /// Our nodes that others may subscribe to, and who does. What others name is looked up here, and never stored.
 ///
-/// A client makes a node for each acquire, and most of them nobody ever asks for. So a node has a place, in which it is
-/// found without a look, and whose memory serves again for later ones.
+/// A client makes a node for each acquire, and most of them nobody ever asks for. So a node has a place, in which it
+/// is found without a look, and whose memory serves again for later ones. Most clients are never asked for any: what
+/// others name is found by an index that is made when the first of them subscribes.
 class offers {
 public:
     using time_point = lease_clock::time_point;
@@ -36,9 +38,9 @@ public:
 
     static constexpr std::size_t most_subscribers = 256;              ///< of a node
     static constexpr std::size_t most_of_a_peer = most_subscriptions; ///< nodes that one subscribes to
-    /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here. When
-    /// there are too many of them, the oldest are forgotten sooner: they would take the memory of the processor's caches,
-    /// and make each acquire slower, for the few who come that late and hear from the servers instead.
+    /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
+    /// When there are too many of them, the oldest are forgotten sooner: they would take the memory of the processor's
+    /// caches, and make each acquire slower, for the few who come that late and hear from the servers instead.
     static constexpr std::chrono::seconds kept_for{5};
     static constexpr std::size_t most_kept = 1024;
     static constexpr std::size_t forgotten_at_once = 64;
@@ -56,8 +58,8 @@ public:
     /// The node is on offer from now on, for the first time.
     [[nodiscard]] place offer(const node_id&);
     [[nodiscard]] const node_id& id(place p) const noexcept { return nodes_[p].id; }
-    /// The node is on offer no more. Both return who subscribed to it. If there is no memory for it, nobody is told, and
-    /// the node is not known any more.
+    /// The node is on offer no more. Both return who subscribed to it. If there is no memory for it, nobody is told,
+    /// and the node is not known any more.
     std::vector<peer_id> withdraw(place, time_point now);
     /// They are to be told its secret, and before that those of nodes before it, `most_nodes_before` at most.
     std::vector<peer_id> publish(place, const store::node_secret&, std::span<const store::node_secret> of_nodes_before,
@@ -73,7 +75,8 @@ public:
         gone     ///< it is let go: the secrets are in kept_secrets()
     };
     [[nodiscard]] answer subscribe(const node_id&, peer_id, time_point now);
-    /// The secrets that a node was let go with, its own as the last, while it is kept; until the next one is given back.
+    /// The secrets that a node was let go with, its own as the last, while it is kept; until the next one is given
+    /// back. Of no node before somebody has subscribed, or tried to.
     [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id&) const;
     /// Whether it did subscribe.
     bool unsubscribe(const node_id&, peer_id);
@@ -90,11 +93,13 @@ public:
     [[nodiscard]] std::size_t secrets_there() const noexcept { return told_secrets_.size(); }
 
 private:
+    enum class state : std::uint8_t { free, on_offer, kept };
     struct entry : boost::intrusive::unordered_set_base_hook<
                           boost::intrusive::link_mode<boost::intrusive::normal_link>> {
         node_id id;
-        std::vector<peer_id> peers;             ///< who subscribes to it, or was told
-        std::optional<std::uint64_t> in_kept{}; ///< it is on offer no more
+        std::vector<peer_id> peers; ///< who subscribes to it, or was told
+        std::uint64_t in_kept = 0;  ///< where, if it is kept
+        state is = state::free;
     };
     struct kept_node {
         place at;
@@ -113,13 +118,16 @@ private:
     static constexpr std::size_t first_kept = 64; ///< room for them; it is doubled
 
     void make_place();
+    void make_index(); ///< when the first subscribes
+    [[nodiscard]] const entry* find(const node_id&) const;
+    [[nodiscard]] entry* find(const node_id& id) { return const_cast<entry*>(std::as_const(*this).find(id)); }
     void free(place) noexcept;
     std::vector<peer_id> take_back(place, time_point now, std::span<const store::node_secret> of_nodes_before,
                                    const store::node_secret*);
     [[nodiscard]] std::uint64_t put_last(std::span<const store::node_secret>);
     [[nodiscard]] std::uint64_t no_earlier() const noexcept;
     void forget_kept(time_point now) noexcept;
-    [[nodiscard]] const kept_node& kept(const entry& n) const { return kept_[*n.in_kept - forgotten_]; }
+    [[nodiscard]] const kept_node& kept(const entry& n) const { return kept_[n.in_kept - forgotten_]; }
     [[nodiscard]] std::uint64_t told_end() const noexcept { return told_begin_ + told_secrets_.size(); }
     void forget(peer_id, entry&) noexcept;
 
@@ -127,9 +135,9 @@ private:
     token_bucket vain_{most_vain, vain_each};
     std::deque<entry> nodes_; ///< by their places
     std::vector<place> free_; ///< with room for all of them
-    std::size_t bucket_count_ = fewest_buckets;
-    std::unique_ptr<index::bucket_type[]> buckets_ = std::make_unique<index::bucket_type[]>(bucket_count_);
-    index by_id_{index::bucket_traits(buckets_.get(), bucket_count_)}; ///< all but those whose places are free
+    std::size_t bucket_count_ = 0;
+    std::unique_ptr<index::bucket_type[]> buckets_;
+    std::optional<index> by_id_; ///< all but those whose places are free; see make_index()
     boost::circular_buffer<kept_node> kept_{first_kept}; ///< all that are on offer no more, the oldest first
     std::uint64_t forgotten_ = 0;                        ///< so many were before those
     /// Of those. Who lets go of one node after another tells those before it again each time: these stand here once, as

@@ -17,8 +17,8 @@ public:
         store::node_secret secret;
         node_id commitment;
     };
-    /// So many are made at once, because between two acquires the processor's caches lose OpenSSL's code: the first takes
-    /// four times as long as each that follows.
+    /// So many are made at once, because between two acquires the processor's caches lose OpenSSL's code: the first
+    /// takes four times as long as each that follows.
     static constexpr std::size_t at_once = 32;
 
     secret_source(); ///< throws std::bad_alloc, and std::runtime_error if OpenSSL has no randomness

@@ -103,7 +103,7 @@ public:
     /// The sync was refused, or its answer lost.
     void did_not_catch_up() noexcept { asked_ = synced_; }
 
-    // --- what the peers tell, each a step that the session guards -----------------------------------------------------
+    // --- what the peers tell, each a step that the session guards ----------------------------------------------------
 
     /// A client says that the node of that secret will never serve anybody again.
     void on_certificate(const store::node_secret&);

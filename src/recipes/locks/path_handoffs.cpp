@@ -101,7 +101,8 @@ void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
 }
 
 /// Those who wait hear of it before the store does: to put a request together takes time, and it is they who wait.
-/// Whether the delete is done, or fails and is sent again, is all the same to them: a node that leaves never comes back.
+/// Whether the delete is done, or fails and is sent again, is all the same to them: a node that leaves never comes
+/// back.
 void path_handoffs::delete_goes(lock_contender& contender, std::string_view node)
 try {
     if (!contender.offer || !queue::has_uuid(node, contender.offer->commitment()))

@@ -15,10 +15,7 @@ def best_peer(results, result):
 
 def advantage(result, other):
     """How many times as fast as the other."""
-    value = ratio(result, other)
-    if not value:
-        return None
-    return 1 / value if result.merit == "p50" else value
+    return ratio(result, other, inverse=result.merit == "p50") or None
 
 
 def shorter_tail(result, other):

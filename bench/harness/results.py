@@ -1,6 +1,7 @@
 """What was measured, and what is worked out from it."""
 import collections
 import dataclasses
+import math
 import statistics
 
 FIELDS = ("system", "scenario", "parameters", "operations", "rate_per_s", "p50_us", "p90_us", "p99_us", "p999_us",
@@ -99,7 +100,21 @@ class Result:
             rounded(self.requests_per_operation()), data, self.notes())))
 
 
-def ratio(result, base):
+class Ratio(float):
+    """The median of what the rounds had, and how far it may be off: between `low` and `high` it is 19 times of 20. That
+    goes by the order of the rounds alone, so they may scatter in any way. Of few rounds nothing can be said."""
+    FEWEST = 6
+
+    def __new__(cls, values):
+        values = sorted(values)
+        self = super().__new__(cls, statistics.median(values))
+        self.known = len(values) >= cls.FEWEST
+        outside = max(math.floor(len(values) / 2 - 0.98 * math.sqrt(len(values))) - 1, 0)  # rounds, at each end
+        self.low, self.high = values[outside], values[-1 - outside]
+        return self
+
+
+def ratio(result, base, inverse=False):
     """How much longer, or how many times as many per second, in the median over the rounds, each compared with the
     base's round right beside it."""
     beside = {r.number: r for r in base.rounds}
@@ -108,7 +123,9 @@ def ratio(result, base):
         values = [a.p50() / b.p50() for a, b in pairs if a.p50() and b.p50()]
     else:
         values = [a.rate(result.one_by_one) / b.rate(base.one_by_one) for a, b in pairs if b.rate(base.one_by_one)]
-    return statistics.median(values) if values else None
+    if inverse:
+        values = [1 / value for value in values if value]
+    return Ratio(values) if values else None
 
 
 class Results:

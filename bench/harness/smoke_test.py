@@ -3,6 +3,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -10,9 +11,10 @@ import tempfile
 import data
 import plots
 import services
+import targets
 from company import Company
 from drivers import SERVICES, Driver
-from results import FIELDS
+from results import FIELDS, Ratio
 from runner import Runner
 from scenarios import Load, Scenario, Timed
 
@@ -119,6 +121,22 @@ def too_short(bench):
     check(found.operations() > 0 and len(found.rounds) == 1 and found.rounds[0].seconds > 0.020, f"found was {found}")
 
 
+def scatter():
+    """The interval of a ratio has the true one about 19 times of 20, and who reaches a goal is left open within it."""
+    drawn = random.Random(7)
+    for count in (6, 31, 200):
+        found = [Ratio([drawn.lognormvariate(0, 0.2) for _ in range(count)]) for _ in range(1_000)]
+        hits = sum(each.low <= 1 <= each.high for each in found)
+        check(935 <= hits <= 990, f"{hits} of 1,000 intervals of {count} rounds have the true ratio")
+    verdicts = {(0.99,) * 7: ("0.99 x (0.99 to 0.99)", targets.REACHED),
+                (0.97,) * 7: ("0.97 x (0.97 to 0.97)", targets.MISSED),
+                (0.97,) * 7 + (0.99,): ("0.97 x (0.97 to 0.99)", targets.OPEN),
+                (0.97, 0.97, 0.99): ("0.97 x", targets.MISSED)}
+    for rounds, expected in verdicts.items():
+        judged = targets.judge(Ratio(rounds), "{:.2f} x", lambda value: value >= 0.98)
+        check(judged == expected, f"the rounds {rounds} were judged {judged}")
+
+
 ANSWERS = """
 import sys, threading
 def more():
@@ -175,6 +193,7 @@ def on_disk(bench):
 def main(build):
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(build, pathlib.Path(scratch))
+        scatter()
         uncontended(bench, pathlib.Path(scratch))
         processes(bench)
         too_short(bench)

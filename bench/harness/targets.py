@@ -1,11 +1,13 @@
 """What zklock must reach, as ratios of one run."""
 from report import advantage
-from results import ratio
+from results import Ratio, ratio
 from scenarios import LINGER_MS
+
+REACHED, MISSED, OPEN = "reached", "NOT REACHED", "open: more --rounds"
 
 
 def targets(results):
-    """Rows of (figure, at least, measured, whether that is enough), with None where it was not measured."""
+    """Rows of (figure, at least, measured, verdict), with None where it was not measured."""
     def z(scenario, system="zklock", **parameters):
         return results.find(system, scenario, **parameters)
 
@@ -21,8 +23,7 @@ def targets(results):
     rows = []
 
     def row(figure, at_least, measured, form, enough):
-        rows.append((figure, at_least, "-" if measured is None else form.format(measured),
-                     None if measured is None else enough(measured)))
+        rows.append((figure, at_least, *(("-", None) if measured is None else judge(measured, form, enough))))
 
     def at_most(limit):
         return lambda value: value <= limit
@@ -83,6 +84,19 @@ def targets(results):
     return rows
 
 
+def judge(measured, form, enough):
+    """What was measured, as text, with how far it may be off; and the verdict, which is left open where the goal lies
+    within that."""
+    text = form.format(measured)
+    if not isinstance(measured, Ratio) or not measured.known:
+        return text, REACHED if enough(measured) else MISSED
+    ends = [measured.low, measured.high]
+    text += f" ({' to '.join(form.removesuffix(' x').format(end) for end in ends)})"
+    if enough(measured):
+        return text, REACHED
+    return text, OPEN if any(map(enough, ends)) else MISSED
+
+
 def hand_off_directly(row, z, times, faster, at_most, no_less):
     """Of the option that hands off past the servers."""
     for scenario, more, floor, least in (("handoff", {}, 0.35, 6),
@@ -122,7 +136,5 @@ def same_requests(own, results):
 
 def lines(results):
     from report import lay_out
-    verdict = {True: "reached", False: "NOT REACHED"}
-    rows = [(figure, goal, measured, verdict[enough]) for figure, goal, measured, enough in targets(results)
-            if enough is not None]
+    rows = [row for row in targets(results) if row[-1] is not None]
     return ["", "== targets", *lay_out([("figure", "at least", "measured", ""), *rows])] if rows else []

@@ -26,7 +26,7 @@ TEST_CASE("peers: memory fails once: the node of that moment is known no more, a
         if (asked_before)
             CHECK(all.subscribe(node(9'999), 9, at(0s)) == answer::unknown);
         std::vector<offers::place> places(nodes);
-        std::vector<char> offered(nodes), awaited(nodes), let_go(nodes); // as far as nothing was thrown
+        std::vector<char> offered(nodes), awaited(nodes), more(nodes), let_go(nodes); // as far as nothing was thrown
         {
             const short_of_memory now(number);
             const auto unless_it_fails = [](std::vector<char>& done, unsigned i, auto f) {
@@ -40,6 +40,8 @@ TEST_CASE("peers: memory fails once: the node of that moment is known no more, a
                 unless_it_fails(offered, i, [&] { places[i] = all.offer(node(i)); });
             for (unsigned i = 0; i < nodes; i += 3)
                 unless_it_fails(awaited, i, [&] { (void)all.subscribe(node(i), i % 2, at(0s)); });
+            for (unsigned i = nodes; i < 2 * nodes; ++i) // more than the index has room for
+                unless_it_fails(more, i - nodes, [&] { (void)all.offer(node(1'000 + i)); });
             for (unsigned i = 0; i < nodes; ++i)
                 if (offered[i])
                     unless_it_fails(let_go, i, [&] { all.publish(places[i], secret(i), {}, at(0s)); });
@@ -49,6 +51,8 @@ TEST_CASE("peers: memory fails once: the node of that moment is known no more, a
             CAPTURE(i);
             CHECK(all.subscribe(node(i), 7, at(0s)) == (let_go[i] ? answer::gone : answer::unknown));
             lost += offered[i] && !let_go[i] ? 1 : 0;
+            const auto on_offer = node(1'000 + nodes + i);
+            CHECK(all.subscribe(on_offer, 7, at(0s)) == (more[i] ? answer::awaited : answer::unknown));
         }
         CHECK_FALSE(all.subscribes(0));
         CHECK_FALSE(all.subscribes(1));
@@ -58,7 +62,23 @@ TEST_CASE("peers: memory fails once: the node of that moment is known no more, a
             CHECK(all.publish(place, secret(i), {}, at(9s)) == std::vector<offers::peer_id>{8});
         }
         CHECK(all.subscribe(node(0), 7, at(9s)) == answer::unknown);
+        CHECK(all.bucket_count() >= 2 * nodes);
     }
     CHECK_FALSE(failed);
     CHECK(lost > 10);
+}
+
+TEST_CASE("peers: without memory, who asks for a node that is not there finds none, unless he is the first of all")
+{
+    counters::counter given;
+    offers all(given);
+    (void)all.offer(node(1));
+    const auto asks_without_memory = [&all] {
+        const out_of_memory now;
+        return all.subscribe(node(2), 5, at(0s));
+    };
+    CHECK_THROWS_AS(asks_without_memory(), std::bad_alloc);
+    CHECK(all.subscribe(node(1), 6, at(0s)) == answer::awaited);
+    CHECK(asks_without_memory() == answer::unknown);
+    CHECK(all.awaited(node(1)));
 }

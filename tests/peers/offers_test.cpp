@@ -24,6 +24,19 @@ std::vector<store::node_secret> as_vector(std::span<const store::node_secret> se
     return {secrets.begin(), secrets.end()};
 }
 
+/// Nodes that are on offer, the first as 0; afterwards every second one is.
+void check_each_is_found(offers& all, const std::vector<offers::place>& places)
+{
+    const auto count = static_cast<unsigned>(places.size());
+    for (unsigned i = 0; i < count; ++i)
+        CHECK(all.subscribe(node(i), 100 + i / 1000, at(0s)) == answer::awaited);
+    CHECK(all.subscribe(node(count), 5, at(0s)) == answer::unknown);
+    for (unsigned i = 0; i < count; i += 2)
+        CHECK(all.publish(places[i], secret(i), {}, at(0s)).size() == 1);
+    for (unsigned i = 0; i < count; ++i)
+        CHECK(all.awaited(node(i)) == (i % 2 == 1));
+}
+
 } // namespace
 
 TEST_SUITE("peers: offers")
@@ -303,19 +316,25 @@ TEST_SUITE("peers: offers")
         }
     }
 
-    TEST_CASE("however many nodes are on offer, each is found, and those alone")
+    TEST_CASE("however many nodes are on offer when somebody asks first, each is found, and those alone")
     {
-        counters::counter told;
-        offers all(told);
-        std::vector<offers::place> places;
-        for (unsigned i = 0; i < 10'000; ++i)
-            places.push_back(all.offer(node(i)));
-        for (unsigned i = 0; i < 10'000; ++i)
-            CHECK(all.subscribe(node(i), 100 + i / 1000, at(0s)) == answer::awaited);
-        CHECK(all.subscribe(node(10'000), 5, at(0s)) == answer::unknown);
-        for (unsigned i = 0; i < 10'000; i += 2)
-            CHECK(all.publish(places[i], secret(i), {}, at(0s)).size() == 1);
-        for (unsigned i = 0; i < 10'000; ++i)
-            CHECK(all.awaited(node(i)) == (i % 2 == 1));
+        for (const unsigned before : {0U, 1U, 64U, 100U, 5'000U, 10'000U}) {
+            CAPTURE(before);
+            counters::counter told;
+            offers all(told);
+            std::vector<offers::place> places;
+            const auto offer_until = [&](unsigned end) {
+                for (auto i = static_cast<unsigned>(places.size()); i < end; ++i)
+                    places.push_back(all.offer(node(i)));
+            };
+            offer_until(before);
+            CHECK(all.bucket_count() == 0);
+            CHECK(all.subscribe(node(99'999), 1, at(0s)) == answer::unknown);
+            CHECK(all.bucket_count() >= before);
+            offer_until(10'000);
+            CHECK(all.bucket_count() >= 10'000);
+            CHECK(all.bucket_count() < 20'000);
+            check_each_is_found(all, places);
+        }
     }
 }

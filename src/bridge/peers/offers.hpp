@@ -26,8 +26,9 @@ namespace zklock::bridge::peering {
 /// Our nodes that others may subscribe to, and who does. What others name is looked up here, and never stored.
 ///
 /// A client makes a node for each acquire, and most of them nobody ever asks for. So a node has a place, in which it
-/// is found without a look, and whose memory serves again for later ones. Most clients are never asked for any: what
-/// others name is found by an index that is made when the first of them subscribes.
+/// is found without a look, and whose memory serves again for later ones. What others name is found by an index. Most
+/// clients are never asked for anything: so it is made when somebody subscribes for the first time, or tries to, and
+/// stays.
 class offers {
 public:
     using time_point = lease_clock::time_point;
@@ -76,7 +77,7 @@ public:
     };
     [[nodiscard]] answer subscribe(const node_id&, peer_id, time_point now);
     /// The secrets that a node was let go with, its own as the last, while it is kept; until the next one is given
-    /// back. Of no node before somebody has subscribed, or tried to.
+    /// back. Of no node before the index is there.
     [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id&) const;
     /// Whether it did subscribe.
     bool unsubscribe(const node_id&, peer_id);
@@ -91,6 +92,8 @@ public:
 
     /// For tests: how many secrets of nodes that are kept there are now, and some that nobody needs any more.
     [[nodiscard]] std::size_t secrets_there() const noexcept { return told_secrets_.size(); }
+    /// For tests: of the index.
+    [[nodiscard]] std::size_t bucket_count() const { return by_id_ ? by_id_->bucket_count() : 0; }
 
 private:
     enum class state : std::uint8_t { free, on_offer, kept };
@@ -98,7 +101,7 @@ private:
                           boost::intrusive::link_mode<boost::intrusive::normal_link>> {
         node_id id;
         std::vector<peer_id> peers; ///< who subscribes to it, or was told
-        std::uint64_t in_kept = 0;  ///< where, if it is kept
+        std::uint64_t in_kept = 0;  ///< if it is kept: where, counted from the first that ever was
         state is = state::free;
     };
     struct kept_node {
@@ -118,7 +121,7 @@ private:
     static constexpr std::size_t first_kept = 64; ///< room for them; it is doubled
 
     void make_place();
-    void make_index(); ///< when the first subscribes
+    void make_index();
     [[nodiscard]] const entry* find(const node_id&) const;
     [[nodiscard]] entry* find(const node_id& id) { return const_cast<entry*>(std::as_const(*this).find(id)); }
     void free(place) noexcept;

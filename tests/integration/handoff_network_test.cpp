@@ -7,6 +7,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include <sys/resource.h>
@@ -180,6 +181,9 @@ TEST_CASE("nobody outside of the listed networks is connected to, and nobody by 
         waiting.subscribe(other.commitment, to);
     CHECK(waiting->outbound_count() == 0);
     CHECK(waiting.counted().not_listed == 4); // the other three are no endpoints
+    const auto unlisted = [](const std::string& line) { return line.find("none of handoff.peers") != line.npos; };
+    CHECK(std::ranges::count_if(waiting.lines, unlisted) == 1); // and the next in a second
+    CHECK(waiting.has_line("does not ask the client at " + elsewhere.endpoint()));
     waiting.subscribe(other.commitment, owner.endpoint()); // the one that is listed
     run_until(io, [&] { return owner->awaited(other); });
     CHECK_FALSE(elsewhere.visitor());
@@ -244,9 +248,38 @@ TEST_CASE("the client says where it is reached: as told, or where it listens, or
     options.listen = "0.0.0.0:0";
     CHECK(peers_end(io, options).endpoint().empty());
     const auto local = [](const char* text) { return peering::parse_address(text); };
-    CHECK(peers_end(io, options, local("192.0.2.7")).endpoint().starts_with("192.0.2.7:"));
-    CHECK(peers_end(io, options, local("2001:db8::7")).endpoint().empty()); // it does not listen there
-    CHECK(peers_end(io, options, local("169.254.1.1")).endpoint().empty());
+    const auto told = [&](const char* connected_from) {
+        peers_end end(io, options, local(connected_from));
+        const std::string endpoint = end.endpoint();
+        CHECK(end.endpoint() == endpoint);
+        const auto of_address = [](const std::string& line) { return line.find("come") != line.npos; };
+        const auto line = std::ranges::find_if(end.lines, of_address);
+        REQUIRE(std::ranges::count_if(end.lines, of_address) == 1); // however often it is asked for
+        return std::pair(endpoint, *line);
+    };
+    const auto [public_one, public_line] = told("192.0.2.7");
+    CHECK(public_one.starts_with("192.0.2.7:"));
+    CHECK(public_line == "tells other clients to come to " + public_one);
+    const auto [local_one, local_line] = told("127.0.0.1");
+    CHECK(local_line == "tells other clients to come to " + local_one + ", which those on other machines cannot reach");
+    const auto [other_kind, other_line] = told("2001:db8::7"); // it does not listen there
+    CHECK(other_kind.empty());
+    CHECK(other_line.starts_with("tells no other client to come, because they cannot reach [2001:db8::7]:"));
+    CHECK(other_line.ends_with(": it listens on IPv4 alone; handoff.advertise can say where they do"));
+    const auto [link_local, link_local_line] = told("169.254.1.1");
+    CHECK(link_local.empty());
+    CHECK(link_local_line.starts_with("tells no other client to come, because they cannot reach 169.254.1.1:"));
+}
+
+TEST_CASE("who lists nobody asks nobody, and needs not be told of it")
+{
+    asio::io_context io;
+    auto options = on_loopback();
+    options.peers.clear();
+    peers_end waiting(io, options), owner(io);
+    waiting.subscribe(owner.offered().commitment, owner.endpoint());
+    CHECK(waiting.counted().not_listed == 1);
+    CHECK_FALSE(waiting.has_line("none of handoff.peers"));
 }
 
 TEST_CASE("a port that is taken: the log says so, and the client listens once it is free")

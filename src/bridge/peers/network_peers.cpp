@@ -45,13 +45,27 @@ std::string_view network_peers::endpoint() const
     if (!at)
         return {};
     const peering::endpoint now(*at, settings_.advertised_port.value_or(bound.port()));
-    if (told_endpoint_ != now) {
-        // Who listens on IPv4 alone cannot be reached by the other.
-        const bool of_other_kind = !settings_.advertised && bound.address().is_v4() && at->is_v6();
-        endpoint_text_ = is_reachable_by_others(*at) && !of_other_kind ? text_of(now) : std::string();
-        told_endpoint_ = now;
-    }
+    if (told_endpoint_ != now)
+        take_endpoint(now, bound);
     return endpoint_text_;
+}
+
+void network_peers::take_endpoint(const peering::endpoint& now, const peering::endpoint& bound) const
+{
+    const address at = now.address();
+    // Who listens on IPv4 alone cannot be reached by the other.
+    const bool of_other_kind = !settings_.advertised && bound.address().is_v4() && at.is_v6();
+    const std::string text = text_of(now);
+    if (of_other_kind || !is_reachable_by_others(at)) {
+        endpoint_text_.clear();
+        log_(log_level::warning, "tells no other client to come, because they cannot reach ", text,
+             of_other_kind ? ": it listens on IPv4 alone" : "", "; handoff.advertise can say where they do");
+    } else {
+        endpoint_text_ = text;
+        log_(log_level::info, "tells other clients to come to ", text,
+             at.is_loopback() ? ", which those on other machines cannot reach" : "");
+    }
+    told_endpoint_ = now;
 }
 
 // ---- turns and time

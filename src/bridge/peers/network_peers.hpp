@@ -112,6 +112,7 @@ private:
 
     // Those to whom we connect.
     [[nodiscard]] outbound_peer* connection_to(const peering::endpoint&, time_point now);
+    void note_not_listed(const peering::endpoint&, time_point now) noexcept;
     [[nodiscard]] bool make_room();
     void came_out(const peering::endpoint&, bytes);
     void drop(const peering::endpoint&) noexcept;
@@ -162,6 +163,7 @@ private:
     connect_bounds bounds_;
     std::map<peering::endpoint, outbound_peer> outbounds_;
     std::map<node_id, peering::endpoint> subscribed_;
+    store::repeats not_listed_told_;
 
     std::deque<peer_id> inbounds_to_flush_;
     std::deque<peering::endpoint> outbounds_to_flush_;
@@ -174,6 +176,7 @@ private:
             turns_->run([] {});
     }};
 
+    void take_endpoint(const peering::endpoint&, const peering::endpoint& bound) const;
     mutable std::optional<peering::endpoint> told_endpoint_; ///< in endpoint_text_
     mutable std::string endpoint_text_;                      ///< empty if others cannot reach it
 };

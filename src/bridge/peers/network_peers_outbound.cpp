@@ -51,7 +51,7 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
     if (known != outbounds_.end())
         return &known->second;
     if (!bounds_.in_network(to)) {
-        counted_.not_listed.add();
+        note_not_listed(to, now);
         return nullptr;
     }
     if (!bounds_.permit(to, now) || (bounds_.full() && !make_room()) || !bounds_.begin(to, now)) {
@@ -127,6 +127,22 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
     for (const auto& each : heard)
         if (alive())
             observer_->on_certificate(each.secret);
+}
+
+/// Who lists nobody means to ask nobody.
+void network_peers::note_not_listed(const peering::endpoint& to, time_point now) noexcept
+{
+    counted_.not_listed.add();
+    if (settings_.peers.empty() || !log_.on(log_level::warning))
+        return;
+    const auto left_out = not_listed_told_.say(now);
+    if (!left_out)
+        return;
+    try {
+        log_(log_level::warning, "does not ask the client at ", text_of(to),
+             ": its address is in none of handoff.peers", store::times_left_out{*left_out});
+    } catch (const std::bad_alloc&) { // NOLINT: a line less
+    }
 }
 
 void network_peers::note_unanswered(const peering::endpoint& to) noexcept

@@ -29,9 +29,9 @@ struct handoff_options {
     /// `log` tells why, and locks work as without.
     std::string listen;
 
-    /// Where others reach the client, if that is not where it listens: an address, or an address and port, numeric.
-    /// Empty: where it listens; and if that is any address (`0.0.0.0`, `[::]`), the one from which it is connected to
-    /// its ZooKeeper server.
+    /// Where others reach the client, if that is not where it listens: an address, with or without a port, numeric.
+    /// Each client needs its own, or takes others for itself. Empty: where it listens; and if that is any address
+    /// (`0.0.0.0`, `[::]`), the one from which it is connected to its ZooKeeper server. `log` tells which.
     std::string advertise;
 
     /// The networks in which the client may connect to others, such as `10.0.0.0/8`, `2001:db8::/32`, or one address.

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // Access lists of any kind: of single nodes, read and set; and of locks, with everything that these make.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

@@ -1,3 +1,4 @@
+// program: public_headers
 // Where handlers run, how often, with what kept alive meanwhile: on one thread, on many, and on a pool.
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
@@ -25,7 +26,7 @@ using namespace zklock::test;
 
 namespace {
 
-client_options usual_options()
+client_options default_options()
 {
     client_options options;
     options.servers = server().address();
@@ -137,7 +138,7 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
     auto succeeds = [](error_code ec) { CHECK_FALSE(ec); };
     auto fails_with = [](errc why) { return [why](error_code ec, auto&&...) { CHECK(ec == why); }; };
 
-    std::optional<client> c(std::in_place, io, usual_options());
+    std::optional<client> c(std::in_place, io, default_options());
     CHECK(c->get_executor() == asio::any_io_executor(io.get_executor()));
     mutex lock(*c, "/executor");
     call([&] { c->wait_connected(60s, on_tracker(succeeds)); });
@@ -182,7 +183,7 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
 TEST_CASE("the handler's allocator has all back before the handler runs")
 {
     asio::io_context io;
-    client c(io, usual_options());
+    client c(io, default_options());
     mutex lock(c, "/allocator");
     std::atomic<int> live = 0;
     std::optional<int> live_in_handler;
@@ -201,7 +202,7 @@ TEST_CASE("a pending operation keeps run() going, on both contexts; nothing pend
 {
     asio::io_context io;
     asio::io_context other;
-    client c(io, usual_options());
+    client c(io, default_options());
     mutex lock(c, "/work");
     guard first;
     bool granted = false;
@@ -252,8 +253,8 @@ void many_on(const asio::any_io_executor& executor, const std::function<void()>&
     std::atomic<int> inside = 0;
     std::atomic<int> turns = 0;
     std::atomic<std::int64_t> last_token = 0;
-    client one(executor, usual_options());
-    client two(executor, usual_options());
+    client one(executor, default_options());
+    client two(executor, default_options());
     std::atomic<int> left = 20;
     for (int i = 0; i < 20; ++i) {
         auto done = [&](std::exception_ptr e) {

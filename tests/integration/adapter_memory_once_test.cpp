@@ -55,7 +55,7 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
             cancel_short_of_memory(cancel, 1);
             cancel.emit(asio::cancellation_type::terminal);
         }
-        run_until(io, over);
+        run_past_failures(io, over);
         for (const ending& e : all)
             CHECK(*e.calls <= 1);
         held = take(io, lock);
@@ -128,10 +128,10 @@ TEST_CASE("memory fails once while a client closes: it closes all the same, and 
             }
             if (c) {
                 c->close(again.handler());
-                run_until(io, [&] { return again.is_over(); });
+                run_past_failures(io, [&] { return again.is_over(); });
                 CHECK(*again.calls == 1);
             }
-            run_until(io, [&] { return io.stopped(); });
+            run_past_failures(io, [&] { return io.stopped(); });
             CHECK(waiting.is_over());
             CHECK(closed.is_over());
             CHECK(*closed.calls <= 1);
@@ -167,11 +167,11 @@ TEST_CASE("no memory for a while, for Asio neither, while a client closes: it cl
                         continue;
                     }
             }
-            run_until(io, [&] { return closed.is_over() && waiting.is_over(); });
+            run_past_failures(io, [&] { return closed.is_over() && waiting.is_over(); });
             CHECK(*closed.calls <= 1);
             CHECK(c.state() == connection_state::closed);
             held = guard();
-            run_until(io, [&] { return io.stopped(); });
+            run_past_failures(io, [&] { return io.stopped(); });
         }
     expect_clean(server());
 }
@@ -187,7 +187,7 @@ TEST_CASE("memory fails once when something is asked for all who wait: whoever w
         const auto answer = [&] {
             std::optional<error_code> told;
             c.wait_connected(1h, [&](error_code ec) { told = ec; });
-            run_until(io, [&] { return told.has_value(); });
+            run_past_failures(io, [&] { return told.has_value(); });
             return *told;
         };
         REQUIRE(answer() == errc::no_such_chroot);
@@ -200,7 +200,7 @@ TEST_CASE("memory fails once when something is asked for all who wait: whoever w
             failed = run_one_short_of_memory(io, number);
             CHECK(answer() == errc::no_such_chroot);
             cancel.emit(asio::cancellation_type::terminal);
-            run_until(io, [&] { return first.is_over(); });
+            run_past_failures(io, [&] { return first.is_over(); });
         }
         close(io, c);
     }
@@ -222,13 +222,13 @@ TEST_CASE("memory fails once when something is asked for all who wait: whoever w
             while (!asked || *asked == errc::not_connected || *asked == errc::outcome_unknown) {
                 asked.reset();
                 c.set(held.node(), "__REVOKE__", [&](error_code ec, const auto&...) { asked = ec; });
-                run_until(io, [&] { return asked.has_value(); });
+                run_past_failures(io, [&] { return asked.has_value(); });
             }
             CHECK(!*asked);
-            run_until(io, [&] { return second != asio::error::would_block; });
+            run_past_failures(io, [&] { return second != asio::error::would_block; });
             CHECK(!second);
             cancel.emit(asio::cancellation_type::terminal);
-            run_until(io, [&] { return first.is_over(); });
+            run_past_failures(io, [&] { return first.is_over(); });
         }
         close(io, c);
     }
@@ -246,7 +246,7 @@ TEST_CASE("permits that are taken out meet an exception: they are given back")
             CHECK_FALSE(ec);
             held = std::move(p);
         });
-        run_until(io, [&] { return static_cast<bool>(held); });
+        run_past_failures(io, [&] { return static_cast<bool>(held); });
     };
     for (const bool split : {true, false}) {
         CAPTURE(split);
@@ -263,7 +263,7 @@ TEST_CASE("permits that are taken out meet an exception: they are given back")
             const ending out;
             take_out(1, out);
             failed = run_one_short_of_memory(io, number);
-            run_until(io, [&] { return out.is_over(); });
+            run_past_failures(io, [&] { return out.is_over(); });
             CHECK(*out.calls <= 1);
             held = permits();
         }
@@ -276,7 +276,7 @@ TEST_CASE("permits that are taken out meet an exception: they are given back")
         io.poll();
         *fails = true;
         take_out(2, out);
-        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && out.is_over(); }) == 1);
+        CHECK(run_past_failures(io, [&] { return first.is_over() && second.is_over() && out.is_over(); }) == 1);
         CHECK(*first.calls == 0);
         CHECK(*second.calls == 1);
         CHECK(*out.calls == 1);

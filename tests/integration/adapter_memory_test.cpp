@@ -70,7 +70,7 @@ TEST_CASE("one handler cannot be posted: it is lost, the others are told, and th
             int thrown = 0;
             if (cancelled) {
                 signals[failing].emit(asio::cancellation_type::terminal);
-                thrown += run_until(io, [&] { return endings[failing].is_over(); });
+                thrown += run_past_failures(io, [&] { return endings[failing].is_over(); });
                 CHECK(thrown == 1);
             }
             const ending closed, again;
@@ -79,7 +79,7 @@ TEST_CASE("one handler cannot be posted: it is lost, the others are told, and th
             const auto all_over = [&] {
                 return closed.is_over() && again.is_over() && std::ranges::all_of(endings, &ending::is_over);
             };
-            thrown += run_until(io, all_over);
+            thrown += run_past_failures(io, all_over);
             CHECK(thrown == 1);
             for (std::size_t i = 0; i < operations().size(); ++i) {
                 CAPTURE(operations()[i].first);
@@ -101,7 +101,7 @@ TEST_CASE("the handler of a close cannot be posted: other closes are told")
     c.close(asio::bind_executor(failing_executor(io.get_executor(), fails), closed.handler()));
     c.close(again.handler());
     *fails = true;
-    CHECK(run_until(io, [&] { return closed.is_over() && again.is_over(); }) == 1);
+    CHECK(run_past_failures(io, [&] { return closed.is_over() && again.is_over(); }) == 1);
     CHECK(*closed.calls == 0);
     CHECK(*again.calls == 1);
 }
@@ -125,7 +125,7 @@ struct busy_client {
             CHECK_FALSE(ec);
             taken = std::move(p);
         });
-        run_until(io, [this] { return static_cast<bool>(taken); });
+        run_past_failures(io, [this] { return static_cast<bool>(taken); });
     }
 
     /// What was to be released when memory failed may still be held: so each time another lock.
@@ -145,7 +145,7 @@ struct busy_client {
         }
         held = guard();
         taken = permits();
-        run_until(io, [this] { return io.stopped(); });
+        run_past_failures(io, [this] { return io.stopped(); });
         expect_clean(server());
     }
 
@@ -188,7 +188,7 @@ TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with
                 const bool failed = run_one_short_of_memory(busy.io, number);
                 if (cancelled || !failed) {
                     cancel.emit(asio::cancellation_type::terminal);
-                    run_until(busy.io, [&] { return e.is_over(); });
+                    run_past_failures(busy.io, [&] { return e.is_over(); });
                     CHECK(*e.calls <= 1);
                 } else {
                     kept.push_back(e);
@@ -238,7 +238,7 @@ TEST_CASE("no memory to cancel with, at the call or when the client comes to it:
                     }
                     failures += failed;
                     cancel.emit(asio::cancellation_type::terminal);
-                    run_until(busy.io, [&] { return e.is_over(); });
+                    run_past_failures(busy.io, [&] { return e.is_over(); });
                     CHECK(*e.calls <= 1);
                     if (at_the_call || !failed)
                         CHECK(*e.calls == 1);
@@ -258,7 +258,7 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
     std::vector<guard> held(locks);
     for (std::size_t i = 0; i < locks; ++i) {
         mutex(*c, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
-        run_until(io, [&] { return static_cast<bool>(held[i]); });
+        run_past_failures(io, [&] { return static_cast<bool>(held[i]); });
     }
     {
         const out_of_memory now;
@@ -267,7 +267,7 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
     }
     for (std::size_t i = 0; i < locks; ++i)
         mutex(other, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
-    run_until(io, [&] { return std::ranges::all_of(held, [](const guard& g) { return static_cast<bool>(g); }); });
+    run_past_failures(io, [&] { return std::ranges::all_of(held, [](const guard& g) { return static_cast<bool>(g); }); });
     held.clear();
     const ending closed;
     other.close(closed.handler());
@@ -275,7 +275,7 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
         const out_of_memory now;
         c.reset();
     }
-    run_until(io, [&] { return io.stopped(); });
+    run_past_failures(io, [&] { return io.stopped(); });
     CHECK(*closed.calls == 1);
     expect_clean(server());
 }
@@ -290,11 +290,11 @@ TEST_CASE("a context is destroyed without memory, while some wait for nodes, and
     std::optional<permits> held;
     c->wait_created(missing, wait.handler());
     gate.acquire(1, [&held](error_code, permits got) { held = std::move(got); });
-    run_until(*io, [&] { return held && *held; });
+    run_past_failures(*io, [&] { return held && *held; });
     gate.acquire(1, line.handler());
     bool looked = false; // so the wait before has looked, too
     c->exists(missing, [&looked](const auto&...) { looked = true; });
-    run_until(*io, [&] { return looked; });
+    run_past_failures(*io, [&] { return looked; });
     {
         const out_of_memory now;
         io.reset();
@@ -319,7 +319,7 @@ TEST_CASE("of those who wait for the same, one has an executor that throws: the 
         c.wait_connected(1h, asio::bind_executor(failing, first.handler()));
         c.wait_connected(1h, second.handler());
         *fails = true;
-        CHECK(run_until(io, [&] { return first.is_over() && second.is_over(); }) == 1);
+        CHECK(run_past_failures(io, [&] { return first.is_over() && second.is_over(); }) == 1);
         CHECK(*first.calls == 0);
         CHECK(*second.calls == 1);
         *fails = false;
@@ -339,7 +339,7 @@ TEST_CASE("of those who wait for the same, one has an executor that throws: the 
         std::move(held).release(asio::bind_cancellation_slot(cancel.slot(), released.handler()));
         if (cancelled)
             cancel.emit(asio::cancellation_type::terminal);
-        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && released.is_over(); }) == 1);
+        CHECK(run_past_failures(io, [&] { return first.is_over() && second.is_over() && released.is_over(); }) == 1);
         CHECK(*first.calls == 0);
         CHECK(*second.calls == 1);
         CHECK(*released.calls == 1);

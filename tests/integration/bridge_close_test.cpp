@@ -1,4 +1,5 @@
 // time limit: 900 s
+// program: bridge_replaced
 // How a store ends: in good order, in a hurry, inside its own completions, and with its context.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

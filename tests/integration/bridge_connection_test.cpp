@@ -1,4 +1,5 @@
 // time limit: 900 s
+// program: bridge_replaced
 // Connections that end in every way the library knows, and how the store comes back.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

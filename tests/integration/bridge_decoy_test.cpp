@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: bridge_replaced
 // The C client is never told where a server is: it is pointed at a port on which nobody can listen, and given
 // connections that were made elsewhere. So nothing that it does by itself can reach anybody.
 #include "bridge/wire/decoy.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // No memory in the bridge or in the scheduler: what throws has not happened, and the client connects again.
 #include "integration/bridge_client.hpp"
 #include "integration/scarce_turns.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: public_headers
 // election: who leads, for how long, and how it ends.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: servers
 // Five servers: two may be gone at once, the leader and the holder's among them.
 #include "integration/ensemble_scene.hpp"
 

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: servers
 // Three servers: the loss of each, of all, and what the protocol assumes of a real ensemble.
 // time limit: 900 s
 #include "integration/ensemble_scene.hpp"
@@ -18,7 +19,7 @@ using namespace zklock::test;
 
 namespace {
 
-zookeeper_ensemble& ensemble()
+zookeeper_ensemble& three_servers()
 {
     static zookeeper_ensemble three(3);
     return three;
@@ -31,30 +32,30 @@ TEST_CASE("a server is killed under a holder and its waiters: lock and order are
     enum class victim { leader, follower };
     for (const victim who : {victim::leader, victim::follower}) {
         for (const bool with_the_holder : {true, false}) {
-            const std::size_t killed = who == victim::leader ? ensemble().leader() : ensemble().follower();
+            const std::size_t killed = who == victim::leader ? three_servers().leader() : three_servers().follower();
             const std::size_t holder_at = with_the_holder ? killed : (killed + 1) % 3;
             CAPTURE(static_cast<int>(who));
             CAPTURE(with_the_holder);
             const auto body = [&]() -> awaitable<void> {
                 crowd all;
-                co_await gather(ensemble(), all, holder_at);
+                co_await gather(three_servers(), all, holder_at);
                 const auto begun = steady_clock::now();
-                ensemble()[killed].kill();
+                three_servers()[killed].kill();
                 co_await disperse(all);
                 const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun);
                 MESSAGE("from the kill to the last release: ", took.count(), " ms");
-                CHECK_FALSE(ensemble()[killed].running());
+                CHECK_FALSE(three_servers()[killed].running());
                 // The two that are left hold none of it, and neither does the third when it is back.
                 for (std::size_t i = 0; i < 3; ++i)
                     if (i != killed)
-                        co_await nothing_left(ensemble()[i].port());
-                ensemble()[killed].start();
-                ensemble().wait_all();
-                co_await nothing_left_anywhere(ensemble());
+                        co_await nothing_left(three_servers()[i].port());
+                three_servers()[killed].start();
+                three_servers().wait_all();
+                co_await nothing_left_anywhere(three_servers());
                 co_await close_all(all);
             };
             run_test(test_limit, body);
-            expect_clean(ensemble());
+            expect_clean(three_servers());
         }
     }
 }
@@ -63,27 +64,27 @@ TEST_CASE("all three servers are killed and restarted on their data: the lock is
 {
     const auto body = [&]() -> awaitable<void> {
         crowd all;
-        co_await gather(ensemble(), all, ensemble().follower());
+        co_await gather(three_servers(), all, three_servers().follower());
         for (std::size_t i = 0; i < 3; ++i)
-            ensemble()[i].kill();
+            three_servers()[i].kill();
         for (const auto& client : all.clients)
             co_await until("it notices", [&] { return client.state() == connection_state::suspended; });
         CHECK(all.grants[0].value());
         for (std::size_t i = 0; i < 3; ++i)
-            ensemble()[i].start();
+            three_servers()[i].start();
         co_await disperse(all);
-        ensemble().wait_all();
-        co_await nothing_left_anywhere(ensemble());
+        three_servers().wait_all();
+        co_await nothing_left_anywhere(three_servers());
         co_await close_all(all);
     };
     run_test(test_limit, body);
-    expect_clean(ensemble());
+    expect_clean(three_servers());
 }
 
 TEST_CASE("contenders on all servers, the leader killed in the middle: one holder at a time, and all have their turns")
 {
     const auto body = [&]() -> awaitable<void> {
-        auto clients = co_await one_client_per_server(ensemble(), 40s);
+        auto clients = co_await one_client_per_server(three_servers(), 40s);
         critical_section section;
         constexpr int contenders = 6, rounds = 25;
         int ended = 0;
@@ -99,20 +100,20 @@ TEST_CASE("contenders on all servers, the leader killed in the middle: one holde
         for (std::size_t i = 0; i < contenders; ++i)
             asio::co_spawn(executor, several(mutex(clients[i % 3], "/ensemble/busy")), count);
         co_await until("some turns", [&] { return section.grants >= contenders * rounds / 3; });
-        const auto killed = ensemble().leader();
-        ensemble()[killed].kill();
+        const auto killed = three_servers().leader();
+        three_servers()[killed].kill();
         co_await until("all had their turns", [&] { return ended == contenders; });
         CHECK(section.grants == contenders * rounds);
-        ensemble()[killed].start();
-        ensemble().wait_all();
-        co_await nothing_left_anywhere(ensemble());
+        three_servers()[killed].start();
+        three_servers().wait_all();
+        co_await nothing_left_anywhere(three_servers());
         for (auto& client : clients) {
             const result<void> closed = co_await client.close();
             CHECK(!closed.has_error());
         }
     };
     run_test(test_limit, body);
-    expect_clean(ensemble());
+    expect_clean(three_servers());
 }
 
 // --- what the protocol assumes of the servers ----------------------------------------------------------------------
@@ -240,10 +241,10 @@ wire_writer deletes_of(const std::vector<std::string>& paths)
 
 TEST_CASE("a session that has moved to another server: what arrives late on its old connection is not done")
 {
-    const auto old_server = ensemble().follower();
-    const auto new_server = ensemble().leader();
-    proxy slow(ensemble()[old_server].port());
-    const pulse others(ensemble()[new_server].port());
+    const auto old_server = three_servers().follower();
+    const auto new_server = three_servers().leader();
+    proxy slow(three_servers()[old_server].port());
+    const pulse others(three_servers()[new_server].port());
     admin_client before(slow.port(), 30s);
     before.create_all("/assumed/moved");
     slow.on_next(opcode::create, moment::request, fate::hold);
@@ -258,38 +259,38 @@ TEST_CASE("a session that has moved to another server: what arrives late on its 
     slow.wait_struck();
     const auto session = before.session();
     {
-        admin_client after(ensemble()[new_server].port(), 30s, session);
+        admin_client after(three_servers()[new_server].port(), 30s, session);
         CHECK(after.session().id == session.id);
         after.create("/assumed/moved/now", {}, create_mode::ephemeral);
         slow.release();
         creator.join();
         CHECK(failed);
         for (const std::size_t server : {old_server, new_server}) {
-            admin_client observer(ensemble()[server].port());
+            admin_client observer(three_servers()[server].port());
             observer.sync("/assumed");
             CHECK_FALSE(observer.exists("/assumed/moved/late"));
             CHECK(observer.exists("/assumed/moved/now"));
         }
     }
     before.abandon();
-    admin_client(ensemble()[new_server].port()).remove_all("/assumed");
-    expect_clean(ensemble());
+    admin_client(three_servers()[new_server].port()).remove_all("/assumed");
+    expect_clean(three_servers());
 }
 
 TEST_CASE("a read that is sent right behind a sync, without waiting, sees what was written before")
 {
-    const auto leader = ensemble().leader();
-    const auto follower = ensemble().follower();
-    const pulse others(ensemble()[leader].port());
-    admin_client writer(ensemble()[leader].port());
+    const auto leader = three_servers().leader();
+    const auto follower = three_servers().follower();
+    const pulse others(three_servers()[leader].port());
+    admin_client writer(three_servers()[leader].port());
     writer.create_all("/assumed/synced");
-    wire_session reader(ensemble()[follower].port());
+    wire_session reader(three_servers()[follower].port());
     int stale = 0;
     for (int i = 0; i < 220; ++i) {
         // In some rounds the follower is made to lag: it finds the write and the requests waiting for it together.
         const bool paused = i % 10 == 0;
         if (paused)
-            ensemble()[follower].pause();
+            three_servers()[follower].pause();
         const auto value = std::to_string(i);
         writer.set("/assumed/synced", value);
         const auto plain = reader.add(opcode::get_data, get_of("/assumed/synced", false));
@@ -297,7 +298,7 @@ TEST_CASE("a read that is sent right behind a sync, without waiting, sees what w
         const auto synced = reader.add(opcode::get_data, get_of("/assumed/synced", false));
         reader.flush();
         if (paused)
-            ensemble()[follower].resume();
+            three_servers()[follower].resume();
         for (const auto& answer : reader.receive_until(synced)) {
             CHECK(answer.error == 0);
             if (answer.xid != plain && answer.xid != synced)
@@ -316,18 +317,18 @@ TEST_CASE("a read that is sent right behind a sync, without waiting, sees what w
 
 TEST_CASE("the events of a multi come in its order, and before the answers that show what it did")
 {
-    const auto leader = ensemble().leader();
-    const auto follower = ensemble().follower();
-    const pulse others(ensemble()[leader].port());
+    const auto leader = three_servers().leader();
+    const auto follower = three_servers().follower();
+    const pulse others(three_servers()[leader].port());
     std::mt19937 random(7);
     for (const bool own : {false, true}) {
         CAPTURE(own);
-        admin_client admin(ensemble()[leader].port());
+        admin_client admin(three_servers()[leader].port());
         admin.create_all("/assumed/events");
         std::vector<std::string> nodes;
         for (int i = 0; i < 64; ++i)
             nodes.push_back(admin.create("/assumed/events/n-", {}, create_mode::persistent_sequential));
-        wire_session watcher(ensemble()[follower].port()), other(ensemble()[leader].port());
+        wire_session watcher(three_servers()[follower].port()), other(three_servers()[leader].port());
         watcher.add(opcode::sync, sync_of("/"));
         std::int32_t last = 0;
         for (const auto& node : nodes)

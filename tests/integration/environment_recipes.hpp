@@ -306,7 +306,7 @@ struct recipe {
     awaitable<error_code> (*ask)(client&, const wishes&);
 };
 
-inline const recipe recipes[] = {
+inline const recipe every_recipe[] = {
     {"mutex", use_mutex, ask_mutex},
     {"reentrant_mutex", use_reentrant_mutex, ask_reentrant_mutex},
     {"multi_lock", use_multi_lock, ask_multi_lock},

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // No memory as clients tell each other what they let go: something is not said, and nothing else comes of it.
 #include "integration/handoff_scene.hpp"
 #include "support/failing_memory.hpp"

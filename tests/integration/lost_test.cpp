@@ -1,3 +1,4 @@
+// program: faults
 // Being told that the lock is lost: when, how often, and before anybody else can have it.
 #include "integration/play.hpp"
 #include "integration/recipe_scene.hpp"

@@ -82,10 +82,10 @@ begun begin_short_of_memory(asio::io_context& io, int number, const ending& e, a
     };
     if (all.thrown != 0) {
         const auto begins_no_more = steady_clock::now() + 100ms;
-        run_until(io, [&] { return is_over() || steady_clock::now() > begins_no_more; });
+        run_past_failures(io, [&] { return is_over() || steady_clock::now() > begins_no_more; });
         cancel.emit(asio::cancellation_type::terminal);
     }
-    all.thrown += run_until(io, is_over);
+    all.thrown += run_past_failures(io, is_over);
     return all;
 }
 
@@ -102,7 +102,7 @@ struct two_clients {
     }
     int until(const std::function<bool()>& holds)
     {
-        return run_until(io, holds, [this] { run_other(); });
+        return run_past_failures(io, holds, [this] { run_other(); });
     }
     /// For either client.
     guard take(mutex& lock)

@@ -31,8 +31,8 @@ struct ending {
 
 /// Until all of that is over; says how many exceptions came out of the context. After each of its functions, and at
 /// least once in a millisecond, `others` is called.
-inline int run_until(asio::io_context& io, const std::function<bool()>& holds,
-                     const std::function<void()>& others = [] {})
+inline int run_past_failures(asio::io_context& io, const std::function<bool()>& holds,
+                             const std::function<void()>& others = [] {})
 {
     int thrown = 0;
     for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline; others()) {
@@ -111,7 +111,7 @@ inline guard take(asio::io_context& io, mutex& lock)
         CHECK_FALSE(ec);
         held = std::move(given);
     });
-    run_until(io, [&] { return static_cast<bool>(held); });
+    run_past_failures(io, [&] { return static_cast<bool>(held); });
     return held;
 }
 
@@ -119,7 +119,7 @@ inline void close(asio::io_context& io, client& c)
 {
     const ending closed;
     c.close(closed.handler());
-    run_until(io, [&] { return closed.is_over(); });
+    run_past_failures(io, [&] { return closed.is_over(); });
     CHECK(*closed.calls == 1);
 }
 

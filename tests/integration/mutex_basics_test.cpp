@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: public_headers
 // What a mutex does when nothing goes wrong: grants in order, who is listed, tries, and what is left behind.
 #include "integration/lock_scene.hpp"
 

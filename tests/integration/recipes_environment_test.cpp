@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: recipes
 // Every recipe where it has to live: behind credentials, in a chroot, under parents that are missing, however deep, and
 // of either kind.
 #include "integration/environment_recipes.hpp"
@@ -104,7 +105,7 @@ TEST_CASE("every recipe in every environment, and nobody without the credentials
 {
     make_roots();
     for (const environment& where : environments)
-        for (const recipe& what : recipes) {
+        for (const recipe& what : every_recipe) {
             CAPTURE(where.name);
             CAPTURE(what.name);
             const std::string top = "/" + where.name + "_" + what.name;
@@ -139,7 +140,7 @@ TEST_CASE("every recipe in every environment, and nobody without the credentials
 TEST_CASE("a chroot that does not exist is an error, and nothing is made")
 {
     const environment nowhere{"nowhere", nullptr, acl::open, "/no_such_root/at_all", "", parent_kind::container};
-    for (const recipe& what : recipes) {
+    for (const recipe& what : every_recipe) {
         CAPTURE(what.name);
         const auto body = [&]() -> awaitable<void> {
             client zk(co_await asio::this_coro::executor, options_in(nowhere, server().address(), nullptr));

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: servers
 // What the other integration tests stand on: servers, proxy, administrator's client.
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: bridge
 // The store over TLS: what the recipes use, how much at once, and how it ends.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr milliseconds long_before_the_end{20'000};
 
-const server_starts_with with_tls([](server_options& options) { options.secure.emplace(); });
+const server_starts_with bridge_with_tls([](server_options& options) { options.secure.emplace(); });
 
 /// Its session does not end by itself while a test waits for its end.
 client_options secure(const std::string& servers)

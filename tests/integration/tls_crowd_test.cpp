@@ -1,8 +1,8 @@
 // sanitizers: none
-// program: tls_1_2
+// program: tls
 // Many at once over TLS: ten thousand waiters of one client, many clients that come back together after a restart, and
 // a process that a signal would end if anybody wrote to a connection that is gone.
-#include "integration/tls_1_2_scene.hpp"
+#include "integration/tls_scene.hpp"
 
 #include <deque>
 
@@ -12,6 +12,8 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+const auto crowd_server = secured();
 
 constexpr std::size_t many = 10'000;
 constexpr std::size_t clients_at_once = 300;

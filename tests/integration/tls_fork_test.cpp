@@ -1,9 +1,9 @@
 // sanitizers: address
-// program: tls_1_3
+// program: tls
 // A child that is forked off has copies of the keys with which its parent's connection is encrypted. What it does must
 // not reach the parent's session, whether the parent has shaken hands or is about to.
 #include "integration/fork_scene.hpp"
-#include "integration/tls_1_3_scene.hpp"
+#include "integration/tls_scene.hpp"
 
 #include <optional>
 
@@ -11,6 +11,8 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+const auto fork_server = secured_by_tls_1_3();
 
 /// A parent with a client that is not connected yet.
 struct family {

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: tls
 // Who a client is to the servers, by its certificate: access lists of the scheme x509, certificates that are renewed on
 // disk, and contexts of one's own.
 #include "integration/tls_scene.hpp"
@@ -12,7 +13,8 @@ using namespace zklock::test;
 
 namespace {
 
-const auto secure = secured([](secure_port_options& port) {
+const server_starts_with wanting_certificates([](server_options& options) {
+    auto& port = options.secure.emplace();
     port.client_auth = "want";
     port.tls_1_3 = true;
 });

@@ -1,5 +1,6 @@
+// program: public_headers
 // Locks over TLS do what they do over the plain port: with TLS 1.2 and 1.3, a key that changes, IPv6, several threads.
-#include "integration/tls_1_3_scene.hpp"
+#include "integration/tls_scene.hpp"
 #include "support/skip.hpp"
 #include "support/unique_fd.hpp"
 #include "support/zookeeper_ensemble.hpp"
@@ -14,6 +15,8 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+const auto locks_server = secured_by_tls_1_3();
 
 /// Contenders of so many clients on one path; each has its turns, never two at once.
 awaitable<void> contend(std::vector<client> clients, std::string path, int turns)

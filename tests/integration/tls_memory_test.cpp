@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // No memory for a connection over TLS, at whichever step: that was an attempt that has failed, and another one comes.
 #include "integration/bridge_client.hpp"
 #include "integration/scarce_turns.hpp"
@@ -15,7 +16,7 @@ using namespace zklock::test;
 
 namespace {
 
-const server_starts_with with_tls([](server_options& options) { options.secure.emplace(); });
+const server_starts_with memory_with_tls([](server_options& options) { options.secure.emplace(); });
 
 } // namespace
 

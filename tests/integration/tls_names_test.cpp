@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: tls
 // For which name a certificate has to be: that by which the user named the address that is being tried.
 #include "integration/tls_scene.hpp"
 
@@ -93,7 +94,7 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
 
 namespace {
 
-const auto secure = secured();
+const auto names_server = secured();
 constexpr int most = 32; // threads
 
 server_options with_names(std::vector<std::string> names)
@@ -103,20 +104,6 @@ server_options with_names(std::vector<std::string> names)
     server_options options = with_secure_port();
     options.secure->key_store = usual_authority().certify(wish).store;
     return options;
-}
-
-void play_connected(const client_options& options)
-{
-    CAPTURE(options.servers);
-    const auto body = [&] { return expect_connected(options); };
-    run_test(test_limit, body);
-}
-
-void play_refused(const client_options& options, const std::string& why)
-{
-    CAPTURE(options.servers);
-    const auto body = [&] { return expect_refused(options, why); };
-    run_test(test_limit, body);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: tls
 // Keys that are encrypted: whoever does not say the password is refused, and is asked nothing, least of all on a
 // terminal.
 #include "integration/tls_scene.hpp"
@@ -16,7 +17,8 @@ using namespace zklock::test;
 
 namespace {
 
-const auto secure = secured([](secure_port_options& port) { port.client_auth = "need"; });
+const server_starts_with needing_certificates(
+    [](server_options& options) { options.secure.emplace().client_auth = "need"; });
 
 constexpr const char* password = "a secret of ours";
 

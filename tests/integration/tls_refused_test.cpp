@@ -1,8 +1,8 @@
 // sanitizers: address
-// program: tls_1_2
+// program: tls
 // With whom no connection comes about, and what is told of it: strangers, other names, the past, a port without TLS,
 // servers that want to know who comes.
-#include "integration/tls_1_2_scene.hpp"
+#include "integration/tls_scene.hpp"
 #include "support/port_lease.hpp"
 
 #include <optional>
@@ -12,6 +12,8 @@ using namespace zklock::test;
 
 namespace {
 
+const auto refused_server = secured();
+
 server_options with_certificate(const certificate_wish& wish)
 {
     server_options options = with_secure_port();
@@ -19,25 +21,12 @@ server_options with_certificate(const certificate_wish& wish)
     return options;
 }
 
-server_options needing_certificates(bool tls_1_3)
+server_options with_client_certificates(bool tls_1_3)
 {
     server_options options = with_secure_port();
     options.secure->client_auth = "need";
     options.secure->tls_1_3 = tls_1_3;
     return options;
-}
-
-void play_refused(const client_options& options, const std::string& why)
-{
-    CAPTURE(why);
-    const auto body = [&] { return expect_refused(options, why); };
-    run_test(test_limit, body);
-}
-
-void play_connected(const client_options& options)
-{
-    const auto body = [&] { return expect_connected(options); };
-    run_test(test_limit, body);
 }
 
 } // namespace
@@ -100,7 +89,7 @@ TEST_CASE("a server that needs a certificate: with one, without one, with that o
     const auto strange = other.certify();
     for (const bool tls_1_3 : {false, true}) {
         CAPTURE(tls_1_3);
-        zookeeper_server needs(needing_certificates(tls_1_3));
+        zookeeper_server needs(with_client_certificates(tls_1_3));
         client_options options = secure_options(needs.secure_address());
         // Under 1.3 it comes when the client has shaken hands already.
         play_refused(options, "(the client has no certificate to show)");

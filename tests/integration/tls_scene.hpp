@@ -15,14 +15,14 @@
 
 namespace zklock::test {
 
-/// The server of the program has a port for TLS.
-template <class Change> server_starts_with secured(Change change)
+/// The server of a file has a port for TLS as ZooKeeper has it by default, 1.2; or for 1.3.
+inline server_starts_with secured(const char* file = __builtin_FILE())
 {
-    return server_starts_with([change](server_options& options) { change(options.secure.emplace()); });
+    return server_starts_with([](server_options& options) { options.secure.emplace(); }, file);
 }
-inline server_starts_with secured()
+inline server_starts_with secured_by_tls_1_3(const char* file = __builtin_FILE())
 {
-    return secured([](secure_port_options&) {});
+    return server_starts_with([](server_options& options) { options.secure.emplace().tls_1_3 = true; }, file);
 }
 
 [[nodiscard]] inline server_options with_secure_port()
@@ -144,6 +144,21 @@ inline awaitable<void> expect_refused(client_options options, std::string why)
     client zk(co_await asio::this_coro::executor, std::move(options));
     co_await expect_refused(zk, log, std::move(why));
     must(co_await zk.close());
+}
+
+inline void play_connected(const client_options& options)
+{
+    CAPTURE(options.servers);
+    const auto body = [&] { return expect_connected(options); };
+    run_test(test_limit, body);
+}
+
+inline void play_refused(const client_options& options, const std::string& why)
+{
+    CAPTURE(options.servers);
+    CAPTURE(why);
+    const auto body = [&] { return expect_refused(options, why); };
+    run_test(test_limit, body);
 }
 
 } // namespace zklock::test

@@ -1,7 +1,7 @@
-// program: tls_1_3
+// program: tls
 // Sessions over TLS outlive their connections, whatever step of the handshake or of the work a connection is cut at;
 // and they end when their client does.
-#include "integration/tls_1_3_scene.hpp"
+#include "integration/tls_scene.hpp"
 
 #include <exception>
 #include <optional>
@@ -10,6 +10,8 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+const auto sessions_server = secured_by_tls_1_3();
 
 /// Visits the lock until what was to strike has struck, and once more.
 awaitable<void> work_until_struck(secure_client& remote, const std::string& path)

@@ -1,6 +1,6 @@
-// program: tls_1_2
+// program: tls
 // Connections over which nothing goes any more: closes, destructors and other servers do not wait for them.
-#include "integration/tls_1_2_scene.hpp"
+#include "integration/tls_scene.hpp"
 #include "support/time_waited.hpp"
 #include "support/undisturbed.hpp"
 
@@ -13,6 +13,8 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+const auto stalled_server = secured();
 
 /// Megabytes of writes that have nowhere to go.
 std::deque<pending<node_stat>> queue_megabytes(client& zk)

@@ -1,8 +1,8 @@
 // sanitizers: none
-// program: tls_1_3
+// program: tls
 // What is to be seen on the wire: nothing of a session's password, with which anybody could take the session over, and
 // nothing of paths and data.
-#include "integration/tls_1_3_scene.hpp"
+#include "integration/tls_scene.hpp"
 
 #include <array>
 
@@ -10,6 +10,8 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+const auto wire_server = secured_by_tls_1_3();
 
 /// A session's password, as the servers make it of its number: sixteen bytes of Java's `Random`.
 std::string password_of(std::int64_t session)

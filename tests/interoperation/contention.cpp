@@ -64,7 +64,7 @@ mortal_peers::mortal_peers()
     wait_ready({&curator, &kazoo, &ours, &curator_victim, &kazoo_victim, &our_victim});
 }
 
-void until_queued(admin_client& admin, const std::string& path, std::size_t count)
+void await_queue(admin_client& admin, const std::string& path, std::size_t count)
 {
     wait_until(std::to_string(count) + " in the queue of " + path, default_limit,
                [&] { return admin.children(path).size() == count; });
@@ -73,20 +73,20 @@ void until_queued(admin_client& admin, const std::string& path, std::size_t coun
 /// Their turns come in the order in which they have queued, one at a time, past those who gave up; the first place is a
 /// node that belongs to nobody here.
 void queue_in_order(admin_client& admin, journal& noted, const std::string& path, const std::string& first,
-                    const std::vector<contender>& contenders)
+                    const std::vector<rival>& contenders)
 {
     CAPTURE(path);
     admin.create_all(path);
     const std::string obstacle = admin.create(path + "/" + first, {}, create_mode::ephemeral_sequential);
     struct turn {
-        const contender* of;
+        const rival* of;
         std::string attempt;
     };
     std::vector<turn> turns;
     std::size_t queued = 1;
-    const auto enqueue = [&](const contender& one, const std::string& attempt, const std::string& more = {}) {
+    const auto enqueue = [&](const rival& one, const std::string& attempt, const std::string& more = {}) {
         one.acquire(attempt, path, more);
-        until_queued(admin, path, ++queued);
+        await_queue(admin, path, ++queued);
     };
     for (const char* round : {"a", "b", "c"})
         for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -95,16 +95,16 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
             if (*round == 'b') { // in the middle of the queue, each in turn gives up
                 contenders[i].who->say("cancel " + name);
                 contenders[i].who->wait_for(name, "gave-up");
-                until_queued(admin, path, --queued);
+                await_queue(admin, path, --queued);
             } else {
                 turns.push_back({&contenders[i], name});
             }
         }
-    for (const contender& one : contenders) {
+    for (const rival& one : contenders) {
         const std::string name = path.substr(path.rfind('/') + 1) + "late" + one.who->name() + one.recipe;
         one.acquire(name, path, "wait=50");
         one.who->wait_for(name, "gave-up");
-        until_queued(admin, path, queued);
+        await_queue(admin, path, queued);
     }
     admin.keep_alive();
     admin.remove(obstacle);
@@ -117,11 +117,11 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
     for (const turn& each : turns)
         each.of->who->wait_for(each.attempt, "done");
     expect_sound(noted);
-    until_queued(admin, path, 0);
+    await_queue(admin, path, 0);
 }
 
 /// All of them at once, several attempts each, some of which run out of time; between the turns connections are cut.
-void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<contender>& contenders,
+void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<rival>& contenders,
              int times, const std::vector<proxy*>& links,
              const std::map<std::string, std::size_t>& permits)
 {
@@ -129,8 +129,8 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
     admin.create_all(path);
     for (const auto& [held, count] : permits)
         noted.limit(held, count);
-    std::vector<std::pair<const contender*, std::string>> all;
-    for (const contender& one : contenders) {
+    std::vector<std::pair<const rival*, std::string>> all;
+    for (const rival& one : contenders) {
         const bool is_cut = std::ranges::count(links, one.who->servers(), &proxy::address) != 0;
         const bool may_give_up = one.who->cleans_up() || !is_cut;
         for (int i = 0; i < one.attempts; ++i) {
@@ -169,12 +169,12 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
         if (name.back() == '0') // who waited for as long as it took
             CHECK(one->who->count(name, "granted") == static_cast<std::size_t>(times));
     if (permits.empty())
-        until_queued(admin, path, 0);
+        await_queue(admin, path, 0);
     for (const auto& [held, count] : permits)
-        until_queued(admin, held, 0);
+        await_queue(admin, held, 0);
 }
 
-void three_and_two_direct_peers::until_handed_over(const std::string& path, const std::vector<contender>& contenders,
+void three_and_two_direct_peers::until_handed_over(const std::string& path, const std::vector<rival>& contenders,
                                                    int times)
 {
     const auto both = [this] {

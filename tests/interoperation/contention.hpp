@@ -13,7 +13,7 @@
 namespace zklock::test {
 
 /// Who contends, by which recipe and with which options.
-struct contender {
+struct rival {
     peer* who;
     std::string recipe;
     std::string options = {};
@@ -67,7 +67,7 @@ struct three_and_two_direct_peers {
     std::vector<std::string> paths; ///< on which they have contended
 
     /// As contend(), on one path after another, until one of the two had the lock by word of the other.
-    void until_handed_over(const std::string& path, const std::vector<contender>& contenders, int times);
+    void until_handed_over(const std::string& path, const std::vector<rival>& contenders, int times);
     void quit_and_look();
 };
 /// Each behind a proxy of its own.
@@ -92,18 +92,18 @@ struct mortal_peers {
     admin_client admin;
 };
 
-void until_queued(admin_client& admin, const std::string& path, std::size_t count);
+void await_queue(admin_client& admin, const std::string& path, std::size_t count);
 
 /// Their turns come in the order in which they have queued, one at a time, past those who gave up; the first place is
 /// that of a node `first` that the test makes.
 void queue_in_order(admin_client& admin, journal& noted, const std::string& path, const std::string& first,
-                    const std::vector<contender>& contenders);
+                    const std::vector<rival>& contenders);
 
 /// All of them at once, `times` turns for each attempt; every other attempt runs out of time now and then, and
 /// between the turns connections are cut. They hold for a millisecond, if their options say nothing else. `permits`
 /// tells where the nodes are that stand for permits, and how many there may be; without it the nodes of the path itself
 /// have to be gone at the end.
-void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<contender>& contenders,
+void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<rival>& contenders,
              int times, const std::vector<proxy*>& links = {}, const std::map<std::string, std::size_t>& permits = {});
 
 /// Nothing may be left when they have done what they were told, nor when they have ended, which they are told now.

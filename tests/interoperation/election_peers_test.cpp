@@ -6,7 +6,7 @@
 
 using namespace zklock;
 using namespace zklock::test;
-using candidate = zklock::test::contender;
+using candidate = zklock::test::rival;
 
 TEST_CASE("one leader at a time, whosever candidates they are, and mutexes of the path are excluded")
 {

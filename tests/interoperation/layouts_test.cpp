@@ -25,7 +25,7 @@ constexpr std::array layouts{
 
 /// Whom somebody waits for, in the order of the layouts.
 struct expectation {
-    contender who;
+    rival who;
     std::array<bool, layouts.size()> waits;
 };
 
@@ -72,7 +72,7 @@ TEST_CASE("ZooKeeper's own recipes, in Java and in C, and ours on one path")
     for (peer* each : {&java, &java_too, &c, &ours})
         each->wait_ready();
     admin_client admin(server().port());
-    const std::vector<contender> all{{&java, "write-lock", {}, 1}, // it calls its nodes by its session
+    const std::vector<rival> all{{&java, "write-lock", {}, 1}, // it calls its nodes by its session
                                      {&java_too, "write-lock", {}, 1},
                                      {&c, "mutex", {}, 1},
                                      {&ours, "mutex", {}, 1}};

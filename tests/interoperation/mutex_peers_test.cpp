@@ -18,19 +18,19 @@ TEST_CASE("all of them on one path: in the order of their numbers, through time-
     const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-"; // as go-zookeeper calls them, too
 
     // Curator's names, and kazoo's Lock with nodes that are called so.
-    const std::vector<contender> as_curator{{&curator.process, "mutex"},
+    const std::vector<rival> as_curator{{&curator.process, "mutex"},
                                             {&ours.process, "mutex"},
                                             {&kazoo.process, "curator"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/curator", go, as_curator);
     contend(admin, scene.noted, "/peers/curator", as_curator, 20, links);
 
     // kazoo as it comes, and ours with its names.
-    const std::vector<contender> as_kazoo{{&kazoo.process, "mutex"}, {&ours.process, "mutex", "names=kazoo"}};
+    const std::vector<rival> as_kazoo{{&kazoo.process, "mutex"}, {&ours.process, "mutex", "names=kazoo"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/kazoo", "6fa459eaee8a3ca4894edb77e160355e__lock__", as_kazoo);
     contend(admin, scene.noted, "/peers/kazoo", as_kazoo, 20, links);
 
     // kazoo with its own names, told to heed Curator's: then ours may have those.
-    const std::vector<contender> mixed{{&kazoo.process, "mutex+curator"}, {&ours.process, "mutex"}};
+    const std::vector<rival> mixed{{&kazoo.process, "mutex+curator"}, {&ours.process, "mutex"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/mixed", go, mixed);
     contend(admin, scene.noted, "/peers/mixed", mixed, 20, links);
 
@@ -53,7 +53,7 @@ TEST_CASE("two of ours that hand the lock over past the servers, beside one that
     three_and_two_direct_peers all;
     auto& [scene, curator, kazoo, ours, one, two, admin, paths] = all;
     const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-";
-    const std::vector<contender> in_line{{&one, "mutex"},     {&two, "mutex"}, {&curator, "mutex"},
+    const std::vector<rival> in_line{{&one, "mutex"},     {&two, "mutex"}, {&curator, "mutex"},
                                          {&kazoo, "curator"}, {&one, "mutex"}, {&ours, "mutex"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/direct", go, in_line);
     all.until_handed_over("/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
@@ -78,7 +78,7 @@ TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and th
         asked->say("acquire " + holds + " mutex " + path + " revocable=1");
         asked->wait_for(holds, "granted");
         asked->say("acquire " + waits + " mutex " + path + " revocable=1");
-        until_queued(admin, path, 2);
+        await_queue(admin, path, 2);
         const std::string node = scene.noted.words_of(asked->name(), holds, "granted").at(1);
         std::string waiting_node;
         for (const auto& name : admin.children(path))
@@ -95,7 +95,7 @@ TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and th
         asked->wait_for(waits, "granted");
         asked->say("release " + waits);
         asked->wait_for(waits, "done");
-        until_queued(admin, path, 0);
+        await_queue(admin, path, 0);
     }
     expect_sound(scene.noted);
     quit_and_look(server(), {&curator, &ours}, {path});
@@ -105,8 +105,8 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
 {
     mortal_peers all;
     auto& [scene, curator, kazoo, ours, curator_victim, kazoo_victim, our_victim, admin] = all;
-    const std::vector<contender> dying{{&curator_victim, "mutex"}, {&kazoo_victim, "curator"}, {&our_victim, "mutex"}};
-    const std::vector<contender> living{{&curator, "mutex"}, {&kazoo, "curator"}, {&ours, "mutex"}};
+    const std::vector<rival> dying{{&curator_victim, "mutex"}, {&kazoo_victim, "curator"}, {&our_victim, "mutex"}};
+    const std::vector<rival> living{{&curator, "mutex"}, {&kazoo, "curator"}, {&ours, "mutex"}};
     // Told by its own clock a quarter of its time-out earlier than the servers would: the machine may stand still for
     // so long.
     remote_peer lonely(scene, maker::zklock, "zklock-lonely", server().port(), 12s);
@@ -114,7 +114,7 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
 
     // On each path one of them holds, the next one waits, and then those who will live, each path with another first.
     std::vector<std::string> paths;
-    std::vector<std::vector<std::pair<const contender*, std::string>>> turns;
+    std::vector<std::vector<std::pair<const rival*, std::string>>> turns;
     std::vector<std::string> nodes_of_the_dead;
     for (std::size_t p = 0; p < 4; ++p) {
         const std::string path = "/peers/killed/" + std::to_string(p);
@@ -122,24 +122,24 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
         admin.create_all(path);
         paths.push_back(path);
         std::size_t queued = 0;
-        const contender cut_off{&lonely.process, "mutex"};
-        const contender& holder = p < dying.size() ? dying[p] : cut_off;
+        const rival cut_off{&lonely.process, "mutex"};
+        const rival& holder = p < dying.size() ? dying[p] : cut_off;
         holder.acquire("holds" + n, path);
         holder.who->wait_for("holds" + n, "granted");
         nodes_of_the_dead.push_back(scene.noted.words_of(holder.who->name(), "holds" + n, "granted").at(1));
-        until_queued(admin, path, ++queued);
+        await_queue(admin, path, ++queued);
         dying[(p + 1) % dying.size()].acquire("waits" + n, path);
-        until_queued(admin, path, ++queued);
+        await_queue(admin, path, ++queued);
         turns.emplace_back();
         for (std::size_t i = 0; i < living.size(); ++i) {
-            const contender& one = living[(p + i) % living.size()];
+            const rival& one = living[(p + i) % living.size()];
             const std::string attempt = "turn" + n + std::to_string(i);
             one.acquire(attempt, path);
-            until_queued(admin, path, ++queued);
+            await_queue(admin, path, ++queued);
             turns.back().emplace_back(&one, attempt);
         }
     }
-    for (const contender& each : dying)
+    for (const rival& each : dying)
         each.who->kill();
     lonely.link.block();
     for (std::size_t i = 0; i < living.size(); ++i)

@@ -10,14 +10,14 @@ TEST_CASE("a lock name of one's own: Curator with its own driver, kazoo with a s
 {
     three_remote_peers all;
     auto& [scene, curator, kazoo, ours, admin] = all;
-    const std::vector<contender> stock{{&curator.process, "stock"},
+    const std::vector<rival> stock{{&curator.process, "stock"},
                                        {&ours.process, "mutex", "mark=-stock-"},
                                        {&kazoo.process, "stock"}};
     queue_in_order(admin, scene.noted, "/names/ordered/stock", "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-stock-", stock);
     contend(admin, scene.noted, "/names/stock", stock, 20, {&curator.link, &ours.link, &kazoo.link, &ours.link});
 
     // Ours with its usual names, told to heed another one: kazoo's are heeded anyway.
-    const std::vector<contender> beside{{&ours.process, "mutex", "heeds=-stock- names=kazoo"},
+    const std::vector<rival> beside{{&ours.process, "mutex", "heeds=-stock- names=kazoo"},
                                         {&kazoo.process, "mutex+stock"}};
     queue_in_order(admin, scene.noted, "/names/ordered/beside", "6fa459ea-stock-", beside);
     contend(admin, scene.noted, "/names/beside", beside, 20, {&ours.link, &kazoo.link});
@@ -28,12 +28,12 @@ TEST_CASE("bare numbers: a flash sale that compares numbers, kazoo told to heed 
 {
     three_remote_peers all;
     auto& [scene, curator, kazoo, ours, admin] = all;
-    const std::vector<contender> sale{{&kazoo.process, "sale"}, {&ours.process, "mutex", "heeds=bare"}};
+    const std::vector<rival> sale{{&kazoo.process, "sale"}, {&ours.process, "mutex", "heeds=bare"}};
     queue_in_order(admin, scene.noted, "/names/ordered/sale", "", sale);
     // The sale's program would not survive a cut: its nodes cannot be told from others'.
     contend(admin, scene.noted, "/names/sale", sale, 20, {&ours.link});
 
-    const std::vector<contender> mixed{{&kazoo.process, "sale"},
+    const std::vector<rival> mixed{{&kazoo.process, "sale"},
                                        {&ours.process, "mutex", "mark=-stock- heeds=bare"},
                                        {&curator.process, "any-number"},
                                        {&kazoo.process, "mutex+stock"}};

@@ -13,7 +13,7 @@ using namespace zklock::test;
 namespace {
 
 /// Whose semaphores ours are to share a path with: each has its layout.
-struct layout {
+struct semaphore_layout {
     maker theirs;
     std::string name;
     std::string option = {}; ///< of ours
@@ -28,12 +28,12 @@ struct layout {
     }
 };
 
-const layout of_curator{maker::curator, "curator"};
-const layout of_kazoo{maker::kazoo, "kazoo", "names=kazoo "};
+const semaphore_layout of_curator{maker::curator, "curator"};
+const semaphore_layout of_kazoo{maker::kazoo, "kazoo", "names=kazoo "};
 
 /// A semaphore with what is to happen to it, and who queues.
 struct gate {
-    gate(admin_client& admin, peer_scene& scene, const layout& l, std::string at, std::size_t permits)
+    gate(admin_client& admin, peer_scene& scene, const semaphore_layout& l, std::string at, std::size_t permits)
         : admin(admin), noted(scene.noted), kind(l), path(std::move(at)), total(permits)
     {
         admin.create_all(kind.leases(path));
@@ -60,7 +60,7 @@ struct gate {
     place queue(peer& who, const std::string& attempt, std::size_t take = 1)
     {
         place one = acquire(who, attempt, take);
-        until_queued(admin, kind.line(path), ++queued);
+        await_queue(admin, kind.line(path), ++queued);
         return one;
     }
     /// The first in the line: it has made its leases, if it is one of those who do so before there is room for them.
@@ -72,7 +72,7 @@ struct gate {
             until_leases(held + take);
         return one;
     }
-    void until_leases(std::size_t count) const { until_queued(admin, kind.leases(path), count); }
+    void until_leases(std::size_t count) const { await_queue(admin, kind.leases(path), count); }
     [[nodiscard]] std::string node_of(const place& holder) const
     {
         return noted.words_of(holder.who->name(), holder.attempt, "granted").at(1);
@@ -80,12 +80,12 @@ struct gate {
     void until_nothing_left() const
     {
         until_leases(0);
-        until_queued(admin, kind.line(path), 0);
+        await_queue(admin, kind.line(path), 0);
     }
 
     admin_client& admin;
     journal& noted;
-    const layout& kind;
+    const semaphore_layout& kind;
     const std::string path;
     const std::size_t total;
     std::string options = {};
@@ -127,13 +127,13 @@ TEST_CASE("permits taken one by one and several at once, through time-outs and c
     peer* const k = &kazoo.process;
     peer* const z = &ours.process;
     // They hold for long enough that all permits are in use, mostly.
-    const auto all_at = [&](const layout& kind, const std::string& path, std::size_t permits,
-                            std::vector<contender> who, const std::vector<proxy*>& links) {
-        for (contender& each : who)
+    const auto all_at = [&](const semaphore_layout& kind, const std::string& path, std::size_t permits,
+                            std::vector<rival> who, const std::vector<proxy*>& links) {
+        for (rival& each : who)
             each.options += " hold=25 permits=" + std::to_string(permits) + " " +
                             (each.who == z ? kind.option : std::string());
         contend(admin, scene.noted, path, who, 10, links, {{kind.leases(path), permits}});
-        until_queued(admin, kind.line(path), 0);
+        await_queue(admin, kind.line(path), 0);
     };
     const std::vector<proxy*> with_curator{&curator.link, &ours.link};
     all_at(of_curator, "/peers/semaphore/ones", 3, {{c, "semaphore"}, {z, "semaphore"}}, with_curator);
@@ -210,16 +210,16 @@ TEST_CASE("who waits gives up, at the head of the line and in its middle: the ne
             const place next = at.queue(*other, "next");
             const place last = at.queue(*first, "last");
             give_up(of_ours);
-            until_queued(admin, kind->line(at.path), 3);
+            await_queue(admin, kind->line(at.path), 3);
             if (kind->theirs == maker::curator) { // kazoo's cannot be told before it is the first
                 const place theirs_too = at.acquire(curator, "too");
-                until_queued(admin, kind->line(at.path), 4);
+                await_queue(admin, kind->line(at.path), 4);
                 give_up(theirs_too);
-                until_queued(admin, kind->line(at.path), 3);
+                await_queue(admin, kind->line(at.path), 3);
             }
             CHECK_FALSE(head.granted());
             give_up(head);
-            until_queued(admin, kind->line(at.path), 2);
+            await_queue(admin, kind->line(at.path), 2);
             CHECK_FALSE(next.granted());
             holder.release();
             next.until_granted();
@@ -241,7 +241,7 @@ TEST_CASE("holders, the first in the line and one behind it are killed: their pe
     mortal_peers all;
     auto& [scene, curator, kazoo, ours, curator_victim, kazoo_victim, our_victim, admin] = all;
     struct couple {
-        const layout* kind;
+        const semaphore_layout* kind;
         peer *theirs, *victim;
     };
     const couple couples[] = {{&of_curator, &curator, &curator_victim}, {&of_kazoo, &kazoo, &kazoo_victim}};
@@ -388,7 +388,7 @@ TEST_CASE("kazoo and ours compare how many each of them means, whoever said it f
         elsewhere.acquire("mutex", path + "_elsewhere", "hold=0");
         elsewhere.until_done();
         acquire(*other, "agrees", "3").until_done();
-        until_queued(admin, path, 0);
+        await_queue(admin, path, 0);
     }
     expect_sound(scene.noted);
     quit_and_look(server(), {&kazoo, &ours}, all_places(scene.noted));

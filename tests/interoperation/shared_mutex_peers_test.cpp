@@ -34,7 +34,7 @@ public:
     {
         place last{one.who, path_ + ':' + std::to_string(queued_)};
         last.acquire(one.recipe, path_, one.options);
-        until_queued(admin_, path_, ++queued_);
+        await_queue(admin_, path_, ++queued_);
         if (queued_ == 1) // else kazoo's reader may look when writers have come behind it, and wait for them (#649)
             last.until_granted();
         return last;
@@ -60,7 +60,7 @@ public:
         }
         for (const member& each : members_)
             each.at.until_done();
-        until_queued(admin_, path_, 0);
+        await_queue(admin_, path_, 0);
     }
 
 private:
@@ -88,7 +88,7 @@ void queue_in_turns(admin_client& admin, journal& noted, const std::string& path
     for (std::size_t i = 0; i < leaving.size(); ++i) {
         leaving[i].who->say("cancel " + leaving[i].attempt);
         leaving[i].who->wait_for(leaving[i].attempt, "gave-up");
-        until_queued(admin, path, all.size() - i - 1);
+        await_queue(admin, path, all.size() - i - 1);
     }
     queue.take_turns();
     for (const place& each : leaving) {
@@ -178,11 +178,11 @@ void becomes_a_reader(admin_client& admin, journal& noted, peer* one, peer* othe
     holder.acquire("write", path, options);
     holder.until_granted();
     reader.acquire("read", path, others);
-    until_queued(admin, path, 2);
+    await_queue(admin, path, 2);
     writer.acquire("write", path, others);
-    until_queued(admin, path, 3);
+    await_queue(admin, path, 3);
     late.acquire("read", path, others);
-    until_queued(admin, path, 4);
+    await_queue(admin, path, 4);
     CHECK_FALSE(reader.granted());
 
     one->say("downgrade " + holder.attempt);
@@ -215,7 +215,7 @@ void becomes_a_reader(admin_client& admin, journal& noted, peer* one, peer* othe
     late.release();
     writer.until_done();
     late.until_done();
-    until_queued(admin, path, 0);
+    await_queue(admin, path, 0);
     if (keeps_its_place)
         expect_sound(noted);
 }

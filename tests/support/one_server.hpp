@@ -1,26 +1,39 @@
 #pragma once
 #include "support/zookeeper_server.hpp"
 
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
 namespace zklock::test {
 
-/// What server() starts with.
-inline server_options& options_of_server()
+/// The options of server() for the files that want another than the usual one.
+inline std::map<std::string, server_options>& options_of_servers()
 {
-    static server_options options;
-    return options;
+    static std::map<std::string, server_options> by_file;
+    return by_file;
 }
 
-/// A program that wants another server than the usual one has a global variable of this type, which changes its
+/// A file whose tests want another server than the usual one has a global variable of this type, which changes its
 /// options.
 struct server_starts_with {
-    template <class Change> explicit server_starts_with(Change change) { change(options_of_server()); }
+    template <class Change> explicit server_starts_with(Change change, const char* file = __builtin_FILE())
+    {
+        change(options_of_servers()[file]);
+    }
 };
 
-/// The server of a program whose tests share one. It starts when it is first asked for: do that on the main thread.
+/// The server that a file's tests share; those that want the usual one share that. It starts when it is first asked for:
+/// do that on the main thread.
 inline zookeeper_server& server()
 {
-    static zookeeper_server one(options_of_server());
-    return one;
+    static std::map<std::string, zookeeper_server> running;
+    const char* const file = doctest::getContextOptions()->currentTest->m_file.c_str();
+    const auto own = options_of_servers().find(file);
+    if (own == options_of_servers().end())
+        return running.try_emplace(std::string()).first->second;
+    return running.try_emplace(file, own->second).first->second;
 }
 
 } // namespace zklock::test

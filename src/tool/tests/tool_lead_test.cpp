@@ -5,18 +5,7 @@
 
 #include <signal.h>
 
-#include <algorithm>
-
 using namespace zklock::test;
-
-namespace {
-
-std::size_t count_lines(const std::string& text)
-{
-    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
-
-} // namespace
 
 TEST_CASE("lead runs the command in each term, and stands again")
 {

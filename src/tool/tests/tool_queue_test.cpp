@@ -23,11 +23,6 @@ boost::json::array contenders_of(tool_scene& scene, const std::string& path)
     return json_in(ended.text).at("contenders").as_array();
 }
 
-std::size_t count_lines(const std::string& text)
-{
-    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
-
 } // namespace
 
 TEST_CASE("ls shows who holds and who waits")

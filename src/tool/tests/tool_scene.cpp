@@ -153,4 +153,9 @@ pipe_ends::pipe_ends()
     in = unique_fd{ends[1]};
 }
 
+std::size_t count_lines(const std::string& text)
+{
+    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
 } // namespace zklock::test

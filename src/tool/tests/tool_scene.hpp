@@ -69,6 +69,7 @@ void await_end(pid_t id);
 /// The one child of a process, once it is there.
 [[nodiscard]] pid_t await_child(pid_t parent);
 
+[[nodiscard]] std::size_t count_lines(const std::string& text);
 /// The one object in a text of JSON.
 [[nodiscard]] boost::json::object json_in(const std::string& text);
 

@@ -1,9 +1,13 @@
 // The session's lease: kept by heartbeats, lost, and what it needs of the servers.
 #include "session_scene.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;
@@ -47,6 +51,38 @@ TEST_SUITE("session, lease")
         }
         CHECK(a->losses == 0);
         CHECK(a->handle->held_until() > s.clock.now() + 2s);
+    }
+
+    TEST_CASE("an ensemble that was set back is named once, by what it counts: in a session that goes on, and in a new one")
+    {
+        for (const bool renewed : {false, true}) {
+            CAPTURE(renewed);
+            scene s;
+            int said = 0;
+            s.options.log = [&said](log_level level, std::string_view line) {
+                if (line.find("set back") == line.npos)
+                    return;
+                CHECK(level == log_level::warning);
+                CHECK(line.find("transaction 700") != line.npos);
+                CHECK(line.find("transaction 103") != line.npos);
+                ++said;
+            };
+            s.start();
+            s.connect();
+            s.hold("/o", 500);
+            s.hold("/p", 600);
+            CHECK(said == 0);
+            s.lose_connection();
+            if (renewed)
+                s.servers.observer->on_expired();
+            s.connect(renewed ? 6 : 5, renewed);
+            const auto back = s.acquire("/q");
+            asked(s).to("create /q/" + prefix(s.uuids)).number(103, 3);
+            CHECK(said == 1);
+            s.acquire("/r");
+            asked(s).to("create /r/" + prefix(s.uuids)).number(104, 4);
+            CHECK(said == 1);
+        }
     }
 
     TEST_CASE("a lease that could never last is an invalid option, also for who came before the connection")

@@ -318,6 +318,7 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
             contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
+    session_.granted_by(contender.czxid);
     session_.granted(*this);
 }
 

@@ -202,6 +202,8 @@ void group_commit::send_alone(const node_write& w)
         session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential, w.access,
                               [this, by = w.by, id = w.id](const store::create_reply& answer) {
                                   session_.wrote(answer);
+                                  if (answer.result == store::outcome::ok)
+                                      session_.made_by(answer.stat.czxid, answer.sent);
                                   by->on_created(id, answer);
                                   alone_answered(*by);
                               });
@@ -257,7 +259,7 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
     }
     const bool made = !answer.created.empty();
     if (made)
-        learn_czxid(together, answer.created.back());
+        learn_czxid(together, answer.created.back(), answer.sent);
     tell_sources(together->all());
     if (!made)
         put_back(together);
@@ -287,14 +289,16 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
     }
 }
 
-void group_commit::learn_czxid(const shared_batch& together, std::string_view one)
+void group_commit::learn_czxid(const shared_batch& together, std::string_view one, lease_clock::time_point sent)
 {
     for (const node_write& w : together->all())
         if (w.creates)
             w.by->expect_czxid();
-    session_.store.exists(one, false, [this, together](const store::stat_reply& answer) {
+    session_.store.exists(one, false, [this, together, sent](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             session_.contact_lost();
+        if (answer.result == store::outcome::ok)
+            session_.made_by(answer.stat.czxid, sent);
         for (const node_write& w : together->all())
             if (w.creates)
                 w.by->on_czxid(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);

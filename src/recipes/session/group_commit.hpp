@@ -80,7 +80,7 @@ private:
     void on_answer(const shared_batch&, const store::batch_reply&);
     void on_failure(writes, const store::batch_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
-    void learn_czxid(const shared_batch&, std::string_view one);
+    void learn_czxid(const shared_batch&, std::string_view one, lease_clock::time_point sent);
     struct all {
         bool operator()(const node_write&) const noexcept { return true; }
     };

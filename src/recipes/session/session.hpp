@@ -213,6 +213,11 @@ public:
     /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
     /// the node.
     void granted(session_member&);
+    /// It was granted on a node that this transaction made.
+    void granted_by(std::int64_t czxid);
+    /// A contender's node was made by that transaction, asked for at `sent`. If the number is smaller than that of a
+    /// grant before, the log says that the ensemble was set back.
+    void made_by(std::int64_t czxid, store::scheduler::time_point sent) noexcept;
 
     /// The loss of a lock that was granted at `held_since`: it is lost now, for the reason that is known.
     [[nodiscard]] lock_loss loss_of(store::scheduler::time_point held_since) const noexcept;
@@ -344,6 +349,8 @@ private:
     bool expiry_untold_ = false; ///< not all members have heard of the session's end yet
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
     store::scheduler::time_point began_{}; ///< the present session, for all we know
+    std::int64_t granted_zxid_ = 0; ///< the largest that something was granted by, in any session
+    store::scheduler::time_point granted_zxid_known_{}; ///< since then
     store::repeats slow_turns_;
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;

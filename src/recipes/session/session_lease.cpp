@@ -107,6 +107,14 @@ void session::granted(session_member& member)
         plan(holders_timer_, scheduler.now() + between_looks_at_holders, &session::look_for_long_holders);
 }
 
+void session::granted_by(std::int64_t czxid)
+{
+    if (czxid <= granted_zxid_)
+        return;
+    granted_zxid_ = czxid;
+    granted_zxid_known_ = scheduler.now();
+}
+
 void session::look_at_later(session_member& member)
 {
     if (member.among_holders_)

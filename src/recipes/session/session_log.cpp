@@ -64,6 +64,16 @@ void session::log_waiters_node_deleted(std::string_view path, std::string_view n
         node.empty() ? "" : ": ", node);
 }
 
+void session::made_by(std::int64_t czxid, store::scheduler::time_point sent) noexcept
+{
+    if (czxid <= 0 || czxid >= granted_zxid_ || sent < granted_zxid_known_)
+        return;
+    log(log_level::warning, "the ensemble was set back, or is another one: a lock was granted by its transaction ",
+        granted_zxid_, ", and now transaction ", czxid, " has made a node; fencing tokens are smaller than earlier ones, "
+        "and resources that go by them refuse everybody, until a generation beside the tokens is raised");
+    granted_zxid_ = 0; // said once
+}
+
 void session::log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept
 {
     if (context_gone_)

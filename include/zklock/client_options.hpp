@@ -89,7 +89,7 @@ struct client_options {
     std::chrono::milliseconds server_tick{2'000};
     /// The safety margin of the lease: a request renews the lease only once a later one, sent at least this long after
     /// its answer, is answered too. It is 0 or more, and leaves room in the time-out asked for, beside drift and
-    /// notice, for two heartbeats. Empty: a quarter of the time-out, and at least `server_tick`.
+    /// notice, for two heartbeats. Empty: 21 % of the time-out, and at least `server_tick`.
     ///
     /// So a lock is held without a connection for about the time-out less this margin, the drift and the age of the
     /// last heartbeat: 50 to 75 % of a time-out of four ticks or more, 30 to 50 % of one of two. To survive longer

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+#include <utility>
+
 using namespace std::chrono_literals;
 using zklock::lease_clock;
 using zklock::recipes::lease;
@@ -30,6 +33,8 @@ lease_times of_ticks(double ticks, lease::duration tick = 2s)
 /// How much is left of the lease at worst, from the connect on, in `length`.
 lease::duration least_left(const lease_times& times, lease::duration round_trip, lease::duration length)
 {
+    std::minstd_rand random; // of one seed
+    std::uniform_real_distribution<double> chance(0.0, 1.0);
     lease l(times);
     l.open(times.timeout);
     auto now = at(1000s);
@@ -42,7 +47,7 @@ lease::duration least_left(const lease_times& times, lease::duration round_trip,
         now = sent + round_trip;
         least = std::min(least, l.ends() - now);
         l.answered(sent, now);
-        l.heartbeat_answered(sent, now);
+        l.heartbeat_answered(sent, now, chance(random));
     }
     CHECK((least < 0s || l.span() == span));
     return least;
@@ -60,12 +65,12 @@ TEST_SUITE("lease")
         l.open(10s);
         CHECK_FALSE(l.fresh(at(1000s)));
         l.opened(at(1000s), at(1001s));
-        CHECK(l.span()->until() == at(1000s + 9900ms - 2500ms));
-        CHECK(l.fresh(at(1007s + 399ms)));
-        CHECK_FALSE(l.fresh(at(1007s + 400ms)));
+        CHECK(l.span()->until() == at(1000s + 9900ms - 2125ms));
+        CHECK(l.fresh(at(1007s + 774ms)));
+        CHECK_FALSE(l.fresh(at(1007s + 775ms)));
         CHECK(l.next_heartbeat() < at(1001s));
         l.answered(at(1001s), at(1001s + 1ms));
-        l.heartbeat_answered(at(1001s), at(1001s + 1ms));
+        l.heartbeat_answered(at(1001s), at(1001s + 1ms), 0.0);
         CHECK(l.next_heartbeat() == at(1003s + 501ms));
         l.answered(at(1003s + 501ms), at(1003s + 502ms));
         CHECK(l.span()->until() == at(1001s + 9900ms));
@@ -156,19 +161,19 @@ TEST_SUITE("lease")
         CHECK_FALSE(l.fresh(at(103s)));
         l.answered(at(104s), at(104s));
         CHECK(l.span()->until() == at(107s));
-        l.heartbeat_answered(at(104s), at(104s));
+        l.heartbeat_answered(at(104s), at(104s), 0.0);
         l.answered(at(104s + 100ms), at(104s + 200ms)); // what else is answered puts it off by nothing
         CHECK(l.next_heartbeat() == at(105s));
     }
 
-    TEST_CASE("its margin is a quarter of the time-out, and at least the servers' tick")
+    TEST_CASE("its margin is 21 % of the time-out, and at least the servers' tick")
     {
         CHECK(of_ticks(1.5).margin() == 2s);
         CHECK(of_ticks(2).margin() == 2s);
         CHECK(of_ticks(3).margin() == 2s);
         CHECK(of_ticks(4).margin() == 2s);
-        CHECK(of_ticks(5).margin() == 2500ms);
-        CHECK(of_ticks(5, 500ms).margin() == 625ms);
+        CHECK(of_ticks(5).margin() == 2125ms);
+        CHECK(of_ticks(5, 400ms).margin() == 425ms);
         lease_times stated = of_ticks(2);
         stated.stated_margin = 500ms;
         CHECK(stated.margin() == 500ms);
@@ -177,7 +182,9 @@ TEST_SUITE("lease")
     TEST_CASE("an answer of a leader that was given up confirms nothing")
     {
         // The quorum gave it up at `end`. It went on for a tick; the next session's end comes `timeout` after `end`.
-        for (const double ticks : {1.2, 1.5, 2.0, 3.0, 5.0}) {
+        std::minstd_rand random; // of one seed
+        std::uniform_real_distribution<double> chance(0.0, 1.0);
+        for (const double ticks : {1.2, 1.5, 2.0, 3.0, 4.5, 5.0}) {
             CAPTURE(ticks);
             const auto times = of_ticks(ticks);
             for (const auto phase : {0ms, 1ms, 100ms, 333ms, 777ms}) {
@@ -192,7 +199,7 @@ TEST_SUITE("lease")
                         break;
                     now = std::max(now, sent);
                     l.answered(now, now);
-                    l.heartbeat_answered(sent, now);
+                    l.heartbeat_answered(sent, now, chance(random));
                 }
                 CHECK(l.span()->until() <= end + times.timeout);
             }
@@ -226,6 +233,42 @@ TEST_SUITE("lease")
         const lease_times without{0.01, 500ms, 0s, 0s, 8s};
         CHECK(without.interval() == 2s);
         CHECK(least_left(without, 5ms, 60s) > 3900ms);
+    }
+
+    TEST_CASE("a heartbeat comes up to 15 % of the interval early, if it counts the one before all the same")
+    {
+        const auto next_after = [](const lease_times& times, double chance) {
+            lease l(times);
+            l.open(times.timeout);
+            l.answered(at(1000s), at(1000s));
+            l.heartbeat_answered(at(1000s), at(1000s), chance);
+            return l.next_heartbeat() - at(1000s);
+        };
+        CHECK(next_after(of_ticks(5), 0.0) == 2500ms);
+        CHECK(next_after(of_ticks(5), 0.5) == 2312500us);
+        CHECK(next_after(of_ticks(5), 1.0) == 2125ms);
+        CHECK(next_after(of_ticks(15), 1.0) == 6375ms);
+        CHECK(next_after(of_ticks(4.4), 0.0) == 2200ms);
+        CHECK(next_after(of_ticks(4.4), 1.0) == 2s); // the margin
+        for (const double ticks : {1.5, 2.0, 3.0, 4.0})
+            CHECK(next_after(of_ticks(ticks), 1.0) == next_after(of_ticks(ticks), 0.0));
+        lease_times stated = of_ticks(5);
+        stated.stated_margin = 2500ms;
+        CHECK(next_after(stated, 1.0) == 2500ms);
+        stated.stated_margin = 0s;
+        CHECK(next_after(stated, 1.0) == 2125ms);
+
+        // So the earliest of all confirms the one before.
+        lease l(of_ticks(5));
+        l.open(10s);
+        auto sent = at(1000s);
+        l.answered(sent, sent + 3ms);
+        for (int beat = 0; beat < 20; ++beat) {
+            l.heartbeat_answered(sent, sent + 3ms, beat % 3 == 0 ? 0.3 : 1.0);
+            const auto before = std::exchange(sent, l.next_heartbeat());
+            l.answered(sent, sent + 3ms);
+            CHECK(l.span()->until() == before + 9900ms);
+        }
     }
 
     TEST_CASE("needs the time-out that the option's comment states")

@@ -53,6 +53,34 @@ TEST_SUITE("session, lease")
         CHECK(a->handle->held_until() > s.clock.now() + 2s);
     }
 
+    TEST_CASE("heartbeats of many clients that were answered at one moment spread, and are hardly more")
+    {
+        constexpr int clients = 100;
+        constexpr auto passes = 300s;
+        std::vector<int> in_tenths(3000); // of a second
+        int beats = 0;
+        for (int client = 0; client < clients; ++client) {
+            scene s;
+            s.start();
+            s.connect(0x1000001 + client);
+            for (auto& tenth : in_tenths) {
+                s.clock.pass(100ms);
+                const auto asked = std::count_if(s.servers.requests.begin(), s.servers.requests.end(),
+                                                 [](const auto& r) { return r.what == "sync /"; });
+                tenth += static_cast<int>(asked);
+                beats += static_cast<int>(asked);
+                s.answer_syncs();
+            }
+        }
+        CHECK(beats >= clients * (passes / 2600ms)); // answers come up to a tenth of a second later
+        CHECK(beats <= clients * (passes / 2125ms + 1));
+        const auto most = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+            return *std::max_element(in_tenths.begin() + from, in_tenths.begin() + to);
+        };
+        CHECK(most(0, 26) >= clients / 10);
+        CHECK(most(2500, 3000) <= clients / 6); // of 4 at any moment
+    }
+
     TEST_CASE("an ensemble that was set back is named once, by what it counts: in a session that goes on, and in a new one")
     {
         for (const bool renewed : {false, true}) {

@@ -5,10 +5,16 @@
 #include <algorithm>
 
 namespace zklock::recipes {
+namespace {
+
+constexpr int percent_early = 15; // of an interval
+
+} // namespace
 
 lease_times::duration lease_times::margin() const noexcept
 {
-    return ZKLOCK_MUTANT(lease_margin_below_a_tick) ? timeout / 4 : stated_margin.value_or(std::max(timeout / 4, tick));
+    const duration usual = timeout / 4 * (100 - percent_early) / 100;
+    return ZKLOCK_MUTANT(lease_margin_below_a_tick) ? usual : stated_margin.value_or(std::max(usual, tick));
 }
 
 lease_times::duration lease_times::sure() const noexcept
@@ -27,6 +33,12 @@ lease_times::duration lease_times::interval() const noexcept
         return longest;
     const auto in_a_margin = (margin() - duration(1)) / longest + 1;
     return (margin() - duration(1)) / in_a_margin + duration(1);
+}
+
+lease_times::duration lease_times::earliness() const noexcept
+{
+    const duration still_counts = interval() - margin();
+    return std::clamp(still_counts, duration::zero(), interval() * percent_early / 100);
 }
 
 bool lease_times::possible() const noexcept
@@ -62,8 +74,10 @@ void lease::open(duration session_timeout)
     times_.timeout = session_timeout;
     margin_ = times_.margin();
     interval_ = times_.interval();
+    earliness_ = times_.earliness();
     sure_ = times_.sure();
     last_beat_ = {};
+    early_ = {};
     uncounted_.clear();
 }
 
@@ -103,15 +117,16 @@ void lease::answered(time_point sent, time_point now)
         uncounted_.push_back({sent, now});
 }
 
-void lease::heartbeat_answered(time_point sent, time_point now) noexcept
+void lease::heartbeat_answered(time_point sent, time_point now, double chance) noexcept
 {
+    early_ = std::chrono::duration_cast<duration>(earliness_ * chance);
     // One that stands for a margin waits for its answer. Where several fit into one, their round trips would add up.
     last_beat_ = margin_ <= interval_ ? now : sent;
 }
 
 lease::time_point lease::next_heartbeat() const noexcept
 {
-    const time_point due = last_beat_ + interval_;
+    const time_point due = last_beat_ + interval_ - early_;
     if (margin_ <= interval_)
         return due;
     // At about that time an earlier exchange begins to count. Before that moment this one would be for nothing, and

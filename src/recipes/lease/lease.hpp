@@ -42,15 +42,20 @@ struct lease_times {
 
     double drift = 0;                      ///< how much faster than ours the servers' clock may run
     duration tick{};                       ///< of the servers, at most
-    std::optional<duration> stated_margin; ///< other than a quarter of the time-out, and a tick at least
+    std::optional<duration> stated_margin; ///< other than 21 % of the time-out, and a tick at least
     duration notice{};                     ///< a lease counts as ended so long before its end
     duration timeout{};                    ///< of the session
 
-    /// How long after a request's answer another has to be sent for the first to count.
+    /// How long after a request's answer another has to be sent for the first to count. Unless it is stated, or a tick
+    /// is longer, it is as long as the shortest time between heartbeats that are a quarter of the time-out apart.
     [[nodiscard]] duration margin() const noexcept;
-    /// The time between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if it is
-    /// longer.
+    /// The longest time between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if
+    /// it is longer.
     [[nodiscard]] duration interval() const noexcept;
+    /// How much sooner than that a heartbeat may come, by chance, lest those of many clients go on coming together that
+    /// did so once: 15 % of it. One that came less than a margin after the answer to the one before would not count
+    /// that one, and the lease would be an interval shorter; so it is less where the margin leaves less, or nothing.
+    [[nodiscard]] duration earliness() const noexcept;
     /// How much of the time-out is certain by our clock, if nothing else is taken from it.
     [[nodiscard]] duration sure() const noexcept;
     /// What is left for heartbeats.
@@ -126,19 +131,21 @@ public:
     [[nodiscard]] const lease_times& times() const noexcept { return times_; }
     /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.
     [[nodiscard]] time_point next_heartbeat() const noexcept;
-    void heartbeat_answered(time_point sent, time_point now) noexcept;
+    /// `chance`, from 0 to 1: by how much of the earliness the next one comes before the interval is over.
+    void heartbeat_answered(time_point sent, time_point now, double chance) noexcept;
 
 private:
     void begin_span();
     void heard(time_point now) noexcept;
 
     lease_times times_;
-    duration margin_{}, interval_{}, sure_{}; ///< of these, worked out once
+    duration margin_{}, interval_{}, earliness_{}, sure_{}; ///< of these, worked out once
     struct exchange {
         time_point sent;
         time_point answered;
     };
     time_point last_beat_{}; ///< what the next is counted from
+    duration early_{};       ///< that it comes before an interval is over
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
     bool ended_ = false; ///< the span: another begins with the next sign of life
     std::shared_ptr<lease_span> span_;

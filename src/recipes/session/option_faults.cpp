@@ -96,7 +96,7 @@ std::string too_short_for_a_lease(const client_options& o, std::chrono::millisec
 {
     const lease_times times{o.clock_drift, o.server_tick, o.lease_margin, o.loss_notice, {}};
     const std::string margin =
-        o.lease_margin ? in_words(*o.lease_margin) : "not stated (so a quarter, and a tick at least)";
+        o.lease_margin ? in_words(*o.lease_margin) : "not stated (so 21 %, and a tick at least)";
     return "session_timeout is " + in_words(granted) + ", as the servers grant it (" + in_words(o.session_timeout) +
            " were asked for), and has to be " + in_words(shortest_session(times)) +
            " or more for a lease, with server_tick " + in_words(o.server_tick) + ", lease_margin " + margin +

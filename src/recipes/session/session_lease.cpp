@@ -6,12 +6,24 @@
 #include "recipes/session/error_mapping.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace zklock::recipes {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks_at_holders{100};
+
+/// From 0 to 1, and as good as by chance for another session or time: the finalizer of splitmix64.
+double chance_of(std::int64_t session, store::scheduler::time_point now) noexcept
+{
+    auto x = static_cast<std::uint64_t>(session) * 0x9e3779b97f4a7c15U +
+             static_cast<std::uint64_t>(now.time_since_epoch().count());
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    x ^= x >> 31;
+    return static_cast<double>(x >> 11) * 0x1p-53;
+}
 
 } // namespace
 
@@ -89,7 +101,7 @@ void session::beat()
         const auto answered = scheduler.now();
         if (answer.result == store::outcome::ok)
             counters_.heartbeats.add(answered - answer.sent);
-        lease_.heartbeat_answered(answer.sent, answered);
+        lease_.heartbeat_answered(answer.sent, answered, chance_of(id_, answered));
         heard(answer);
         if (!ZKLOCK_MUTANT(heartbeat_sent_once))
             plan_beat();

@@ -23,9 +23,9 @@ milliseconds reserve_for(milliseconds session)
 
 /// How long a command has between TERM and KILL, and how long a session has to be for it.
 ///
-/// The lease of a session of S is certain for 0.99 S after a heartbeat (clock_drift). A heartbeat counts a margin of
-/// S/4 later, when the next one is answered (lease_margin; never less than a tick), and the next but one is due S/4
-/// after that. So this much of a lease is always left, as long as all heartbeats are answered:
+/// The lease of a session of S is certain for 0.99 S after a heartbeat (clock_drift). A heartbeat counts when the next
+/// one is answered, S/4 later at most (interval() in recipes/lease/lease.hpp), and the next but one is due S/4 after
+/// that. So this much of a lease is always left, as long as all heartbeats are answered:
 ///
 ///     0.99 S - S/4 - S/4 = 0.49 S        for S of four ticks or more
 ///

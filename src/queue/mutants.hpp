@@ -81,6 +81,8 @@
     X(held_back_for_ever) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_on_one_answer) \
+    X(lease_counts_refusals) \
+    X(lease_ignores_drift) \
     X(lease_margin_below_a_tick) \
     X(lease_not_watched) \
     X(lease_watched_once) \

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,6 +96,7 @@ private:
 
     // a server with its clients
     void arrive(const connection_ptr& c, request r);
+    [[nodiscard]] std::optional<store::outcome> refused_here(const connection& c, const request& r) const;
     void arrive_connect(const connection_ptr& c, const request& r);
     void answer_reads(const connection_ptr& c);
     void answer_read(const connection_ptr& c, const request& r);

@@ -73,6 +73,11 @@ void ensemble::arrive(const connection_ptr& c, request r)
     if (r.doom == fate::cut_before) return drop(c, true);
     if (r.what == operation::connect) return arrive_connect(c, r);
     heard(*c);
+    if (const auto why = refused_here(*c, r)) {
+        answer a;
+        a.result = *why;
+        return reply(c, r, std::move(a)); // before what came earlier is answered
+    }
     const bool alone = c->pending.empty();
     c->pending.push_back(std::move(r));
     if (goes_to_leader(c->pending.back().what)) {
@@ -80,6 +85,24 @@ void ensemble::arrive(const connection_ptr& c, request r)
     } else if (alone) {
         answer_reads(c);
     }
+}
+
+/// What access lists forbid, as far as this server knows, and without a word of the leader's.
+std::optional<outcome> ensemble::refused_here(const connection& c, const request& r) const
+{
+    if (!world_.set.eager_access_check || size() == 1) return std::nullopt;
+    transaction t;
+    switch (r.what) {
+    case operation::create: t.what = transaction::kind::create; break;
+    case operation::remove: t.what = transaction::kind::remove; break;
+    case operation::set: t.what = transaction::kind::set_data; break;
+    case operation::set_acl: t.what = transaction::kind::set_access; break;
+    default: return std::nullopt;
+    }
+    t.session = c.session;
+    t.path = r.path;
+    t.access = r.access;
+    return servers_[c.server].tree.refusal(t);
 }
 
 void ensemble::arrive_connect(const connection_ptr& c, const request& r)

@@ -115,7 +115,7 @@ void ensemble::cut_off(unsigned s, instant duration)
     auto& self = servers_[s];
     self.cut_off_until = std::max(self.cut_off_until, world_.time.now() + duration);
     // A follower that hears nothing of its leader for some ticks gives up and stops serving.
-    const instant patience = 5 * instant(world_.set.tick) / 2;
+    const instant patience = world_.set.patience * instant(world_.set.tick) / 2;
     if (duration < patience) return;
     world_.time.after(patience, [this, s, incarnation = self.incarnation] {
         auto& cut = servers_[s];

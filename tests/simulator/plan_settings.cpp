@@ -50,6 +50,7 @@ void planner::make_settings()
     const bool of_known_names = plan_.seed * 425 % 1021 % 4 != 1; // likewise
     if (kind_.which == recipe::mutex && !of_known_names) make_other_names();
     s.exists_needs_read = plan_.seed * 97 % 1019 % 2 == 1;
+    s.eager_access_check = plan_.seed * 615 % 1009 % 8 == 1; // none of those seeds
 }
 
 /// What users ask for besides locks has to wait for its turn. Drawn apart.

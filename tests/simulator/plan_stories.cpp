@@ -83,6 +83,12 @@ void planner::make_partitions()
         set.delay_spread = std::min(set.delay_spread, 300us);
         set.follower_lag = std::min(set.follower_lag, 5'000us);
     }
+    const auto kind = plan_.seed / 5 % 7;
+    if (kind == 2 || kind == 4 || kind == 6) { // drift that shows in a session of this length
+        set.stated_drift = 0.2;
+        set.leader_drift_ppm = 240'000; // with the clients', just within that
+        set.tick = set.session_timeout / 4;
+    }
     const auto long_time = static_cast<std::uint64_t>(microseconds(set.session_timeout).count());
     for (auto times = 1 + pick(2); times != 0; --times) {
         step s;
@@ -109,6 +115,53 @@ void planner::make_partitions()
         s.duration = set.session_timeout * 3 / 2;
         plan_.steps.push_back(s);
     }
+}
+
+/// A follower that is cut off from its leader goes on refusing what a client asks that holds a lock, until nothing
+/// passes between those two either. Another client waits for the lock.
+void planner::make_lone_refusals()
+{
+    choices own(plan_.seed ^ 0x1'0e4e'f5);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& set = plan_.set;
+    set.eager_access_check = set.parents_exist = true;
+    set.tick = set.session_timeout / 16;
+    set.stated_margin = set.tick;
+    set.patience = 30;
+    set.delay = std::min(set.delay, 1'000us);
+    set.delay_spread = std::min(set.delay_spread, 2'000us);
+    const microseconds session = set.session_timeout;
+    step s;
+    s.at = moments_[pick(moments_.size())];
+    s.path = static_cast<unsigned>(pick(set.paths));
+    const unsigned refused = set.paths++;
+    const auto holder = s.who = static_cast<unsigned>(pick(set.clients));
+    s.duration = 3 * set.session_timeout;
+    plan_.steps.push_back(s);
+    s.at += session / 8;
+    s.who = (holder + 1) % set.clients;
+    s.duration = milliseconds(0);
+    plan_.steps.push_back(s);
+    s.path = refused;
+    s.what = act::refuse;
+    s.choice = 5; // to create; not to read
+    s.duration = 2 * set.session_timeout;
+    plan_.steps.push_back(s);
+    s.at += session / 8 + microseconds(pick(static_cast<std::uint64_t>((session / 4).count())));
+    s.what = act::cut_off;
+    s.who = static_cast<unsigned>(pick(set.servers));
+    plan_.steps.push_back(s);
+    s.who = holder;
+    for (int i = 0; i < 8; ++i) {
+        s.at += session / 30;
+        s.what = act::acquire;
+        s.duration = milliseconds(0);
+        plan_.steps.push_back(s);
+    }
+    s.at -= microseconds(pick(static_cast<std::uint64_t>((session / 4).count())));
+    s.what = act::block;
+    s.duration = set.session_timeout * 3 / 2;
+    plan_.steps.push_back(s);
 }
 
 /// More at one moment than one transaction takes.

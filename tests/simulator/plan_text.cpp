@@ -55,7 +55,8 @@ std::string describe(const plan& p)
         << s.node_budget << ", users' window " << s.users_window << ", linger " << s.linger.count() << " ms, cohort "
         << s.cohort << (s.mark.empty() ? "" : ", mark ") << s.mark;
     for (const auto& mark : s.also_heeds) out << ", heeds \"" << mark << '"';
-    out << (s.exists_needs_read ? ", exists needs the permission to read" : "") << ", quiet after "
+    out << (s.exists_needs_read ? ", exists needs the permission to read" : "")
+        << (s.eager_access_check ? ", servers refuse by themselves" : "") << ", quiet after "
         << s.quiet_after.count() << " ms";
     if (s.peers != peer_life::none) {
         out << (s.peers == peer_life::dead ? ", dead peers " : ", peers ") << s.peer_delay.count() << " us away";

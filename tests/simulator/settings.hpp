@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct settings {
     std::int32_t leader_drift_ppm = 0;           ///< how much faster than true time the servers' clocks run
     std::vector<std::int32_t> client_drift_ppm;  ///< one for each client
     double stated_drift = 0.01;                  ///< what the clients believe to be the bound
+    std::optional<std::chrono::milliseconds> stated_margin; ///< of their leases
     unsigned scarce_memory = 0;                  ///< one in so many of the library's steps runs out of it; 0 for none
     unsigned one_fault_in = 0;                   ///< messages; 0 for none
     std::uint32_t first_sequence = 0;            ///< the parents' counter at the beginning
@@ -46,6 +48,8 @@ struct settings {
     bool parents_exist = true;
     bool parents_are_containers = true;
     bool exists_needs_read = false; ///< as servers from 3.8.4 and 3.9.2 on have it; earlier ones answer everybody
+    bool eager_access_check = false; ///< each of several servers refuses by itself what access lists forbid
+    unsigned patience = 5; ///< for how many half ticks a follower serves on that hears nothing of its leader
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
     std::size_t users_window = 64; ///< how many requests of users may be under way, besides those for locks

@@ -287,6 +287,10 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
         return tell([&] { observer_->on_node_event(a.event, a.path); });
     }
     if (outstanding_.empty() || outstanding_.front().xid != a.xid) {
+        if (world_.set.eager_access_check && (a.result == outcome::no_auth || a.result == outcome::invalid_acl)) {
+            say("hangs up: a refusal has come out of order");
+            return end_epoch();
+        }
         return world_.violate("simulator: a reply out of order");
     }
     auto w = std::move(outstanding_.front());

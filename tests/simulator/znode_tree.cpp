@@ -100,13 +100,28 @@ znode_tree::effect znode_tree::apply(const transaction& t)
     return failed(outcome::unimplemented);
 }
 
+std::optional<outcome> znode_tree::refusal(const transaction& t) const
+{
+    using kind = transaction::kind;
+    if (t.access && !is_valid(*t.access)) return outcome::invalid_acl;
+    const bool of_the_parent = t.what == kind::create || t.what == kind::remove;
+    const std::string_view path = t.path;
+    const auto* at = find(of_the_parent ? path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)) : path);
+    if (at == nullptr || t.session == transaction::administrator) return std::nullopt;
+    const auto& allowed = at->allowed;
+    const bool may = t.what == kind::create     ? allowed.create
+                     : t.what == kind::remove   ? allowed.remove
+                     : t.what == kind::set_data ? allowed.write
+                                                : allowed.admin;
+    return may ? std::nullopt : std::optional(outcome::no_auth);
+}
+
 znode_tree::effect znode_tree::create(const transaction& t)
 {
-    if (t.access && !is_valid(*t.access)) return failed(outcome::invalid_acl);
+    if (const auto why = refusal(t)) return failed(*why);
     const auto parent = parent_of(t.path);
     if (parent == nodes_.end()) return failed(outcome::no_node);
     auto& above = parent->second;
-    if (t.session != transaction::administrator && !above.allowed.create) return failed(outcome::no_auth);
     if (above.owner != 0 && above.owner != container_owner) return failed(outcome::no_child_allowed);
 
     effect e;
@@ -141,7 +156,7 @@ znode_tree::effect znode_tree::remove(const transaction& t)
     const auto parent = parent_of(t.path);
     if (parent == nodes_.end()) return failed(outcome::no_node);
     // Before anything is said about the node itself.
-    if (t.session != transaction::administrator && !parent->second.allowed.remove) return failed(outcome::no_auth);
+    if (const auto why = refusal(t)) return failed(*why);
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end()) return failed(outcome::no_node);
     if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
@@ -167,7 +182,7 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
 {
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end()) return failed(outcome::no_node);
-    if (t.session != transaction::administrator && !at->second.allowed.write) return failed(outcome::no_auth);
+    if (const auto why = refusal(t)) return failed(*why);
     if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
     before_change(t.path);
     at->second.data = t.data;
@@ -183,11 +198,10 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
 /// It is no change of the node: nothing but the list and its version is others afterwards.
 znode_tree::effect znode_tree::set_access(const transaction& t)
 {
-    if (!is_valid(*t.access)) return failed(outcome::invalid_acl);
+    if (const auto why = refusal(t)) return failed(*why);
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end()) return failed(outcome::no_node);
     auto& n = at->second;
-    if (t.session != transaction::administrator && !n.allowed.admin) return failed(outcome::no_auth);
     if (t.version != store::any_version && t.version != n.acl_version) return failed(outcome::bad_version);
     n.access = t.access;
     n.allowed = allowed_by(*t.access);

@@ -105,6 +105,8 @@ public:
     znode_tree();
 
     effect apply(const transaction& t);
+    /// Why access lists forbid a create, a remove, a set_data or a set_access, if they do.
+    [[nodiscard]] std::optional<store::outcome> refusal(const transaction& t) const;
 
     [[nodiscard]] const node* find(std::string_view path) const;
     [[nodiscard]] std::vector<std::string> children(std::string_view path) const;

@@ -53,6 +53,31 @@ TEST_SUITE("session, lease")
         CHECK(a->handle->held_until() > s.clock.now() + 2s);
     }
 
+    TEST_CASE("what is refused does not renew the lease: a write or a sync, by a server alone or the C client")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto until = a->handle->held_until();
+        for (const outcome refusal : {outcome::no_auth, outcome::invalid_acl, outcome::bad_arguments}) {
+            CAPTURE(static_cast<int>(refusal));
+            s.clock.pass(800ms);
+            const auto b = s.acquire("/q");
+            asked(s).to("create /q/" + prefix(s.uuids)).ends(refusal);
+            CHECK(b->ended);
+            CHECK(a->handle->held_until() == until);
+        }
+        s.clock.pass(100ms); // a heartbeat is due
+        asked(s).to("sync /").ends(outcome::server_error);
+        CHECK(a->handle->held_until() == until);
+        CHECK_FALSE(s.servers.asks("sync /")); // the next comes when it would have come
+        s.clock.pass(2'100ms);
+        CHECK_FALSE(s.servers.asks("sync /"));
+        s.clock.pass(400ms);
+        asked(s).to("sync /").ends(outcome::ok);
+        CHECK(a->handle->held_until() > until);
+        CHECK(a->losses == 0);
+    }
+
     TEST_CASE("heartbeats of many clients that were answered at one moment spread, and are hardly more")
     {
         constexpr int clients = 100;
@@ -81,7 +106,7 @@ TEST_SUITE("session, lease")
         CHECK(most(2500, 3000) <= clients / 6); // of 4 at any moment
     }
 
-    TEST_CASE("an ensemble that was set back is named once, by what it counts: in a session that goes on, and in a new one")
+    TEST_CASE("an ensemble that was set back is named once: in a session that goes on, and in a new one")
     {
         for (const bool renewed : {false, true}) {
             CAPTURE(renewed);

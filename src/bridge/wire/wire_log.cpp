@@ -74,6 +74,9 @@ void wire::note_reason(std::string_view line)
     std::from_chars(number.data(), number.data() + number.size(), error);
     if (line.find("timed out (exceeded timeout") != line.npos)
         why_ = "nothing has come from the server for too long";
+    else if (line.find("unexpected server response") != line.npos)
+        why_ = "the server has answered out of order, at which the C client hangs up: with enableEagerACLCheck servers "
+               "do so when they refuse a request before they have answered earlier ones";
     else if (error == EHOSTDOWN) // how the C client calls the end of the stream
         why_ = "the server has hung up";
     else if (const auto at = line.find("errno="); at != line.npos)

@@ -197,8 +197,9 @@ public:
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
     [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
 
-    /// Takes note of an answer that came through the leader: to a write or a sync. A follower cut off from its leader
-    /// answers reads for a while, although the leader may have ended the session.
+    /// Takes note of the answer to a write or a sync. It renews the lease if it is `ok`: that came through the leader.
+    /// A follower cut off from its leader answers reads for a while, although the leader may have ended the session;
+    /// and with enableEagerACLCheck it refuses writes by itself. The C client refuses some, too.
     void heard(const store::reply&);
     /// Takes note of the answer to a write. A write that was done also shows that the server is not a leader that
     /// others have replaced unawares.

@@ -58,6 +58,8 @@ void session::heard(const store::reply& answer)
         return contact_lost();
     const auto now = scheduler.now();
     notice_lapse(now);
+    if (answer.result != store::outcome::ok && !ZKLOCK_MUTANT(lease_counts_refusals))
+        return;
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
     if (!was_fresh && lease_.fresh(now))

@@ -69,8 +69,8 @@ void session::made_by(std::int64_t czxid, store::scheduler::time_point sent) noe
     if (czxid <= 0 || czxid >= granted_zxid_ || sent < granted_zxid_known_)
         return;
     log(log_level::warning, "the ensemble was set back, or is another one: a lock was granted by its transaction ",
-        granted_zxid_, ", and now transaction ", czxid, " has made a node; fencing tokens are smaller than earlier ones, "
-        "and resources that go by them refuse everybody, until a generation beside the tokens is raised");
+        granted_zxid_, ", and now transaction ", czxid, " has made a node; fencing tokens are smaller than earlier "
+        "ones, and resources that go by them refuse everybody, until a generation beside the tokens is raised");
     granted_zxid_ = 0; // said once
 }
 

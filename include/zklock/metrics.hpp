@@ -98,6 +98,9 @@ struct handoff_metrics {
     std::uint64_t not_tried = 0;  ///< nodes not asked for: too many connections, or none came about seconds ago
     std::uint64_t no_answer = 0;  ///< attempts to connect where no client answered within a second
     std::uint64_t refused = 0;    ///< connections of others, hung up on: too many, or it was for no node of this client
+    std::uint64_t over_share = 0; ///< … because too many were from that address, at once or within a second
+    /// How often it accepted nobody for some milliseconds, because more came than it can hang up on cheaply.
+    std::uint64_t accept_pauses = 0;
 
     bool listens = false;             ///< now: it has the port on which others reach it
     std::uint64_t connected_to = 0;   ///< now: clients to which it is connected

@@ -11,6 +11,8 @@ handoff_metrics handoff_counters::read() const noexcept
     m.not_tried = not_tried.read();
     m.no_answer = no_answer.read();
     m.refused = refused.read();
+    m.over_share = over_share.read();
+    m.accept_pauses = accept_pauses.read();
     m.listens = listens.read() != 0;
     m.connected_to = connected_to.read();
     m.connected_from = connected_from.read();

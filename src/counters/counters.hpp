@@ -47,7 +47,7 @@ private:
 struct handoff_counters {
     [[nodiscard]] handoff_metrics read() const noexcept;
 
-    counter taken, given, not_listed, not_tried, no_answer, refused;
+    counter taken, given, not_listed, not_tried, no_answer, refused, over_share, accept_pauses;
     counter listens, connected_to, connected_from; ///< now
 };
 

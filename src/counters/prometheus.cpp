@@ -247,9 +247,13 @@ void write_handoffs(prometheus_page& page)
     page.for_clients([&](const metrics& m) {
         for (const auto& [reason, number] :
              {std::pair("not_listed", m.handoff.not_listed), std::pair("not_tried", m.handoff.not_tried),
-              std::pair("no_answer", m.handoff.no_answer), std::pair("refused", m.handoff.refused)})
+              std::pair("no_answer", m.handoff.no_answer), std::pair("refused", m.handoff.refused),
+              std::pair("over_share", m.handoff.over_share)})
             page.sample("", m, nullptr, {"reason", reason}, std::to_string(number));
     });
+    page.of_clients("zklock_handoff_accept_pauses_total", "counter",
+                    "How often nobody was accepted for milliseconds, because too many connected.",
+                    [](const metrics& m) { return m.handoff.accept_pauses; });
     page.of_clients("zklock_handoff_listening", "gauge", "1 if the client has the port on which others reach it.",
                     [](const metrics& m) { return m.handoff.listens ? 1 : 0; });
     page.begin("zklock_handoff_connections", "gauge", "Connections to and from other clients now.");

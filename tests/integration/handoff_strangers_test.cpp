@@ -166,13 +166,58 @@ TEST_CASE("an address has 16 places, all have 256, and a place that is left is a
     run_until(io, [&] { return take(more.get()).ended; });
     CHECK(owner->inbound_count() == 256);
     CHECK(owner.counted().connected_from == 256);
-    CHECK(owner.counted().refused == 17);
+    CHECK(owner.counted().over_share == 16);
+    CHECK(owner.counted().refused == 1);
     strangers.pop_back();
     run_until(io, [&] { return owner->inbound_count() == 255; });
     const auto next = connect_from("127.0.2.1", owner.port());
     run_until(io, [&] { return owner->inbound_count() == 256; });
     CHECK_FALSE(take(next.get()).ended);
     // A log of the flood is a few lines.
+    CHECK(owner.lines.size() < 20);
+}
+
+TEST_CASE("an address that connects again and again keeps nobody else out, and is counted")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    const auto before = lease_clock::now();
+    std::vector<unique_fd> clients; // as many as have one address
+    while (clients.size() < 16) {
+        for (int i = 0; i < 100; ++i)
+            static_cast<void>(connect_from("127.0.6.1", owner.port()));
+        const auto node = owner.offered();
+        clients.push_back(connect_from("127.0.6.2", owner.port()));
+        say(clients.back().get(), subscription(node.commitment));
+        run_until(io, [&] { return owner->awaited(node); });
+    }
+    run_until(io, [&] { return owner->inbound_count() == clients.size(); });
+    const auto of_its_share = 64 + (lease_clock::now() - before) / 32ms + 1;
+    CHECK(owner.counted().over_share + static_cast<std::uint64_t>(of_its_share) >= 1'600);
+    CHECK(owner.counted().over_share > 0);
+    CHECK(owner.counted().refused == 0);
+    for (const unique_fd& each : clients)
+        CHECK_FALSE(take(each.get()).ended);
+    CHECK(owner.has_line("hangs up on 127.0.6.1:"));
+    CHECK(owner.lines.size() < 20);
+}
+
+TEST_CASE("more connections than a client can hang up on cheaply: they wait, are counted, and others come in after them")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    std::vector<unique_fd> clients;
+    do {
+        REQUIRE(clients.size() < 16);
+        for (int i = 0; i < 1'000; ++i) // the kernel keeps them
+            static_cast<void>(connect_from("127.0.7.1", owner.port()));
+        const auto node = owner.offered();
+        clients.push_back(connect_from("127.0.7.2", owner.port()));
+        say(clients.back().get(), subscription(node.commitment));
+        run_until(io, [&] { return owner->awaited(node); });
+    } while (owner.counted().accept_pauses == 0); // a slow machine may take longer than they are let wait
+    CHECK(owner.has_line("more than 4000 in a second connect to 127.0.0.1:0: some are left waiting"));
+    CHECK(owner.counted().refused == 0);
     CHECK(owner.lines.size() < 20);
 }
 

@@ -1,6 +1,8 @@
 #include "bridge/peers/connect_bounds.hpp"
 #include "peers_scene.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,8 @@ using namespace zklock::test;
 using namespace zklock::bridge::peering;
 
 namespace {
+
+using place_for = inbound_places::answer;
 
 endpoint somebody(unsigned number)
 {
@@ -106,20 +110,84 @@ TEST_SUITE("peers: bounds")
     TEST_CASE("256 may connect, 16 of one address or of one IPv6 network")
     {
         inbound_places places;
-        const auto one = parse_address("10.0.0.1").value();
+        const auto take = [&](const std::string& of) { return places.take(parse_address(of).value(), at(0s)); };
         for (int i = 0; i < 16; ++i)
-            CHECK(places.take(one));
-        CHECK_FALSE(places.take(one));
+            CHECK(take("10.0.0.1") == place_for::granted);
+        CHECK(take("10.0.0.1") == place_for::over_share);
         for (int i = 0; i < 16; ++i)
-            CHECK(places.take(parse_address("2001:db8::" + std::to_string(i)).value()));
-        CHECK_FALSE(places.take(parse_address("2001:db8::abcd").value()));
-        CHECK(places.take(parse_address("2001:db8:0:1::1").value()));
-        places.give_back(one);
-        CHECK(places.take(one));
+            CHECK(take("2001:db8::" + std::to_string(i)) == place_for::granted);
+        CHECK(take("2001:db8::abcd") == place_for::over_share);
+        CHECK(take("2001:db8:0:1::1") == place_for::granted);
+        places.give_back(parse_address("10.0.0.1").value());
+        CHECK(take("10.0.0.1") == place_for::granted);
         for (unsigned i = 0; places.taken() < 256; ++i)
-            REQUIRE(places.take(somebody(250 + i).address()));
-        CHECK_FALSE(places.take(parse_address("192.0.2.1").value()));
+            REQUIRE(places.take(somebody(250 + i).address(), at(1min)) == place_for::granted);
+        CHECK(places.take(parse_address("192.0.2.1").value(), at(1min)) == place_for::all_taken);
         places.give_back(parse_address("192.0.2.1").value()); // who never had one
         CHECK(places.taken() == 256);
+    }
+
+    TEST_CASE("an address that connects again and again: others get in all the same, and it has its share")
+    {
+        inbound_places places;
+        const auto loud = parse_address("10.9.9.9").value();
+        unsigned of_loud = 0, others = 0;
+        for (int ms = 0; ms < 60'000; ++ms) {
+            for (int i = 0; i < 4; ++i)
+                if (places.take(loud, at(1ms * ms)) == place_for::granted) {
+                    ++of_loud;
+                    places.give_back(loud);
+                }
+            if (ms % 20 == 0) { // each time another
+                const auto one = somebody(static_cast<unsigned>(ms / 20)).address();
+                REQUIRE(places.take(one, at(1ms * ms)) == place_for::granted);
+                places.give_back(one);
+                ++others;
+            }
+        }
+        CHECK(others == 3'000);
+        CHECK(of_loud > 60 * 20);
+        CHECK(of_loud < 60 * 50);
+    }
+
+    TEST_CASE("all clients behind one address come back at once, and again, and some later at any time")
+    {
+        inbound_places places;
+        const auto one = parse_address("10.0.0.1").value();
+        for (int times = 0; times < 4; ++times) {
+            for (int i = 0; i < 16; ++i)
+                REQUIRE(places.take(one, at(0s)) == place_for::granted);
+            for (int i = 0; i < 40; ++i) // who finds no place costs the others nothing
+                REQUIRE(places.take(one, at(0s)) == place_for::over_share);
+            for (int i = 0; i < 16; ++i)
+                places.give_back(one);
+        }
+        for (auto now = 1s; now < 100s; now += 1s)
+            for (int i = 0; i < 16; ++i) {
+                REQUIRE(places.take(one, at(now)) == place_for::granted);
+                places.give_back(one);
+            }
+    }
+
+    TEST_CASE("many addresses: so many at once, then one in each interval, and those of before are forgotten")
+    {
+        inbound_places places;
+        unsigned granted = 0;
+        std::size_t most = 0;
+        for (unsigned i = 0; i < 240'000; ++i) { // four in each millisecond, each of another IPv6 network
+            std::array<unsigned char, 16> bits{0x20, 0x01, 0x0d, 0xb8};
+            bits[5] = static_cast<unsigned char>(i >> 16);
+            bits[6] = static_cast<unsigned char>(i >> 8);
+            bits[7] = static_cast<unsigned char>(i);
+            const address one = boost::asio::ip::address_v6(bits);
+            if (places.take(one, at(i * 250us)) == place_for::granted) {
+                ++granted;
+                places.give_back(one);
+            }
+            most = std::max(most, places.addresses_remembered());
+        }
+        CHECK(granted <= 256 + 60 * 125);
+        CHECK(granted > 60 * 100);
+        CHECK(most <= 1024);
     }
 }

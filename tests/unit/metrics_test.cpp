@@ -110,6 +110,7 @@ TEST_SUITE("metrics")
         m.heartbeats.sum = 1500ms;
         m.handoff.taken = 11, m.handoff.given = 12, m.handoff.not_listed = 13, m.handoff.not_tried = 14;
         m.handoff.no_answer = 15, m.handoff.refused = 16;
+        m.handoff.over_share = 19, m.handoff.accept_pauses = 20;
         m.handoff.listens = true, m.handoff.connected_to = 17, m.handoff.connected_from = 18;
         lock_metrics unnamed, named;
         unnamed.acquired = 7;
@@ -140,6 +141,8 @@ TEST_SUITE("metrics")
             CHECK(page.value("zklock_handoff_failures_total", {{"reason", "not_tried"}}) == 14);
             CHECK(page.value("zklock_handoff_failures_total", {{"reason", "no_answer"}}) == 15);
             CHECK(page.value("zklock_handoff_failures_total", {{"reason", "refused"}}) == 16);
+            CHECK(page.value("zklock_handoff_failures_total", {{"reason", "over_share"}}) == 19);
+            CHECK(page.value("zklock_handoff_accept_pauses_total") == 20);
             CHECK(page.value("zklock_handoff_listening") == 1);
             CHECK(page.value("zklock_handoff_connections", {{"direction", "to"}}) == 17);
             CHECK(page.value("zklock_handoff_connections", {{"direction", "from"}}) == 18);

@@ -16,7 +16,7 @@ namespace zklock::bridge::peering {
 
 namespace {
 
-constexpr int backlog = 64;
+constexpr int backlog = 1024; // accepted in a quarter of a second: who connects waits for a whole one
 
 boost::system::error_code last_error() { return {errno, boost::system::system_category()}; }
 
@@ -39,9 +39,9 @@ bool is_of_the_other_end(int error) noexcept
 } // namespace
 
 acceptor::acceptor(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
-                   const store::logger& log, accepted told)
-    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), accepted_(std::move(told)),
-      forks_(runtime::fork_count()), socket_(strand)
+                   const store::logger& log, counters::counter& pauses, accepted told)
+    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), pauses_(pauses),
+      accepted_(std::move(told)), forks_(runtime::fork_count()), socket_(strand)
 {
 }
 
@@ -111,10 +111,8 @@ void acceptor::await()
 void acceptor::accept(time_point now)
 {
     for (int n = 0; n < most_in_a_turn && open_; ++n) {
-        if (!accepts_.take(now)) {
-            due_ = accepts_.next(now);
-            return;
-        }
+        if (!accepts_.take(now))
+            return let_wait(now);
         endpoint other;
         auto size = static_cast<socklen_t>(other.capacity());
         const int descriptor = ::accept4(socket_.native_handle(), other.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -137,6 +135,17 @@ void acceptor::accept(time_point now)
     } catch (const std::bad_alloc&) {
         pause(now, "cannot accept other clients on ", make_error_code(boost::system::errc::not_enough_memory));
     }
+}
+
+/// Until a turn may accept as many as ever: a timer for each would cost more than they do.
+void acceptor::let_wait(time_point now) noexcept
+{
+    due_ = accepts_.next(now) + (most_in_a_turn - 1) * accept_each;
+    pauses_.add();
+    if (const auto left_out = floods_told_.say(now))
+        log_(log_level::warning, "more than 4000 in a second connect to ", at_text_,
+             ": some are left waiting, clients among them, which hear from the servers then",
+             store::times_left_out{*left_out});
 }
 
 void acceptor::time_passed(time_point now) noexcept

@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/peers/addresses.hpp"
 #include "bridge/peers/token_bucket.hpp"
+#include "counters/counters.hpp"
 #include "runtime/forks.hpp"
 #include "runtime/single_wait.hpp"
 #include "runtime/strand.hpp"
@@ -26,9 +27,10 @@ public:
     using time_point = lease_clock::time_point;
     using error_code = boost::system::error_code;
 
-    /// More connections than this wait in the kernel, which refuses them at some time.
+    /// Whoever comes: as many at once as have a place, and then 4,000 a second. More than that wait in the kernel,
+    /// which drops them when there are too many.
     static constexpr int most_at_once = 256;
-    static constexpr std::chrono::milliseconds accept_each{8};
+    static constexpr std::chrono::microseconds accept_each{250};
     static constexpr int most_in_a_turn = 16;
     static constexpr std::chrono::milliseconds first_pause{100};
     static constexpr std::chrono::milliseconds longest_pause{5'000};
@@ -36,8 +38,9 @@ public:
     /// Told in turns: a descriptor that is its own from then on, and who is at the other end.
     using accepted = std::function<void(int descriptor, const endpoint&)>;
 
+    /// `pauses` counts how often more came than is accepted. It is used until close().
     acceptor(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&,
-             accepted);
+             counters::counter& pauses, accepted);
 
     /// Listens, or will try again when due.
     void open(time_point now) noexcept;
@@ -57,12 +60,14 @@ private:
     [[nodiscard]] error_code bind();
     void await();
     void accept(time_point now);
+    void let_wait(time_point now) noexcept;
     void pause(time_point now, const char* what, const error_code& why) noexcept;
 
     const std::shared_ptr<runtime::turns> turns_;
     const endpoint at_;
     const std::string at_text_;
     const store::logger& log_;
+    counters::counter& pauses_;
     accepted accepted_;
     const unsigned forks_;
     socket_type socket_;
@@ -70,7 +75,7 @@ private:
     token_bucket accepts_{most_at_once, accept_each};
     time_point due_ = time_point::max();
     std::chrono::milliseconds pause_ = first_pause;
-    store::repeats failures_told_;
+    store::repeats failures_told_, floods_told_;
     std::optional<runtime::kept_from_children> not_for_children_;
     bool open_ = true;
     runtime::single_wait wait_;

@@ -52,26 +52,36 @@ address inbound_places::counted_as(const address& of)
     return boost::asio::ip::address_v6(bits);
 }
 
-bool inbound_places::take(const address& of)
+auto inbound_places::take(const address& of, time_point now) -> answer
 {
+    const address counted = counted_as(of);
+    const auto known = of_each_.find(counted);
+    if (known != of_each_.end() &&
+        (known->second.taken >= most_of_an_address || known->second.entries.next(now) > now))
+        return answer::over_share;
     if (taken_ >= most)
-        return false;
-    auto& count = of_each_[counted_as(of)];
-    if (count >= most_of_an_address)
-        return false;
-    ++count;
+        return answer::all_taken;
+    if (entries_.next(now) > now)
+        return answer::too_fast;
+    if (known == of_each_.end() && of_each_.size() >= most_remembered)
+        std::erase_if(of_each_, [&](const auto& each) {
+            return each.second.taken == 0 && each.second.entries.full(now);
+        });
+    share& its = known == of_each_.end() ? of_each_[counted] : known->second;
+    (void)entries_.take(now);
+    (void)its.entries.take(now);
+    ++its.taken;
     ++taken_;
-    return true;
+    return answer::granted;
 }
 
 void inbound_places::give_back(const address& of)
 {
     const auto found = of_each_.find(counted_as(of));
-    if (found == of_each_.end())
+    if (found == of_each_.end() || found->second.taken == 0)
         return;
+    --found->second.taken;
     --taken_;
-    if (--found->second == 0)
-        of_each_.erase(found);
 }
 
 } // namespace zklock::bridge::peering

@@ -54,20 +54,46 @@ private:
 };
 
 /// Whether somebody may have one of the places for connections that others make.
+///
+/// An address has a share, of the places and of how often one is taken. Who is over it costs those of other addresses
+/// nothing: only who gets a place counts for all.
 class inbound_places {
 public:
+    using time_point = lease_clock::time_point;
+
     static constexpr std::size_t most = 256;
+    static constexpr int most_at_once = 256;
+    static constexpr std::chrono::milliseconds entry_each{8};
     /// One address may have so many, or one IPv6 network of 64 bits, whose addresses one machine has for the asking.
     static constexpr std::size_t most_of_an_address = 16;
+    /// Those who lose all places of an address at the same time may come back at once, some times.
+    static constexpr int most_at_once_of_an_address = 4 * most_of_an_address;
+    static constexpr std::chrono::milliseconds entry_each_of_an_address{32};
 
-    [[nodiscard]] bool take(const address& of);
+    enum class answer {
+        granted,
+        over_share, ///< its address is
+        all_taken,
+        too_fast ///< too many have come lately, of all addresses
+    };
+    [[nodiscard]] answer take(const address& of, time_point now);
     void give_back(const address& of);
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    /// For tests.
+    [[nodiscard]] std::size_t addresses_remembered() const noexcept { return of_each_.size(); }
 
 private:
+    /// More than can have a place, or have had one so lately that their share is not whole again.
+    static constexpr std::size_t most_remembered = 1024;
+    struct share {
+        std::size_t taken = 0;
+        token_bucket entries{most_at_once_of_an_address, entry_each_of_an_address};
+    };
+
     [[nodiscard]] static address counted_as(const address& of);
 
-    std::map<address, std::size_t> of_each_;
+    std::map<address, share> of_each_;
+    token_bucket entries_{most_at_once, entry_each};
     std::size_t taken_ = 0;
 };
 

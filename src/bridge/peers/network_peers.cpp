@@ -23,7 +23,7 @@ void network_peers::attach(store::peers_observer& observer)
 {
     observer_ = &observer;
     acceptor_ = std::make_shared<acceptor>(
-        *strand_, turns_, settings_.listen, log_,
+        *strand_, turns_, settings_.listen, log_, counted_.accept_pauses,
         [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
             if (const auto self = weak.lock())
                 self->accepted(descriptor, from);

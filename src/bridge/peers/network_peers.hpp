@@ -103,6 +103,7 @@ private:
 
     // Those who connect to us.
     void accepted(int descriptor, const peering::endpoint& from) noexcept;
+    void turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer, time_point now) noexcept;
     void came_in(peer_id, bytes);
     void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;

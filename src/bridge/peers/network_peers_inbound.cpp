@@ -2,8 +2,10 @@
 #include "bridge/peers/network_peers.hpp"
 
 #include <exception>
+#include <new>
 #include <utility>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace zklock::bridge::peering {
@@ -14,15 +16,10 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
     bool has_place = false;
     std::shared_ptr<link> made;
     try {
-        has_place = places_.take(from.address());
-        if (!has_place) {
-            ::close(std::exchange(descriptor, -1));
-            counted_.refused.add();
-            if (const auto left_out = refusals_told_.say(now))
-                log_(log_level::warning, "hangs up on ", text_of(from), ": ", places_.taken(),
-                     " other clients are connected", store::times_left_out{*left_out});
-            return;
-        }
+        const auto answer = places_.take(from.address(), now);
+        has_place = answer == inbound_places::answer::granted;
+        if (!has_place)
+            return turn_away(std::exchange(descriptor, -1), from, answer, now);
         const peer_id peer = ++last_id_;
         made = std::make_shared<link>(
             *strand_, turns_,
@@ -47,6 +44,30 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
             places_.give_back(from.address());
         if (descriptor != -1)
             ::close(descriptor);
+    }
+}
+
+void network_peers::turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer why,
+                              time_point now) noexcept
+{
+    const linger at_once{1, 0}; // or the kernel would remember each of a flood for a minute
+    (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(descriptor);
+    const bool over_share = why == inbound_places::answer::over_share;
+    (over_share ? counted_.over_share : counted_.refused).add();
+    if (!log_.on(log_level::warning))
+        return;
+    const auto left_out = refusals_told_.say(now);
+    if (!left_out)
+        return;
+    const bool too_fast = why == inbound_places::answer::too_fast;
+    try {
+        log_(log_level::warning, "hangs up on ", text_of(from), ": ",
+             over_share ? "too many connections are from its address, or have come from there in this moment; "
+             : too_fast ? "too many have come in this moment; "
+                        : "",
+             places_.taken(), " other clients are connected", store::times_left_out{*left_out});
+    } catch (const std::bad_alloc&) { // NOLINT: a line less
     }
 }
 

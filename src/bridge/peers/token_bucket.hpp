@@ -23,6 +23,8 @@ public:
     }
     /// So many count as not done.
     void give_back(int times) noexcept { full_again_ -= interval_ * times; }
+    /// Whether as much may be done at once as ever.
+    [[nodiscard]] bool full(time_point now) const noexcept { return full_again_ <= now; }
     /// When it may be done next.
     [[nodiscard]] time_point next(time_point now) const noexcept
     {

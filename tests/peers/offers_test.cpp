@@ -119,6 +119,31 @@ TEST_SUITE("peers: offers")
             CHECK(all.publish(places[i], secret(i), {}, at(0s)) == std::vector<offers::peer_id>{6});
     }
 
+    TEST_CASE("256 who subscribe to each node of a hot queue cost a bounded number of answers, and four are answered")
+    {
+        counters::counter told;
+        offers all(told);
+        constexpr unsigned nodes = 10'000; // one in each millisecond
+        for (unsigned i = 0; i < nodes; ++i) {
+            const auto now = at(1ms * i);
+            const auto one = all.offer(node(i));
+            for (offers::peer_id peer = 1; peer <= 256; ++peer) {
+                const answer how = all.subscribe(node(i), peer, now);
+                if (peer <= 4)
+                    REQUIRE((how == answer::awaited || how == answer::added));
+            }
+            const auto subscribers = all.publish(one, secret(i), {}, now);
+            REQUIRE(subscribers.size() >= 4);
+            for (offers::peer_id peer = 257; peer <= 300; ++peer) // who come late
+                (void)all.subscribe(node(i), peer, now);
+        }
+        CHECK(told.read() <= 4 * nodes + 4096 + 10 * 5'000);
+        const auto crowd = all.offer(node(nodes)); // readers behind a writer, a second later
+        for (offers::peer_id peer = 1; peer <= 256; ++peer)
+            REQUIRE(all.subscribe(node(nodes), peer, at(11s)) != answer::full);
+        CHECK(all.publish(crowd, secret(nodes), {}, at(11s)).size() == 256);
+    }
+
     TEST_CASE("256 subscribe to a node, and no more")
     {
         counters::counter told;

@@ -166,7 +166,7 @@ auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answe
             return answer::unknown;
         if (it.told_count == 0 || std::ranges::find(node.peers, peer) != node.peers.end())
             return answer::known;
-        if (node.peers.size() >= most_subscribers)
+        if (!has_room(node, now))
             return answer::full;
         node.peers.push_back(peer);
         given_.add();
@@ -175,7 +175,7 @@ auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answe
     const auto its = of_peers_.find(peer);
     if (its != of_peers_.end() && its->second.contains(&node))
         return answer::known;
-    if (node.peers.size() >= most_subscribers || (its != of_peers_.end() && its->second.size() >= most_of_a_peer))
+    if ((its != of_peers_.end() && its->second.size() >= most_of_a_peer) || !has_room(node, now))
         return answer::full;
     node.peers.push_back(peer);
     try {
@@ -186,6 +186,13 @@ auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answe
         throw;
     }
     return node.peers.size() == 1 ? answer::awaited : answer::added;
+}
+
+/// For one subscriber more; it counts as one.
+bool offers::has_room(const entry& node, time_point now) noexcept
+{
+    const std::size_t there = node.peers.size();
+    return there < few_subscribers || (there < most_subscribers && in_crowds_.take(now));
 }
 
 std::span<const store::node_secret> offers::kept_secrets(const node_id& id) const

@@ -38,6 +38,12 @@ public:
     using place = std::uint32_t;
 
     static constexpr std::size_t most_subscribers = 256;              ///< of a node
+    /// To subscribe, and to be told, costs the client some 16 us. A node has so many without further ado: those who wait
+    /// right behind it. More of them (readers behind a writer, or strangers who ask for each node of a hot queue) there
+    /// may be so often, of all nodes together: a twelfth of a processor.
+    static constexpr std::size_t few_subscribers = 4;
+    static constexpr int most_in_crowds = 4096;
+    static constexpr std::chrono::microseconds in_a_crowd_each{200};
     static constexpr std::size_t most_of_a_peer = most_subscriptions; ///< nodes that one subscribes to
     /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
     /// When there are too many of them, the oldest are forgotten sooner: they would take the memory of the processor's
@@ -69,7 +75,7 @@ public:
 
     enum class answer {
         unknown, ///< no node of ours, or one of long ago
-        full,    ///< there are most_subscribers, or it has subscribed to most_of_a_peer
+        full,    ///< there are most_subscribers, or too many in crowds, or it has subscribed to most_of_a_peer
         known,   ///< nothing changes: the peer subscribes already, or was told, or the node was withdrawn
         added,
         awaited, ///< added, and the first
@@ -133,9 +139,11 @@ private:
     [[nodiscard]] const kept_node& kept(const entry& n) const { return kept_[n.in_kept - forgotten_]; }
     [[nodiscard]] std::uint64_t told_end() const noexcept { return told_begin_ + told_secrets_.size(); }
     void forget(peer_id, entry&) noexcept;
+    [[nodiscard]] bool has_room(const entry&, time_point now) noexcept;
 
     counters::counter& given_;
     token_bucket vain_{most_vain, vain_each};
+    token_bucket in_crowds_{most_in_crowds, in_a_crowd_each};
     std::deque<entry> nodes_; ///< by their places
     std::vector<place> free_; ///< with room for all of them
     std::size_t bucket_count_ = 0;

@@ -100,6 +100,62 @@ TEST_CASE("a mutex that lives, its path at rest: others that do not agree are re
     expect_clean(server(), {path});
 }
 
+TEST_CASE("a lock that is gone, its release under way: the next one waits for that, and has its own options")
+{
+    const std::string path = "/agreed/releases";
+    refusals told;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client zk(executor, told.of_client());
+        std::int64_t last = 0;
+        for (int times = 0; times < 20; ++times) {
+            {
+                mutex first(zk, path, heeding);
+                const guard held = must(co_await first.acquire(60s));
+                CHECK(held.fencing_token() > last);
+                last = held.fencing_token();
+            } // both in the background
+            mutex second(zk, path);
+            guard held = must(co_await second.acquire(60s));
+            CHECK(held.fencing_token() > last);
+            last = held.fencing_token();
+            std::optional<mutex> third(std::in_place, zk, path, heeding);
+            CHECK(error_in(co_await third->acquire(60s)) == errc::invalid_option); // somebody holds it
+            third.reset();
+            { const guard dropped = std::move(held); }
+        }
+        CHECK(told.lines().size() == 1);
+
+        // A try looks: whether the release is done by then is the servers' matter.
+        co_await use(mutex(zk, path));
+        {
+            mutex first(zk, path, heeding);
+            const guard held = must(co_await first.acquire(60s));
+        }
+        auto once = co_await mutex(zk, path).try_acquire();
+        CHECK((once || once.error() == errc::busy));
+        if (once)
+            co_await release(std::move(once).value());
+
+        const std::string gates = path + "_gates";
+        semaphore_options two, three;
+        two.permits = 2;
+        three.permits = 3;
+        for (int times = 0; times < 20; ++times) {
+            {
+                semaphore first(zk, gates, two);
+                const auto held = must(co_await first.acquire(2, 60s));
+            }
+            semaphore second(zk, gates, three);
+            const auto held = must(co_await second.acquire(3, 60s));
+        }
+        CHECK(told.lines().size() == 1);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
 TEST_CASE("locks of every kind have to agree, alone and as parts of several")
 {
     const std::string path = "/agreed/kinds", beside = path + "_beside";

@@ -39,6 +39,7 @@ struct simple_path final : recipes::recipe_path {
 
     [[nodiscard]] int options() const noexcept { return number; }
     [[nodiscard]] bool idle() const noexcept override { return !busy; }
+    [[nodiscard]] bool only_leaving() const noexcept { return leaves_only; }
     [[nodiscard]] bool finished() const noexcept override
     {
         return idle() && !keeps && !own.any() && !parents_.made.any();
@@ -68,6 +69,7 @@ struct simple_path final : recipes::recipe_path {
     const int number;
     int& alive;
     bool busy = false;
+    bool leaves_only = false;
     bool keeps = false; ///< something that is worth it, until it is retired
     recipes::made_containers own;
 };
@@ -133,6 +135,39 @@ TEST_SUITE("recipe paths")
         CHECK(s.get(2, "/q") != nullptr);
         CHECK(s.paths.find("/p") == &first);
         CHECK(s.alive == 2);
+    }
+
+    TEST_CASE("one that only takes its nodes back gives way to one with others, and stays until that is done")
+    {
+        paths_scene s;
+        simple_path& first = s.begin(1);
+        first.has_made(1);
+        first.leaves_only = true;
+        CHECK(s.get(1) == &first);
+        simple_path& next = s.begin(2);
+        CHECK(s.paths.find("/p") == &next);
+        CHECK(next.upper_containers().any());
+        CHECK(s.alive == 2);
+        CHECK(s.get(1) == nullptr);
+        simple_path* third = nullptr;
+        SUBCASE("it ends first") { s.end(first); }
+        SUBCASE("its successor ends first")
+        {
+            s.end(next);
+            CHECK(s.alive == 2);
+            s.end(first);
+        }
+        SUBCASE("its successor gives way, too")
+        {
+            next.leaves_only = true;
+            third = &s.begin(3);
+            CHECK(s.alive == 3);
+            s.end(next);
+            s.end(first);
+        }
+        s.clock.run();
+        CHECK(s.alive == 1);
+        CHECK(s.paths.find("/p") == (third ? third : &next));
     }
 
     TEST_CASE("one that nobody uses serves those with its options, and gives way to one with others, which takes over")

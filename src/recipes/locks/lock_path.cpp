@@ -5,6 +5,7 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,13 @@ void lock_path::send_unwatch()
 bool lock_path::idle() const noexcept
 {
     return contenders_.empty() && !answers_due() && queue_.idle() && !parents_.busy();
+}
+
+bool lock_path::only_leaving() const noexcept
+{
+    return !parents_.busy() && std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
+        return each.second->waiting() || each.second->holding();
+    });
 }
 
 std::string lock_path::full(std::string_view node) const

@@ -50,6 +50,8 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;
+    /// All that is left to do is to delete nodes: nobody holds the lock or waits for it.
+    [[nodiscard]] bool only_leaving() const noexcept;
     [[nodiscard]] bool finished() const noexcept override
     {
         return idle() && !queue_.watches_parent() && !parents_.made.any();

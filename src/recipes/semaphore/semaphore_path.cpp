@@ -4,6 +4,7 @@
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -59,6 +60,13 @@ bool semaphore_path::idle() const noexcept
     const bool watched = watching_ || count_.watches();
     const bool no_nodes = nodes_.empty() && to_remove_.empty();
     return acquisitions_.empty() && no_nodes && !answers_due() && !watched;
+}
+
+bool semaphore_path::only_leaving() const noexcept
+{
+    return !parents_.busy() && std::none_of(acquisitions_.begin(), acquisitions_.end(), [](const auto& each) {
+        return each.second->waiting() || each.second->holding();
+    });
 }
 
 // --- acquires --------------------------------------------------------------------------------------------------------

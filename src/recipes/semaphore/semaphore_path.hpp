@@ -55,6 +55,8 @@ public:
     [[nodiscard]] const semaphore_path_options& options() const noexcept { return options_; }
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] bool idle() const noexcept override;
+    /// All that is left to do is to delete nodes: nobody has permits or waits for them.
+    [[nodiscard]] bool only_leaving() const noexcept;
     [[nodiscard]] bool finished() const noexcept override { return idle() && retired(); }
     /// Takes over what the one before it at the same path has made, where both make something.
     void take_over(semaphore_path& before) noexcept;

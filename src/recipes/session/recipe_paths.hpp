@@ -28,14 +28,15 @@ public:
     }
 
     /// The path for one who has those options. `known`: what find() gives. Null: others use it with other options. One
-    /// that is idle gives way to its successor, also while its container is being deleted: that is made again.
+    /// that is idle gives way to its successor, also while its container is being deleted: that is made again. So does
+    /// one that only takes its nodes back: to the successor they are as another client's, which it waits for.
     /// `make(idle)` makes one with those options, which calls `idle` when nobody needs it any more.
     template <class Options, class Make>
     Path* get(const std::string& path, Path* known, const Options& options, Make make)
     {
         if (known && known->options() == options)
             return known;
-        if (known && !known->idle())
+        if (known && !known->idle() && !known->only_leaving())
             return nullptr;
         std::unique_ptr<Path> fresh = make([this, path] { rests(path); });
         std::unique_ptr<Path>& entry = paths_[path];
@@ -44,7 +45,7 @@ public:
             fresh->take_over(*known);
         }
         std::swap(entry, fresh); // the new one hears of the watch that the old one leaves
-        if (known && known->next_making().made->any()) {
+        if (known && (!known->idle() || known->next_making().made->any())) {
             leaving_.push_back(std::move(fresh));
             known->retire();
         }
@@ -75,7 +76,8 @@ private:
         std::erase_if(leaving_, [](const auto& p) { return p->finished(); });
         for (const auto& p : leaving_) {
             p->wake();
-            resting_.add(*p); // an answer was lost, or refused: it is retired once more
+            if (p->idle())
+                resting_.add(*p); // an answer was lost, or refused: it is retired once more
         }
         const auto found = paths_.find(path);
         if (found == paths_.end())
@@ -89,8 +91,7 @@ private:
 
     resting_paths resting_;
     std::unordered_map<std::string, std::unique_ptr<Path>> paths_;
-    /// Paths that others have replaced, which have their nodes elsewhere, until the containers that they have made are
-    /// gone.
+    /// Paths that others have replaced, until their nodes are gone, and the containers that they have made elsewhere.
     std::vector<std::unique_ptr<Path>> leaving_;
 };
 

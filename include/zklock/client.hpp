@@ -103,7 +103,7 @@ public:
     /// - `errc::timed_out`: the time is up. The client goes on trying. `errc::tls_failed`: the same, and TLS has failed
     ///   with all servers.
     /// - `errc::no_such_chroot`: the chroot's own node does not exist. The next call looks for it again.
-    /// - `errc::authentication_failed`: the servers refused the credentials. That is final.
+    /// - `errc::authentication_failed`: the servers refuse the credentials, or demand others. That is final.
     /// - `errc::server_error`: the servers refused to tell whether the chroot's node exists. The next call asks again.
     /// - `errc::invalid_option`: an option is out of range; or it is connected, and the servers grant a session that is
     ///   too short for a lease (`client_options::session_timeout`): nodes can be read and written, but no lock held.
@@ -174,7 +174,7 @@ public:
     /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,
     /// `errc::invalid_path`, `errc::invalid_option` (the request is longer than the servers' default limit of 1 MiB, an
     /// access list cannot be right, or an option of the client is out of range), `errc::authentication_failed` and
-    /// `errc::closed`, and a write with `errc::outcome_unknown`. A read, or a list, also ends with
+    /// `errc::closed`, and a write with `errc::outcome_unknown` or `errc::quota_exceeded`. A read, or a list, also ends with
     /// `errc::access_denied` or `errc::server_error` when the servers refuse the `sync` before it: what was read might
     /// be too old. The next one asks for the `sync` again; `client_options::log` is told once for a connection.
     ///

@@ -21,7 +21,8 @@ enum class errc {
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
     not_owner,             ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …
     access_denied,         ///< the server's ACL forbids it
-    authentication_failed, ///< the server refused the credentials; the client is of no further use
+    authentication_failed, ///< every server that answered refuses the credentials, or demands others: the log tells
+                           ///< which of both. The client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist
     invalid_path,          ///< it is no valid path: `find_path_fault()` and the log tell which rule it breaks; or what
                            ///< was to be created would have an ephemeral node as its parent
@@ -29,7 +30,7 @@ enum class errc {
     over_budget,           ///< one more node could make the session's end unreadable for the servers
     sequence_exhausted,    ///< the path's sequence numbers are close to 2^31: see `mutex_options::parents`
     token_exhausted,       ///< the ensemble's zxid no longer fits a fencing token
-    server_error,          ///< the server answered with an error that has no better name here
+    server_error,          ///< the server answered with an error that has no better name here: the log has its number
     closed,                ///< the client is closed, or its last handle went away
     no_node,               ///< there is no such node, or no parent for it
     node_exists,           ///< there is such a node already
@@ -37,9 +38,10 @@ enum class errc {
     not_empty,             ///< the node has children
     outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
     not_upgradable,        ///< a reader cannot become a writer: two of them would wait for each other for ever
-    tls_failed             ///< `timed_out` or `not_connected`, because TLS has failed with all servers: a certificate,
+    tls_failed,            ///< `timed_out` or `not_connected`, because TLS has failed with all servers: a certificate,
                            ///< theirs or the client's, was refused or could not be read, or they speak no TLS. The
                            ///< log tells which (see `tls_options`)
+    quota_exceeded         ///< a quota of the node or of one above it is used up, in nodes or in bytes
 };
 
 /// The error's name, as it is spelt above; the message of its error_code says more.
@@ -69,6 +71,7 @@ enum class errc {
     case errc::outcome_unknown: return "outcome_unknown";
     case errc::not_upgradable: return "not_upgradable";
     case errc::tls_failed: return "tls_failed";
+    case errc::quota_exceeded: return "quota_exceeded";
     }
     return "unknown";
 }

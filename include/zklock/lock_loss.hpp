@@ -14,7 +14,7 @@ enum class loss_reason : std::uint8_t {
     session_expired,       ///< the servers have ended the session
     node_deleted,          ///< somebody else has deleted the lock's node
     client_closed,         ///< the client, or its execution context, came to its end while the lock was held
-    authentication_failed, ///< the servers have refused the credentials at a reconnect
+    authentication_failed, ///< all servers that answered have refused the credentials at a reconnect
     forked                 ///< this process is a fork: the lock is still its parent's, as far as this process knows
 };
 

@@ -59,7 +59,8 @@ public:
     ///   that), `errc::lost` (others deleted its node): what ended the last of the attempts that
     ///   `mutex_options::max_attempts` allows. Without such a limit none of these ends a wait: it queues again.
     /// - `errc::access_denied`: the ACL of a parent, or of a node before it, forbids it. `errc::no_such_chroot`: the
-    ///   chroot's node does not exist. `errc::server_error`: the servers refused for another reason.
+    ///   chroot's node does not exist. `errc::quota_exceeded`: there is a quota, and it is used up.
+    ///   `errc::server_error`: the servers refused for another reason.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
     /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
     /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.

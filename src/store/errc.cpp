@@ -23,14 +23,14 @@ public:
         case errc::not_connected: return "not connected to an ensemble";
         case errc::not_owner: return "the guard is empty, or what it holds is not this owner's";
         case errc::access_denied: return "access denied by the server";
-        case errc::authentication_failed: return "the server refused the credentials";
+        case errc::authentication_failed: return "the servers refuse the credentials, or demand others";
         case errc::no_such_chroot: return "the chroot's node does not exist";
         case errc::invalid_path: return "not a valid path for this";
         case errc::invalid_option: return "an option is out of range or contradicts those in use (the log names it)";
         case errc::over_budget: return "the session has as many nodes as its ensemble can bear";
         case errc::sequence_exhausted: return "the path has used up its sequence numbers";
         case errc::token_exhausted: return "the ensemble's transaction number is too large for a fencing token";
-        case errc::server_error: return "the server reported an unexpected error";
+        case errc::server_error: return "the server reported an unexpected error (the log has its number)";
         case errc::closed: return "the client is closed";
         case errc::no_node: return "the node does not exist";
         case errc::node_exists: return "the node exists already";
@@ -39,6 +39,7 @@ public:
         case errc::outcome_unknown: return "the answer was lost: it may have been done";
         case errc::not_upgradable: return "a reader cannot become a writer";
         case errc::tls_failed: return "TLS has failed with all servers";
+        case errc::quota_exceeded: return "a quota is used up";
         }
         return "unknown error";
     }

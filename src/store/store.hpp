@@ -28,6 +28,8 @@ enum class outcome : std::uint8_t {
     unimplemented,        ///< the server is too old for the operation
     no_watcher,           ///< unwatch: there was no such watch
     quota_exceeded,
+    local_session,        ///< the session is known to one server only, and may make no ephemeral nodes
+    reconfig_disabled,
     server_error,         ///< any other error the server gave
     unknown,              ///< the connection or the session ended first: it may have been done, or not, or not yet
 };
@@ -108,7 +110,7 @@ public:
     /// The server said that the session is over: its nodes are gone. A new one is being opened. Comes while
     /// disconnected.
     virtual void on_expired() = 0;
-    /// The server refused the credentials. Nothing follows but the answer to close().
+    /// Every server that answered has refused the credentials. Nothing follows but the answer to close().
     virtual void on_authentication_failed() = 0;
     /// An exception has left one of the functions that the store has called, an observer's among them.
     virtual void on_exception() noexcept {}

@@ -263,19 +263,25 @@ TEST_CASE("the first read on a new connection goes behind a sync: its server may
     });
 }
 
+namespace {
+
+constexpr std::int32_t throttled_op = -127;
+
+} // namespace
+
 TEST_CASE("a write that the server throttles is not repeated, for what was sent after it may be done; a read is")
 {
     play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
         must(co_await zk.create("/throttled", "0"));     // is answered after it: nothing else is on its way
-        remote.link.on_next(opcode::set_data, moment::request, fate::throttle);
+        remote.link.refuse_next(opcode::set_data, throttled_op);
         remote.link.forget();
         CHECK(error_in(co_await zk.set("/throttled", "1")) == errc::outcome_unknown);
         CHECK(must(co_await zk.get("/throttled")).data == "0");
         CHECK(remote.link.count(opcode::set_data) == 1);
 
-        remote.link.on_next(opcode::get_data, moment::request, fate::throttle);
+        remote.link.refuse_next(opcode::get_data, throttled_op);
         remote.link.forget();
         CHECK(must(co_await zk.get("/throttled")).data == "0");
         CHECK(remote.link.count(opcode::get_data) == 2);

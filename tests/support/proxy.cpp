@@ -232,6 +232,13 @@ void proxy::on_next(opcode op, moment at, fate what, std::size_t skip)
     relay_->change([&] { relay_->state.rules.push_back({.op = op, .at = at, .what = what, .skip = skip}); });
 }
 
+void proxy::refuse_next(opcode op, std::int32_t code)
+{
+    relay_->change([&] {
+        relay_->state.rules.push_back({.op = op, .at = moment::request, .what = fate::refuse, .code = code});
+    });
+}
+
 void proxy::wait_struck(milliseconds limit)
 {
     relay_->wait("every rule struck", limit, [&] { return relay_->state.rules.empty(); });

@@ -28,7 +28,7 @@ enum class fate {
     cut,  ///< closes both sides of the connection, after everything that came before the frame was passed on
     hold, ///< keeps it, and everything behind it, until release()
     drop, ///< swallows it; the connection goes on
-    throttle ///< answers a request, the only one on its way, as an overloaded server does: it is not done
+    refuse ///< answers a request, the only one on its way, with an error: see refuse_next()
 };
 
 /// A request as it passed: the parts of a multi follow it, each on its own.
@@ -79,6 +79,8 @@ public:
 
     /// Strikes once, at the request of that kind that passes after `skip` others of it, on any connection.
     void on_next(opcode op, moment at, fate what, std::size_t skip = 0);
+    /// The next request of that kind, the only one on its way, is answered with that error, and not done.
+    void refuse_next(opcode op, std::int32_t code);
     /// Until every on_next() has struck.
     void wait_struck(milliseconds limit = default_limit);
     /// Whether every on_next() has struck.

@@ -26,13 +26,12 @@ namespace {
         return wanted == op;
     }
 
-    /// The server's answer to that request if it has too much to do.
-    std::string throttled(std::string_view request)
+    /// A server's answer to that request if it refuses it with that error.
+    std::string refused(std::string_view request, std::int32_t code)
     {
         constexpr std::int64_t no_zxid = 0;
-        constexpr std::int32_t throttled_op = -127;
         const auto xid = wire_reader{request}.int32();
-        return wire_writer{}.int32(xid).int64(no_zxid).int32(throttled_op).frame();
+        return wire_writer{}.int32(xid).int64(no_zxid).int32(code).frame();
     }
 
     /// Of the TLS record that begins there; 0 if it is not known yet. What is no TLS is taken as it comes.
@@ -161,9 +160,9 @@ void proxy_connection::pass(lane& l, std::string bytes)
         case fate::drop:
             if (request && !unanswered_.empty()) unanswered_.pop_back();
             return;
-        case fate::throttle:
+        case fate::refuse:
             unanswered_.pop_back();
-            replies_.frames.push_back({.bytes = throttled(body), .due = f.due});
+            replies_.frames.push_back({.bytes = refused(body, rule->code), .due = f.due});
             return;
         }
     } else if (!request && strike(op, moment::delivered)) {

@@ -20,6 +20,7 @@ struct proxy_rule {
     moment at{};
     fate what{};
     std::size_t skip = 0;
+    std::int32_t code = 0; ///< with fate::refuse
 };
 
 /// What all connections of a proxy obey and report to. Guarded by the proxy's mutex.

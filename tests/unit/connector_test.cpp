@@ -195,14 +195,76 @@ TEST_CASE("a session that is over needs no hurry")
     CHECK(s.now - before >= 2500ms);
 }
 
-TEST_CASE("refused credentials are the end of all attempts")
+TEST_CASE("refused credentials are the end of all attempts when every server that answers in a cycle refuses them")
 {
     connector_scene s;
-    s.begin({"a", "b"});
-    CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
-    CHECK(s.c.now_in() == phase::closed);
-    CHECK_FALSE(s.c.due());
-    CHECK(s.c.time_passed(s.now + 1h) == step::wait);
+    const auto refused = [&s] { // a server says so after it has taken the session up
+        s.c.opened(12s);
+        CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
+    };
+    const auto next_at_once = [&s] {
+        const auto before = s.now;
+        CHECK(s.next() == step::attempt);
+        CHECK(s.now == before);
+    };
+    const auto check_final = [&s] {
+        CHECK(s.c.now_in() == phase::closed);
+        CHECK_FALSE(s.c.due());
+        CHECK(s.c.time_passed(s.now + 1h) == step::wait);
+    };
+    s.begin({"a", "b", "c"});
+    const std::string first = s.c.address().text;
+    refused();
+    next_at_once();
+    CHECK(s.c.address().text != first);
+
+    SUBCASE("by all")
+    {
+        refused();
+        next_at_once();
+        refused();
+        check_final();
+    }
+    SUBCASE("by some, where the others cannot be reached")
+    {
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        next_at_once();
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        check_final();
+    }
+    SUBCASE("not, if another has served this client: the next cycle is a whole one")
+    {
+        s.c.opened(12s);
+        s.now += 1min;
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        for (int i = 0; i < 2; ++i) {
+            next_at_once();
+            refused();
+        }
+        next_at_once();
+        CHECK(s.c.lost(loss::session, s.now) == step::wait); // that is an answer, too
+        CHECK(s.next() == step::attempt);
+        s.c.opened(12s);
+        CHECK(s.c.now_in() == phase::connected);
+    }
+    SUBCASE("not, as long as names are looked up: there may be another server")
+    {
+        CHECK(s.c.names_known({addresses({"a", "b", "c"}), true, false}, s.now) == step::wait);
+        refused();
+        next_at_once();
+        refused();
+        CHECK(s.c.now_in() == phase::pausing);
+        const auto before = s.now;
+        CHECK(s.next() == step::resolve);
+        CHECK(s.now > before);
+        CHECK(s.c.names_known({addresses({"a", "b", "c"}), false, true}, s.now) == step::attempt);
+        refused();
+        next_at_once();
+        refused();
+        next_at_once();
+        refused();
+        check_final();
+    }
 }
 
 TEST_CASE("closing")

@@ -108,9 +108,9 @@ TEST_SUITE("log")
         CHECK(out.str() == "lost queued debug curator");
         CHECK(to_string(static_cast<errc>(10'000)) == "unknown");
         std::set<std::string_view> names;
-        for (int value = 1; value <= static_cast<int>(errc::tls_failed); ++value)
+        for (int value = 1; value <= static_cast<int>(errc::quota_exceeded); ++value)
             names.insert(to_string(static_cast<errc>(value)));
-        CHECK(names.size() == static_cast<std::size_t>(errc::tls_failed));
+        CHECK(names.size() == static_cast<std::size_t>(errc::quota_exceeded));
     }
 
     TEST_CASE("a line in a file: time, level, text, without control characters, and up to a level")

@@ -65,7 +65,7 @@ TEST_SUITE("operations on nodes")
                                                               {outcome::no_auth, errc::access_denied},
                                                               {outcome::no_child_allowed, errc::invalid_path},
                                                               {outcome::invalid_acl, errc::invalid_option},
-                                                              {outcome::quota_exceeded, errc::server_error},
+                                                              {outcome::quota_exceeded, errc::quota_exceeded},
                                                               {outcome::unimplemented, errc::server_error}};
         for (const auto& [answer, error] : errors) {
             CAPTURE(static_cast<int>(answer));

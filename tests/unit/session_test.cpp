@@ -48,7 +48,7 @@ TEST_SUITE("session")
         const std::vector<std::pair<outcome, errc>> reasons = {{outcome::no_auth, errc::access_denied},
                                                                {outcome::no_child_allowed, errc::invalid_path},
                                                                {outcome::invalid_acl, errc::invalid_option},
-                                                               {outcome::quota_exceeded, errc::server_error}};
+                                                               {outcome::quota_exceeded, errc::quota_exceeded}};
         for (const auto& [answer, error] : reasons) {
             connected_scene s;
             const auto a = s.acquire("/p");

@@ -55,8 +55,10 @@ void connection::follow_wire()
     if (attempting_or_connected()) {
         drop_socket();
         take(connector_.lost(loss_of_the_wire(), clock::now()));
-        if (connector_.now_in() == phase::closed)
+        if (connector_.now_in() == phase::closed) {
+            wire_.refused_by_all();
             wake_no_more(); // or the executor would have work until then
+        }
     } else if (connector_.now_in() == phase::flushing) {
         finish_closing();
     }

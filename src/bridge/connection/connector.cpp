@@ -92,6 +92,7 @@ auto connector::begin_cycle(std::vector<address_ptr> addresses, clock::time_poin
         addresses_ = std::move(addresses); // else those of the last time are the best guess
     next_ = 0;
     attempts_ = insecure_ = 0;
+    refusals_ = 0;
     if (!addresses_.empty())
         return attempt(now);
     attempt_failed(false, now);
@@ -156,7 +157,8 @@ auto connector::lost(loss what, clock::time_point now) -> step
     }
     switch (what) {
     case loss::credentials:
-        phase_ = phase::closed;
+        ++refusals_;
+        attempt_failed(false, now);
         break;
     case loss::session:
         session_ends_ = {};
@@ -185,6 +187,10 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
         due_ = now;
         return;
     }
+    if (refusals_ != 0 && known_.complete) { // no other has answered, or the cycle would have ended with it
+        phase_ = phase::closed;
+        return;
+    }
     all_insecure_ = attempts_ != 0 && insecure_ == attempts_;
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
     due_ = now + pause(backoff_, now);
@@ -197,6 +203,7 @@ void connector::reconnect(bool to_the_same, clock::time_point now)
     phase_ = phase::pausing;
     next_ += to_the_same ? 0 : 1;
     attempts_ = insecure_ = 0;
+    refusals_ = 0;
     all_insecure_ = false;
     silent_cycles_ = 0;
     silence_ = false;

@@ -56,7 +56,7 @@ public:
         connection, ///< or the attempt to make one
         security,   ///< the attempt, because TLS was not agreed on
         session,    ///< the server said that it is over: the next attempt asks for a new one
-        credentials ///< they were refused: there is no next attempt
+        credentials ///< they were refused: it ends when all servers that answer in a cycle do so
     };
 
     connector(const settings&, std::minstd_rand::result_type seed, clock::time_point now);
@@ -135,6 +135,7 @@ private:
     std::size_t next_ = 0;
     std::size_t attempts_ = 0; ///< in this cycle
     std::size_t insecure_ = 0; ///< of these, so many failed by TLS
+    std::size_t refusals_ = 0; ///< and so many, because the credentials were refused
     bool all_insecure_ = false;
     std::size_t name_ = 0;        ///< counted round
     std::size_t names_tried_ = 0; ///< in this attempt

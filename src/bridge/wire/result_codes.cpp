@@ -2,7 +2,17 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <string_view>
+
 namespace zklock::bridge {
+
+namespace {
+
+// Servers know codes that the header does not.
+constexpr int request_timeout = -122;
+constexpr int quota_exceeded = -125;
+
+} // namespace
 
 store::outcome to_outcome(int code) noexcept
 {
@@ -19,7 +29,9 @@ store::outcome to_outcome(int code) noexcept
     case ZBADARGUMENTS: return outcome::bad_arguments;
     case ZUNIMPLEMENTED: return outcome::unimplemented;
     case ZNOWATCHER: return outcome::no_watcher;
-    case -125: return outcome::quota_exceeded; // newer servers than the header
+    case ZEPHEMERALONLOCALSESSION: return outcome::local_session;
+    case ZRECONFIGDISABLED: return outcome::reconfig_disabled;
+    case quota_exceeded: return outcome::quota_exceeded;
     // The connection or the session ended, or the library and the server do not agree on what was asked.
     case ZSYSTEMERROR:
     case ZRUNTIMEINCONSISTENCY:
@@ -31,8 +43,10 @@ store::outcome to_outcome(int code) noexcept
     case ZSESSIONEXPIRED:
     case ZAUTHFAILED:
     case ZCLOSING:
+    case request_timeout: // the request may be done later
     // It was not done, but no other answer can be had on this connection: it is sent once more on the next.
     case ZSESSIONMOVED:
+    case ZSESSIONCLOSEDREQUIRESASLAUTH: // the server hangs up behind it
     case ZTHROTTLEDOP: return outcome::unknown;
     default: return outcome::server_error;
     }
@@ -44,7 +58,29 @@ store::outcome to_outcome(int code) noexcept
 /// more would change the order.
 bool is_undone(int code) noexcept
 {
-    return code == ZSESSIONMOVED || code == ZSESSIONEXPIRED;
+    return code == ZSESSIONMOVED || code == ZSESSIONEXPIRED || code == ZSESSIONCLOSEDREQUIRESASLAUTH;
+}
+
+std::string words_for(int code)
+{
+    const auto named = [code](std::string_view name, std::string_view meaning) {
+        return std::string(name) + " (" + std::to_string(code) + "): " + std::string(meaning);
+    };
+    switch (code) {
+    case ZEPHEMERALONLOCALSESSION:
+        return named("EPHEMERALONLOCALSESSION",
+                     "the session is known to that server only, which does not make it known to the others "
+                     "(localSessionsUpgradingEnabled); so it can have no locks");
+    case request_timeout: return named("REQUESTTIMEOUT", "the request has taken too long");
+    case ZRECONFIGDISABLED: return named("RECONFIGDISABLED", "the ensemble may not be changed by its clients");
+    case quota_exceeded:
+        return named("QUOTAEXCEEDED", "a quota of the node or of one above it is used up (enforceQuota)");
+    case ZTHROTTLEDOP: return named("THROTTLEDOP", "the server has too much to do, and has not done what was asked");
+    default: break;
+    }
+    if (to_outcome(code) != store::outcome::server_error)
+        return {};
+    return "error " + std::to_string(code) + ", which this library does not know";
 }
 
 int to_mode(store::node_kind kind) noexcept

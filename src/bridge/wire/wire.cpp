@@ -57,6 +57,7 @@ bool wire::begin(const std::string& address)
         return false;
     }
     believed_ = false;
+    refused_ = false;
     phase_ = phase::dialing;
     log(log_level::debug, "connecting to ", address);
     return true;

@@ -3,6 +3,7 @@
 #include "bridge/wire/inbox.hpp"
 #include "bridge/wire/log_lines.hpp"
 #include "store/logger.hpp"
+#include "store/repeats.hpp"
 
 #include <array>
 #include <chrono>
@@ -62,8 +63,11 @@ public:
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     /// How long the servers keep the present session without a connection.
     [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
-    /// The servers refused the credentials: never connect again.
+    /// The server of the last attempt refuses the credentials, or demands some. The session lives on: another may take
+    /// them.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
+    /// So does every server that has answered since: never connect again.
+    void refused_by_all() noexcept;
     /// True, once, if the last attempt was told that its session is over.
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
     /// How the last attempt to connect to each address has ended, since there was a connection.
@@ -134,6 +138,8 @@ private:
     void log_end(int state, bool was_associating) noexcept;
     void note_reason(std::string_view line);
     void log_access_refused() noexcept;
+    void log_unusual(int code) noexcept;
+    void credentials_refused(std::string_view how) noexcept;
     void watch(request&, const std::string& full, watch_kind);
     void watch_answered(const request&, store::outcome) noexcept;
     void forget_if_idle(watches::iterator) noexcept;
@@ -180,6 +186,8 @@ private:
     std::map<std::string, std::string> failures_; // by address
     std::string why_;                             // the present connection has ended, or the attempt
     bool attempt_told_ = false;                   // that it has failed
+    store::repeats_by_key unusual_;               // what servers have answered
+    std::string refusal_;                         // of the credentials: the last
     lease_clock::time_point connected_{}, ended_{}; // the last connection
 
     // The session, to go on with it in another handle.

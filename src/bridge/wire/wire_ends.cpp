@@ -103,6 +103,8 @@ void wire::follow_state()
     if (phase_ == phase::connected)
         return;
 
+    if (state == ZOO_AUTH_FAILED_STATE)
+        credentials_refused(" refuses the credentials");
     if (phase_ == phase::none || epoch_open_)
         log_end(state, was_associating);
     if (epoch_open_ || unanswered_) {
@@ -112,17 +114,22 @@ void wire::follow_state()
     if (phase_ == phase::associating)
         return;
     fd_ = -1;
-    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
+    if (state == ZOO_AUTH_FAILED_STATE) {
+        drop_handle(); // which does not end the session: it goes on in the next handle
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         drop_handle();
         session_id_ = 0;
-        if (state == ZOO_EXPIRED_SESSION_STATE) {
-            expired_ = true;
-            push_of_epoch(expired{});
-        } else {
-            refused_ = true;
-            push_of_epoch(authentication_failed{});
-        }
+        expired_ = true;
+        push_of_epoch(expired{});
     }
+}
+
+void wire::refused_by_all() noexcept
+{
+    log(log_level::error, refusal_, ", and no other server that answers takes this client: it will not connect any "
+                                    "more");
+    session_id_ = 0;
+    push_of_epoch(authentication_failed{});
 }
 
 void wire::end_epoch()

@@ -1,5 +1,6 @@
 // What a wire has the log say: how attempts end, connections, sessions; and the C client's own lines. That one calls
 // whatever ends a connection an error, although the next attempt is on its way; what matters of it is in our lines.
+#include "bridge/wire/result_codes.hpp"
 #include "bridge/wire/wire.hpp"
 #include "bridge/wire/wire_library.hpp"
 
@@ -58,10 +59,36 @@ void wire::log_end(int state, bool was_associating) noexcept
     if (state == ZOO_EXPIRED_SESSION_STATE)
         log(log_level::warning, "session ", store::session_name{session_id_}, " has expired, says ", address_,
             "; a new one will be opened");
-    else if (state == ZOO_AUTH_FAILED_STATE)
-        log(log_level::error, address_, " refuses the credentials: this client will not connect any more");
     else if (was_associating && !epoch_open_ && !attempt_told_)
         attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why);
+}
+
+/// Says once what the server has answered; when it goes on like that, at growing distances.
+void wire::log_unusual(int code) noexcept
+{
+    if (code == ZOK || !log_.on(log_level::warning))
+        return;
+    try {
+        const std::string words = words_for(code);
+        if (words.empty())
+            return;
+        if (const auto left_out = unusual_.say(address_ + words, lease_clock::now()))
+            log(log_level::warning, address_, " answers with ", words, store::times_left_out{*left_out});
+    } catch (const std::bad_alloc&) { // NOLINT: the caller is told of the refusal
+    }
+}
+
+void wire::credentials_refused(std::string_view how) noexcept
+{
+    if (std::exchange(refused_, true))
+        return;
+    will_end("it refuses this client");
+    attempt_failed(log_level::warning, address_, how);
+    try {
+        refusal_ = address_;
+        refusal_ += how;
+    } catch (const std::bad_alloc&) { // NOLINT: the log says less
+    }
 }
 
 /// "Socket [ADDRESS] zk retcode=-4, errno=111(Connection refused): server refused to accept the client"

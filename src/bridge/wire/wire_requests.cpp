@@ -101,6 +101,12 @@ void wire::accept(answer a, int code)
         log_access_refused();
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
+    if (code == ZSESSIONCLOSEDREQUIRESASLAUTH)
+        credentials_refused(" demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124), by a scheme that "
+                            "client_options::auth has no credentials for (enforce.auth.schemes or "
+                            "sessionRequireClientSASLAuth there)");
+    else
+        log_unusual(code);
     watch_answered(*a.to, a.result);
     --unanswered_;
     if (a.to->done.index() != 0)

@@ -16,6 +16,7 @@ namespace zklock::recipes {
     case store::outcome::no_child_allowed:
     case store::outcome::bad_arguments: return errc::invalid_path;
     case store::outcome::invalid_acl: return errc::invalid_option; // creator_all without credentials
+    case store::outcome::quota_exceeded: return errc::quota_exceeded;
     case store::outcome::unknown: return errc::not_connected;
     default: return errc::server_error;
     }

@@ -2,6 +2,7 @@
 #include "tool/doctor/doctor.hpp"
 #include "tool/doctor/server_words.hpp"
 #include "tool/program/client_log.hpp"
+#include "tool/program/client_program.hpp"
 #include "tool/program/voice.hpp"
 
 #include <zklock/errc.hpp>
@@ -77,8 +78,13 @@ asio::awaitable<bool> open_session(const connection_arguments& connection, serve
     auto connecting = zk.wait_connected(limit);
     result<void> connected = co_await std::move(connecting);
     const auto took = std::chrono::duration_cast<milliseconds>(lease_clock::now() - began);
-    if (connected.has_error()) {
-        const std::string why = log.trouble().empty() ? connected.error().message() : log.trouble();
+    error_code refused = connected.has_error() ? connected.error() : error_code();
+    if (!refused) {
+        auto asking = find_refusal(zk, limit);
+        refused = co_await std::move(asking);
+    }
+    if (refused) {
+        const std::string why = log.trouble().empty() ? refused.message() : log.trouble();
         found.bad("session", fmt::format("{}: {}", server.text(), why), {{"server", server.text()}});
     } else {
         found.good("session", fmt::format("{}: {}, after {} ms", server.text(), log.session(), took.count()),
@@ -86,7 +92,7 @@ asio::awaitable<bool> open_session(const connection_arguments& connection, serve
     }
     auto closing = zk.close();
     static_cast<void>(co_await std::move(closing)); // it takes a bounded time
-    co_return connected.has_value();
+    co_return !refused;
 }
 
 } // namespace

@@ -7,7 +7,12 @@
 #include <zklock/errc.hpp>
 #include <zklock/result.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 
@@ -32,8 +37,13 @@ asio::awaitable<int> connect_and_run(client zk, const connection_arguments& give
         auto connecting =
             zk.wait_connected(limit.count() == 0 ? lease_clock::duration::max() : lease_clock::duration(limit));
         result<void> connected = co_await std::move(connecting);
-        if (connected.has_error()) {
-            status = tell_unconnected(out, given.servers, connected.error(), log.trouble());
+        error_code why = connected.has_error() ? connected.error() : error_code();
+        if (!why) {
+            auto asking = find_refusal(zk, limit);
+            why = co_await std::move(asking);
+        }
+        if (why) {
+            status = tell_unconnected(out, given.servers, why, log.trouble());
         } else {
             log.connected();
             auto running = program(zk);
@@ -50,6 +60,23 @@ asio::awaitable<int> connect_and_run(client zk, const connection_arguments& give
 }
 
 } // namespace
+
+asio::awaitable<error_code> find_refusal(client zk, std::chrono::milliseconds limit)
+{
+    using namespace asio::experimental::awaitable_operators;
+    asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+    if (limit.count() != 0)
+        timer.expires_after(limit);
+    auto looking = zk.exists("/");
+    auto waiting = timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    auto either = std::move(looking) || std::move(waiting);
+    const auto first = co_await std::move(either);
+    if (first.index() == 1)
+        co_return make_error_code(errc::timed_out);
+    const auto& found = std::get<0>(first);
+    const bool refused = found.has_error() && found.error() == errc::authentication_failed;
+    co_return refused ? found.error() : error_code(); // any other is an answer
+}
 
 int tell_unconnected(voice& out, const std::string& servers, error_code why, const std::string& reason)
 {

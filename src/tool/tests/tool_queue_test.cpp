@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
 
 using namespace zklock::test;
 
@@ -258,4 +261,37 @@ TEST_CASE("doctor names the leader of an ensemble, and who may use a path")
     const ended_tool sick = scene.run({"doctor", "/queue/private/lock"});
     CHECK(sick.status == 1);
     CHECK(scene.run({"doctor", "--auth", "digest:ann:secret", "/queue/private/lock"}).status == 0);
+}
+
+TEST_CASE("where authentication is demanded, doctor, ls and run end with the reason, and soon")
+{
+    server_options options;
+    options.java = {"-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=digest"};
+    zookeeper_server demanding(options);
+    tool_scene scene;
+    const std::string servers = demanding.address();
+    const std::string words = servers + " demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124)";
+    const auto check = [&](const std::vector<std::string>& arguments, int status) {
+        const auto began = steady_clock::now();
+        const ended_tool refused = scene.run(arguments);
+        CAPTURE(arguments.front());
+        INFO(refused.text);
+        CHECK(refused.status == status);
+        CHECK(refused.text.find(words) != std::string::npos);
+        CHECK(refused.text.find("new session") == std::string::npos);
+        CHECK(steady_clock::now() - began < std::chrono::seconds(40)); // the limit for a connection, twice
+    };
+    check({"doctor", "--servers", servers, "--connect-timeout", "20"}, 122);
+    check({"ls", "--servers", servers, "--connect-timeout", "20", "/queue/demanded"}, 125);
+    check({"run", "--servers", servers, "--connect-timeout", "20", "/queue/demanded", "--", "true"}, 125);
+    for (const char* const words_of : {"doctor", "ls /queue/demanded", "run /queue/demanded -- true"}) {
+        const std::string command = std::string(words_of);
+        const auto space = command.find(' ');
+        const std::string rest = space == command.npos ? "" : command.substr(space);
+        const ended_tool well = scene.run_command(
+            {"sh", "-c", tool_scene::program() + ' ' + command.substr(0, space) +
+                             " --auth digest:ann:secret --servers " + servers + rest});
+        INFO(well.text);
+        CHECK(well.status == 0);
+    }
 }

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -84,25 +85,30 @@ void add_lead(CLI::App& app, run_arguments& to, const command_words& words, acti
     });
 }
 
-void add_looks(CLI::App& app, connection_arguments& connection, std::vector<std::string>& paths, action& chosen)
+/// Each subcommand has arguments of its own: those that are not chosen are given what the environment says.
+void add_looks(CLI::App& app, std::vector<std::string>& paths, action& chosen)
 {
-    const auto add = [&](const char* name, const char* what, auto&& do_it) {
+    const auto add = [&](const char* name, const char* what, auto* look) {
         auto* const sub = app.add_subcommand(name, what);
         sub->add_option("PATH", paths, "locks")->required();
-        add_connection_arguments(*sub, connection);
-        sub->callback([&chosen, do_it] { chosen = do_it; });
+        const auto connection = std::make_shared<connection_arguments>();
+        add_connection_arguments(*sub, *connection);
+        sub->callback([&, look, connection] { chosen = [&, look, connection] { return look(*connection, paths); }; });
     };
-    add("ls", "show who holds a lock, and who waits", [&] { return list(connection, paths); });
-    add("top", "the same, again at each change", [&] { return watch(connection, paths); });
+    add("ls", "show who holds a lock, and who waits", &list);
+    add("top", "the same, again at each change", &watch);
 }
 
-void add_changes(CLI::App& app, break_arguments& to, action& chosen)
+void add_revoke(CLI::App& app, break_arguments& to, action& chosen)
 {
     auto* const revoke_app = app.add_subcommand("revoke", "ask those who hold a lock to let go");
     revoke_app->add_option("PATH", to.path, "the lock")->required();
     add_connection_arguments(*revoke_app, to.connection);
     revoke_app->callback([&] { chosen = [&] { return revoke(to.connection, to.path); }; });
+}
 
+void add_break(CLI::App& app, break_arguments& to, action& chosen)
+{
     auto* const break_app = app.add_subcommand("break", "delete the node of a holder that is dead");
     break_app->add_option("PATH", to.path, "the lock")->required();
     break_app->add_option("NODE", to.node, "which one: its path, name, or number")->required();
@@ -139,15 +145,16 @@ int main_with(std::vector<std::string> arguments)
     action chosen;
     run_arguments to_run;
     run_arguments to_lead;
-    connection_arguments to_look;
     std::vector<std::string> paths;
-    break_arguments to_change;
+    break_arguments to_revoke;
+    break_arguments to_break;
     connection_arguments to_examine;
     std::string examined;
     add_run(app, to_run, words, chosen);
     add_lead(app, to_lead, words, chosen);
-    add_looks(app, to_look, paths, chosen);
-    add_changes(app, to_change, chosen);
+    add_looks(app, paths, chosen);
+    add_revoke(app, to_revoke, chosen);
+    add_break(app, to_break, chosen);
     add_doctor(app, to_examine, examined, chosen);
     try {
         std::ranges::reverse(arguments); // as CLI11 wants them

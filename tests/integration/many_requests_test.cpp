@@ -2,7 +2,6 @@
 // program: recipes
 // Users who ask for very much at once, and what the locks of their client notice of it.
 #include "integration/recipe_scene.hpp"
-#include "recipes/session/request_line.hpp"
 #include "support/one_server.hpp"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ constexpr std::size_t lists = 10;
 constexpr milliseconds short_session{4'000};
 
 /// So many of a user's requests are under way at once. What a lock needs goes behind these, and before all others.
-constexpr std::size_t window = recipes::request_line::most_under_way;
+constexpr std::size_t window = 64;
 /// Before an acquire is granted that is begun in a flood, no more of that may be answered: what is under way when the
 /// acquire is called; what has followed it before the client comes to the acquire, which takes a turn or two of
 /// theirs; and what has been answered and not told yet.

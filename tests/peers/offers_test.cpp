@@ -19,6 +19,8 @@ using answer = offers::answer;
 
 namespace {
 
+constexpr std::size_t nodes_before = 8; // that are told along with one
+
 std::vector<store::node_secret> as_vector(std::span<const store::node_secret> secrets)
 {
     return {secrets.begin(), secrets.end()};
@@ -180,10 +182,10 @@ TEST_SUITE("peers: offers")
     {
         counters::counter told;
         offers all(told);
-        constexpr auto most = static_cast<unsigned>(offers::most_kept);
+        constexpr auto most = 1024U;
         for (unsigned i = 0; i < 3 * most; ++i) {
             all.publish(all.offer(node(i)), secret(i), {}, at(0s));
-            constexpr auto at_once = static_cast<unsigned>(offers::forgotten_at_once);
+            constexpr auto at_once = 64U;
             const unsigned oldest = i < most ? 0 : (i - most) / at_once * at_once + at_once;
             if (oldest > 0) {
                 CHECK(all.subscribe(node(oldest - 1), 5, at(0s)) == answer::unknown);
@@ -274,11 +276,11 @@ TEST_SUITE("peers: offers")
                 const auto now = at(std::chrono::milliseconds{i < 25'000 ? 0 : 7 * i});
                 all.publish(all.offer(node(i)), secret(i), before, now);
                 before.push_back(secret(i));
-                if (before.size() > store::most_nodes_before)
+                if (before.size() > nodes_before)
                     before.erase(before.begin());
                 most = std::max(most, all.secrets_there());
             }
-            CHECK(most <= 2 * offers::most_kept * (paths == 1 ? 1 : store::most_nodes_before + 1) + 100);
+            CHECK(most <= 2 * 1024 * (paths == 1 ? 1 : nodes_before + 1) + 100);
         }
     }
 
@@ -309,7 +311,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("who is the first to ask finds what is on offer or kept by then, and what comes after that")
     {
-        constexpr auto most = static_cast<unsigned>(offers::most_kept);
+        constexpr auto most = 1024U;
         for (const unsigned let_go : {0U, 10U, 200U, most + 10, 3 * most}) {
             CAPTURE(let_go);
             counters::counter told;
@@ -329,7 +331,7 @@ TEST_SUITE("peers: offers")
                 kept += known ? 1 : 0;
             }
             CHECK(kept <= most);
-            CHECK(kept >= std::min(let_go, most - static_cast<unsigned>(offers::forgotten_at_once)));
+            CHECK(kept >= std::min(let_go, most - 64U));
             const auto later = all.offer(node(90'001));
             CHECK(all.subscribe(node(90'001), 5, at(1s)) == answer::awaited);
             for (const auto each : {earlier, later})

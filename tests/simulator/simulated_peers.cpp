@@ -23,6 +23,7 @@ namespace {
 
 // The bounds that the contract speaks of.
 constexpr std::size_t most_subscribers = 256;   ///< of a node
+constexpr std::size_t most_nodes_before = 8;    ///< that are told along with one
 constexpr std::size_t most_published = 64;      ///< nodes whose certificates are kept for those who come later
 constexpr instant published_for = 5s;
 constexpr std::size_t most_left_out = 16;       ///< nodes that somebody who was told of them is not told of again
@@ -154,7 +155,7 @@ void simulated_peers::publish(const own_node& given_back, std::span<const node_s
     const plenty_of_memory here;
     if (!called("publish()")) return;
     check(given_back);
-    if (of_nodes_before.size() > store::most_nodes_before) violate("tells of too many nodes before");
+    if (of_nodes_before.size() > most_nodes_before) violate("tells of too many nodes before");
     let_go(given_back, of_nodes_before);
     if (offers_.erase(key(given_back.commitment)) == 0) violate("lets a node go that is not on offer");
 }

@@ -68,7 +68,7 @@ TEST_SUITE("a client's line, lists")
         s.contenders(b, "/b");
         asked(s).all_of({"children /a", "children /b"});
         asked(s).to("children /a").list(line_scene::crowd(500));
-        CHECK(s.servers.requests.size() == window - recipes::request_line::weight_of_list + 1);
+        CHECK(s.servers.requests.size() == window - places_of_a_list + 1);
         asked(s).to("children /b").list(line_scene::crowd(500));
         CHECK(s.servers.requests.size() == window);
         CHECK(s.servers.requests.front().what == "get /a/lock-0000000000"); // in the order of the queue

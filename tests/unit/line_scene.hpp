@@ -15,7 +15,10 @@ namespace zklock::unit {
 
 using withdrawal = recipes::user_request::withdrawal;
 
-inline constexpr std::size_t window = recipes::request_line::most_under_way;
+/// So many requests of users are under way at once. (Taken from the code, it would hold whatever that says.)
+inline constexpr std::size_t window = 64;
+/// As many places of them has a list.
+inline constexpr std::size_t places_of_a_list = 8;
 
 inline std::string numbered(const char* before, std::size_t n)
 {

@@ -167,7 +167,7 @@ TEST_SUITE("waiting for nodes")
             stat.num_children = children;
             return stat;
         };
-        constexpr std::size_t most_lists = window / recipes::request_line::weight_of_list;
+        constexpr std::size_t most_lists = window / places_of_a_list;
         const auto under_way = [&s] { return s.servers.requests.size(); };
         for (std::size_t n = 0; n < 2 * most_lists; ++n)
             s.wait(goal::children_changed, made(7, 8, 9), numbered("/n", n));

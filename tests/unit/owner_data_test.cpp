@@ -10,6 +10,8 @@ namespace {
 
 using properties = owner_data::properties;
 
+constexpr std::size_t longest = 64 * 1024; // as the guide promises
+
 void check_reads_the_same(const std::string& identifier, const properties& more)
 {
     REQUIRE(valid_owner_data(identifier, more));
@@ -37,7 +39,7 @@ TEST_SUITE("owner data")
         CHECK(handoff_of("").empty());
         CHECK_FALSE(valid_owner_data("me", {{"handoff", "10.0.0.1:7000"}}));
         CHECK(valid_owner_data("me", {{"handoff", "by hand"}}));
-        const std::string long_data(longest_owner_data, 'x');
+        const std::string long_data(longest, 'x');
         CHECK(with_handoff(long_data, "10.0.0.1:7000") == long_data);
         CHECK(handoff_of(long_data + "\nhandoff=10.0.0.1:7000").empty());
     }
@@ -63,7 +65,7 @@ TEST_SUITE("owner data")
                                         {"binary", std::string("\0\xff\r", 3)}});
         check_reads_the_same("key=value", {{"key", "other"}});
         check_reads_the_same("__REVOKE__", {{"a", "b"}});
-        check_reads_the_same(std::string(longest_owner_data, 'x'), {});
+        check_reads_the_same(std::string(longest, 'x'), {});
         CHECK(write_owner_data("me", {{"b", "2"}, {"a", "1"}}) == "me\na=1\nb=2");
         CHECK(write_owner_data("me", {}) == "me");
     }
@@ -76,9 +78,9 @@ TEST_SUITE("owner data")
         CHECK_FALSE(valid_owner_data("me", {{"a=b", "c"}}));
         CHECK_FALSE(valid_owner_data("me", {{"a\nb", "c"}}));
         CHECK_FALSE(valid_owner_data("me", {{"a", "b\nc"}}));
-        CHECK_FALSE(valid_owner_data(std::string(longest_owner_data + 1, 'x'), {}));
-        CHECK(valid_owner_data("me", {{"a", std::string(longest_owner_data - 5, 'x')}}));
-        CHECK_FALSE(valid_owner_data("me", {{"a", std::string(longest_owner_data - 4, 'x')}}));
+        CHECK_FALSE(valid_owner_data(std::string(longest + 1, 'x'), {}));
+        CHECK(valid_owner_data("me", {{"a", std::string(longest - 5, 'x')}}));
+        CHECK_FALSE(valid_owner_data("me", {{"a", std::string(longest - 4, 'x')}}));
     }
 
     TEST_CASE("others' data are read as far as they say anything")
@@ -91,6 +93,6 @@ TEST_SUITE("owner data")
         CHECK(read_owner_data("__REVOKE__").revoked);
         CHECK(read_owner_data("__REVOKE__").identifier.empty());
         CHECK_FALSE(read_owner_data("__REVOKE__\n").revoked);
-        CHECK(read_owner_data(std::string(1024 * 1024, 'x')).identifier.size() == longest_owner_data);
+        CHECK(read_owner_data(std::string(1024 * 1024, 'x')).identifier.size() == longest);
     }
 }

@@ -9,7 +9,7 @@ using namespace zklock::unit;
 
 namespace {
 
-constexpr std::size_t bytes = recipes::request_line::most_bytes_under_way;
+constexpr std::size_t bytes = 256 * 1024; // a quarter of what a server reads at once
 
 } // namespace
 
@@ -39,7 +39,7 @@ TEST_SUITE("a client's line")
 
     TEST_CASE("a list may be long, so it counts as several reads")
     {
-        constexpr std::size_t most_lists = window / recipes::request_line::weight_of_list;
+        constexpr std::size_t most_lists = window / places_of_a_list;
         line_scene s;
         s.connect();
         std::vector<line_scene::listing> lists(2 * most_lists);

@@ -109,7 +109,7 @@ if command -v promtool >/dev/null; then
     request GET /metrics | sed '1s/^200 //' | promtool check metrics >"$scratch/promtool" 2>&1 ||
         die "promtool: $(cat "$scratch/promtool")"
 else
-    echo "promtool is not installed: it has not looked at /metrics"
+    skipped="promtool is not installed: it has not looked at /metrics"
 fi
 
 # --- the end: an idle connection does not hold it up, the order under way is finished and answered
@@ -196,3 +196,6 @@ none=$("$order_server" --database "$scratch/shop.db" --no-lock 2>&1)
 [[ $? == 1 && $none == *"shop.db: made by an older version"* ]] || die "with an older database it says: $none"
 none=$("$order_server" --database "$scratch/nothing.db" --no-lock 2>&1)
 [[ $? == 1 && $none == *nothing.db* ]] || die "without a database it says: $none"
+
+# --- what could not be played
+[[ -z ${skipped-} ]] || { echo "skipped: $skipped"; exit 4; }

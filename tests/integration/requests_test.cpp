@@ -228,14 +228,14 @@ TEST_CASE("a thousand at once on one path: their creates and deletes travel toge
     play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
+        // How many gather depends on how much faster the client is than the server. Here it is, also under a sanitizer.
+        remote.link.delay(direction::replies, 50ms);
         critical_section section;
         co_await crowd(mutex(remote.zk, path), section, many);
         CHECK(section.grants == many);
         const auto history = remote.link.history();
         INFO("requests: " << remote.link.count(opcode::any));
-        // One by one it would be two for each. How many gather depends on how much faster the client is than the server
-        // (some fifty requests in all where it runs at full speed); under a sanitizer it is not.
-        CHECK(remote.link.count(opcode::any) <= many / 2);
+        CHECK(remote.link.count(opcode::any) <= 3 * many / 40); // some 57; one by one it would be two for each
         CHECK(remote.link.count(opcode::get_children2) <= 1);
         // Everybody had a node of its own, and nothing was sent twice.
         CHECK(creates(remote.link) == many);

@@ -26,6 +26,7 @@
     X(caught_up_outlives_its_epoch) \
     X(children_only_counted) \
     X(cohort_without_end) \
+    X(container_deleted_at_any_version) \
     X(container_of_a_lost_answer_stays) \
     X(container_of_a_lost_answer_taken_for_another) \
     X(container_of_others_deleted) \
@@ -176,6 +177,7 @@
     X(semaphore_unknown_delete_counts_as_not_done) \
     X(semaphore_watch_left_on_the_server) \
     X(semaphore_watch_taken_back_before_its_list) \
+    X(shared_commit_after_a_downgrade) \
     X(shared_downgrade_without_the_readers_node) \
     X(shared_handoff_on_a_downgrade) \
     X(shared_no_second_look_after_a_writer) \

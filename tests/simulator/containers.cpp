@@ -20,7 +20,7 @@ void container_checker::written(const transaction& t, const znode_tree::effect& 
     }
     const auto see = [this](const transaction& part) {
         if (part.what == kind::create) created(part);
-        if (part.what == kind::set_data) writers_[part.zxid] = client_of_(part.session);
+        if (part.what == kind::set_data) written_into(part);
         if (part.what == kind::remove || part.what == kind::remove_idle_container) removed(part);
     };
     see(t);
@@ -36,14 +36,21 @@ void container_checker::created(const transaction& t)
     const bool container = t.node == store::node_kind::container;
     if (!container && t.node != store::node_kind::persistent) return;
     const auto maker = client_of_(t.session);
-    nodes_[t.path] = {maker, container, false};
+    nodes_[t.path] = {maker, container, false, t.zxid, t.zxid};
     writers_[t.zxid] = maker;
+}
+
+void container_checker::written_into(const transaction& t)
+{
+    writers_[t.zxid] = client_of_(t.session);
+    if (const auto found = nodes_.find(t.path); found != nodes_.end()) found->second.mzxid = t.zxid;
 }
 
 void container_checker::removed(const transaction& t)
 {
     const auto found = nodes_.find(t.path);
     if (found == nodes_.end()) return;
+    const node gone = found->second;
     nodes_.erase(found);
     const auto client = client_of_(t.session);
     if (t.what == transaction::kind::remove_idle_container || client == nullptr || scarce_) return;
@@ -54,6 +61,8 @@ void container_checker::removed(const transaction& t)
         world_.violate("a client deleted what it had not made, or others had written into: " + t.path);
     else if (look->second.num_children != 0)
         world_.violate("a client deleted a container that it had seen in use: " + t.path);
+    else if (look->second.czxid == gone.czxid && look->second.mzxid != gone.mzxid)
+        world_.violate("a client deleted a container that somebody has written into since it looked: " + t.path);
 }
 
 void container_checker::refused(const transaction& t)

@@ -36,10 +36,13 @@ private:
         client maker = nullptr;
         bool container = false;
         bool kept = false; ///< it or one below it is not to be deleted, or could not be: it is left to the servers
+        std::int64_t czxid = 0;
+        std::int64_t mzxid = 0;
     };
 
     void written(const transaction& t, const znode_tree::effect& e);
     void created(const transaction& t);
+    void written_into(const transaction& t);
     void removed(const transaction& t);
     void refused(const transaction& t);
     void keep(std::string path);

@@ -5,6 +5,7 @@
 #include "checker.hpp"
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
+#include "recipes/requests/node_operations.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ protected:
         const std::string reader = child_of_path(u, queue::reader_name(name_of(u.given.front().node)));
         // It may have that one already.
         u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token});
+        for (unsigned i = 0; u.wish.choice / 32 % 2 == 0 && i <= stage_.the_plan.set.users_window; ++i) commit(c, u);
         bool begun = false;
         stage_.call(c, [&](recipes::session&) {
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
@@ -110,6 +112,25 @@ protected:
             });
         });
         if (!begun) violate(u, "a writer's downgrade is not begun");
+    }
+
+    /// It changes nothing, and is refused at most: the writer's guard has its node no more. Of several, some come up
+    /// only when the downgrade has been sent.
+    void commit(client& c, use& u)
+    {
+        recipes::grant given;
+        given.node = u.given.front().node;
+        given.kind = queue::contender_kind::writer;
+        stage_.call(c, [&](recipes::session&) {
+            const auto told = [this, &c, &u](boost::system::error_code ec, const commit_result&) {
+                if (!ec || !stage_.may_tell(c)) return;
+                say(u, "a commit of the writer ends: " + ec.message());
+                if (ec != make_error_code(errc::lost) || stage_.world.set.scarce_memory != 0) return;
+                if (u.now == use::phase::holding && u.handle->held(u.where->now()))
+                    violate(u, "its commit was refused for the loss of a lock that it holds");
+            };
+            (void)c.operations->commit(::zklock::transaction(), {u.handle, given}, told);
+        });
     }
 
     void downgraded(use& u, boost::system::error_code ec, const recipes::grant& g)

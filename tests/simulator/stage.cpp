@@ -84,6 +84,7 @@ void stage::start_client(unsigned number)
     current_[number] = &c;
     c.store.on_look = [this, &c](const std::string& path, const store::node_stat* stat) {
         containers_.looked(c.store, path, stat);
+        if (stat != nullptr) write_after(path, *stat);
     };
     const bool peerless = the_plan.set.peers == peer_life::none || (the_plan.set.peerless >> number & 1) != 0;
     if (!peerless) c.peers = std::make_unique<simulated_peers>(world, network, c.where, number);

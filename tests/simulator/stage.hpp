@@ -203,6 +203,8 @@ private:
     void join_foreign(const step& s);
     void downgrade_foreign(const step& s, const std::string& writer);
     void refuse(const step& s);
+    /// An operator writes into a container that a client has just found empty, before it can be deleted.
+    void write_after(const std::string& path, const store::node_stat& found);
     void set_data(const std::string& node);
     void set_endpoint(const step& s, const std::string& node);
     void set_register(const step& s);

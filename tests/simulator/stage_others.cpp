@@ -117,6 +117,16 @@ void stage::replace_idle_parent(const step& s)
     ensemble.administrate(std::move(t));
 }
 
+void stage::write_after(const std::string& path, const store::node_stat& found)
+{
+    const bool chosen = (the_plan.seed + static_cast<std::uint64_t>(found.czxid)) % 8 == 0;
+    if (!chosen || world.quiet || found.num_children != 0 || is_calm(the_plan)) return;
+    world.time.after(0us, [this, path] {
+        const auto* n = ensemble.leaders_tree().find(path);
+        if (n != nullptr && n->owner == znode_tree::container_owner && n->children == 0) set_data(path);
+    });
+}
+
 void stage::set_data(const std::string& node)
 {
     const auto* n = ensemble.leaders_tree().find(node);

@@ -262,7 +262,8 @@ void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<
         session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
         if (!c->guard->lock->held(session_.scheduler.now()))
             return self.fail(errc::lost);
-        if (!c->guard->lock->stands_on(c->guard->given)) // it has another node meanwhile, or is about to
+        // It has another node meanwhile, or is about to.
+        if (!c->guard->lock->stands_on(c->guard->given) && !ZKLOCK_MUTANT(shared_commit_after_a_downgrade))
             return self.fail(errc::not_owner);
     }
     if (c->guard && !ZKLOCK_MUTANT(transaction_without_a_check))

@@ -15,6 +15,7 @@ struct tenure {
     unsigned number;
     const operation* what;
     instant from, until;
+    instant alone_until; ///< `from` if it never excludes others
 };
 
 std::string name(int process, unsigned number)
@@ -49,6 +50,7 @@ public:
         for (const auto& [path, tenures] : tenures_by_path())
             check_path(path, tenures);
         check_writes();
+        check_commits();
         return std::move(found_);
     }
 
@@ -119,10 +121,17 @@ private:
         for (const auto& [number, p] : h_.processes)
             for (const auto& [n, o] : p.operations)
                 if (o.ended && o.outcome == "granted")
-                    all[o.path].push_back({number, n, &o, *o.ended, end_of_belief(p, o)});
+                    all[o.path].push_back(tenure_of(number, n, p, o));
         for (auto& [path, tenures] : all)
             std::sort(tenures.begin(), tenures.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
         return all;
+    }
+
+    [[nodiscard]] static tenure tenure_of(int process, unsigned number, const process_history& p, const operation& o)
+    {
+        const instant until = end_of_belief(p, o);
+        return {process, number, &o, *o.ended, until,
+                std::max(*o.ended, std::min(o.shares.value_or(until), until))};
     }
 
     [[nodiscard]] static instant end_of_belief(const process_history& p, const operation& o)
@@ -135,26 +144,73 @@ private:
     void check_path(const std::string& path, const std::vector<tenure>& tenures)
     {
         std::map<std::int64_t, const tenure*> tokens;
-        const tenure* last = nullptr; // of those that believed they held
-        const tenure* longest = nullptr;
+        const tenure* longest = nullptr;       // of those that believed they held
+        const tenure* longest_alone = nullptr; // of those who exclude readers
+        const tenure* largest = nullptr;       // by the token
+        const tenure* largest_alone = nullptr;
+        const auto keep = [](const tenure*& best, const tenure& t, auto of) {
+            if (!best || of(t) > of(*best))
+                best = &t;
+        };
         for (const auto& t : tenures) {
             if (const auto [known, is_new] = tokens.emplace(t.what->token, &t); !is_new)
                 say(path + ": token " + std::to_string(t.what->token) + " was given to " + name(t.process, t.number) +
                     " and to " + name(known->second->process, known->second->number));
             if (!t.what->held)
                 continue; // over before its process noticed: no order among those
-            if (longest && t.from < longest->until)
-                say(path + ": TWO HOLDERS for " + milliseconds_between(t.from, std::min(t.until, longest->until)) +
-                    ": " + name(t.process, t.number) + " was granted at " + std::to_string(t.from) + ", and " +
-                    name(longest->process, longest->number) + " believed it held until " +
-                    std::to_string(longest->until));
-            if (last && t.what->token <= last->what->token)
+            const bool reads = t.what->shares && *t.what->shares <= t.from;
+            const auto* const before = reads ? longest_alone : longest;
+            if (const instant until = !before ? t.from : reads ? before->alone_until : before->until; t.from < until)
+                say(path + ": TWO HOLDERS for " + milliseconds_between(t.from, std::min(t.until, until)) + ": " +
+                    name(t.process, t.number) + " was granted at " + std::to_string(t.from) + ", and " +
+                    name(before->process, before->number) + " believed it held until " + std::to_string(until));
+            if (const auto* const other = reads ? largest_alone : largest; other && t.what->token <= other->what->token)
                 say(path + ": " + name(t.process, t.number) + " was granted after " +
-                    name(last->process, last->number) + ", with a smaller token");
-            last = &t;
-            if (!longest || t.until > longest->until)
-                longest = &t;
+                    name(other->process, other->number) + ", with a smaller token");
+            keep(longest, t, [](const tenure& x) { return x.until; });
+            keep(largest, t, [](const tenure& x) { return x.what->token; });
+            if (reads)
+                continue;
+            keep(longest_alone, t, [](const tenure& x) { return x.alone_until; });
+            keep(largest_alone, t, [](const tenure& x) { return x.what->token; });
         }
+    }
+
+    /// Nothing is written by a guard once another has the lock. The order is the servers'; where the next has written
+    /// nothing, their clock tells.
+    void check_commits()
+    {
+        constexpr instant coarseness = 5'000'000; // the servers count milliseconds
+        const auto tenures = tenures_by_path();
+        std::map<std::string, std::int64_t> largest;
+        std::map<std::pair<int, std::size_t>, std::size_t> times;
+        for (const auto& e : h_.executed) {
+            const auto who = name(e.process, e.operation) + " committing to " + e.path;
+            if (auto& seen = largest[e.path]; e.token < seen)
+                say(who + " was let in with a token smaller than one before");
+            else
+                seen = e.token;
+            if (++times[{e.process, e.number}] > 1)
+                say(who + " was executed twice");
+            const auto on_path = tenures.find(e.path);
+            for (const auto& t : on_path == tenures.end() ? std::vector<tenure>() : on_path->second)
+                if (t.what->held && t.what->token > e.token && e.begun > t.from + coarseness) {
+                    say(who + " was executed " + milliseconds_between(t.from, e.begun) + " after " +
+                        name(t.process, t.number) + " had the lock");
+                    break;
+                }
+        }
+        for (const auto& [number, p] : h_.processes)
+            for (const auto& [n, c] : p.commits) {
+                const bool executed = times.erase({number, n}) != 0;
+                if (!c.ended || c.outcome == "outcome_unknown")
+                    continue;
+                if (executed != (c.outcome == "ok"))
+                    say(name(number, c.operation) + " was told of its commit: " + c.outcome + ", and it was " +
+                        (executed ? "executed" : "not executed"));
+            }
+        for (const auto& [unknown, count] : times)
+            say("process " + std::to_string(unknown.first) + " has made no such commit");
     }
 
     void check_writes()
@@ -228,6 +284,21 @@ process_history read_history(const std::filesystem::path& file)
         } else if (what == "stop") {
             stop_record stop;
             words >> stop.path >> stop.token;
+        } else if (what == "shares") {
+            once(o.shares);
+        } else if (what == "commit") {
+            std::size_t commit = 0;
+            words >> commit;
+            p.commits[commit].operation = number;
+        } else if (what == "committed") {
+            std::size_t commit = 0;
+            std::string outcome;
+            words >> commit >> outcome;
+            once(p.commits[commit].ended);
+            p.commits[commit].outcome = outcome;
+        } else if (what == "by_certificate") {
+            words >> p.by_certificate;
+            p.operations.erase(number);
         } else if (what == "closed") {
             once(p.closed);
             p.operations.erase(number);
@@ -262,21 +333,44 @@ std::vector<std::string> violations(const history& h)
 summary summarise(const history& h)
 {
     summary s;
-    for (const auto& [number, p] : h.processes)
+    for (const auto& [number, p] : h.processes) {
+        s.by_certificate += p.by_certificate;
         for (const auto& [n, o] : p.operations) {
             ++s.operations;
+            if (o.shares && o.outcome == "granted")
+                ++(*o.shares <= o.started ? s.readers : s.downgrades);
             s.grants += o.outcome == "granted";
             s.timed_out += o.outcome == "timed_out";
             s.cancelled += o.outcome == "aborted";
             s.busy += o.outcome == "busy" || o.outcome == "not_connected";
             s.losses += o.lost;
         }
+    }
+    s.commits = h.executed.size();
     for (const auto& w : h.writes) {
         ++(w.accepted ? s.accepted : s.refused);
         if (w.stopped)
             ++(w.accepted ? s.accepted_after_stop : s.refused_after_stop);
     }
     return s;
+}
+
+std::vector<std::string> missing_in(const summary& s, bool handoff)
+{
+    std::vector<std::string> missing;
+    const auto expect = [&](std::size_t count, const char* what) {
+        if (count == 0)
+            missing.push_back(std::string("nothing was shown: no ") + what);
+    };
+    expect(s.grants, "lock was granted");
+    expect(s.accepted, "write was accepted");
+    if (!handoff)
+        return missing;
+    expect(s.by_certificate, "grant came by a certificate");
+    expect(s.commits, "commit was executed");
+    expect(s.readers, "reader had a lock");
+    expect(s.downgrades, "writer read on");
+    return missing;
 }
 
 } // namespace zklock::chaos

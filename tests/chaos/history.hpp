@@ -49,15 +49,35 @@ struct operation {
     /// Until when it was believed to be held: the release, or the last that the guard said.
     std::optional<instant> believed;
     bool lost = false;                ///< how that ended
+    std::optional<instant> shares;    ///< others may read with it from here on
     std::optional<instant> released;  ///< when the release was done
     std::string release_outcome;
     std::optional<instant> told;      ///< when wait_lost completed
     std::string told_outcome;
 };
 
+/// One that a guard has committed, as its process noted it.
+struct commit_record {
+    unsigned operation = 0;
+    std::optional<instant> ended;
+    std::string outcome;
+};
+
+/// What the servers have executed of it.
+struct executed_commit {
+    std::string path;    ///< of the lock
+    int process = 0;
+    unsigned operation = 0;
+    std::size_t number = 0;
+    std::int64_t token = 0;
+    instant begun = 0;   ///< by the clock of the leader that executed it, which is this machine's
+};
+
 /// One client process.
 struct process_history {
     std::map<unsigned, operation> operations;
+    std::map<std::size_t, commit_record> commits;
+    std::size_t by_certificate = 0;   ///< how many of its grants were
     std::vector<std::string> twice;   ///< what was noted more than once
     std::optional<instant> closed;    ///< it came to its end by itself
     std::optional<instant> killed;    ///< by a nemesis; it was dead then
@@ -70,6 +90,7 @@ struct process_history {
 struct history {
     std::map<int, process_history> processes;
     std::vector<write_record> writes;
+    std::vector<executed_commit> executed; ///< those of a path in the order in which they were executed
     instant session_timeout = 0;
     instant patience = 0; ///< how much later than asked something may end on a busy machine
 };
@@ -88,8 +109,13 @@ struct stop_record {
 struct summary {
     std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0,
                 refused = 0;
+    std::size_t readers = 0, downgrades = 0, by_certificate = 0, commits = 0; ///< commits: executed
     std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);
+
+/// What did not happen in it that happens in every history that shows anything. `handoff`: the clients tell each other
+/// past the servers.
+[[nodiscard]] std::vector<std::string> missing_in(const summary&, bool handoff);
 
 } // namespace zklock::chaos

@@ -232,3 +232,94 @@ TEST_CASE("what a process noted")
     std::ofstream(file, std::ios::app) << "start 3 180\n";
     CHECK_THROWS_AS(static_cast<void>(read_history(file)), std::runtime_error);
 }
+
+TEST_CASE("readers hold together, and exclude writers")
+{
+    auto h = sound();
+    h.writes.clear();
+    auto& first = h.processes[1].operations[1];
+    auto& second = h.processes[2].operations[1];
+    first.shares = first.started;
+    second.shares = second.started;
+    first.believed = 250 * ms;
+    CHECK(violations(h).empty());
+    CHECK(summarise(h).readers == 2);
+    std::swap(first.token, second.token); // in no order among themselves
+    CHECK(violations(h).empty());
+    second.shares.reset();
+    CHECK(complains(h, "TWO HOLDERS"));
+    CHECK(complains(h, "with a smaller token"));
+}
+
+TEST_CASE("a writer that reads on lets readers in, and no earlier")
+{
+    auto h = sound();
+    h.writes.clear();
+    auto& writer = h.processes[1].operations[1];
+    auto& reader = h.processes[2].operations[1];
+    reader.shares = reader.started;
+    writer.believed = 250 * ms;
+    CHECK(complains(h, "TWO HOLDERS"));
+    writer.shares = 205 * ms;
+    CHECK(violations(h).empty());
+    CHECK(summarise(h).downgrades == 1);
+    writer.shares = 215 * ms;
+    CHECK(complains(h, "TWO HOLDERS"));
+}
+
+namespace {
+
+/// Each of the two has committed once.
+history with_commits()
+{
+    auto h = sound();
+    for (const int process : {1, 2}) {
+        h.processes[process].commits[7] = {.operation = 1, .ended = 290 * ms, .outcome = "ok"};
+        h.executed.push_back({.path = "/a", .process = process, .operation = 1, .number = 7, .token = 4 + process,
+                              .begun = process * 110 * ms});
+    }
+    return h;
+}
+
+} // namespace
+
+TEST_CASE("a commit that is executed once another has the lock")
+{
+    CHECK(violations(with_commits()).empty());
+    CHECK(summarise(with_commits()).commits == 2);
+    auto h = with_commits();
+    h.executed[0].begun = 230 * ms; // the next has written nothing before it
+    CHECK(complains(h, "after process 2 operation 1 had the lock"));
+    h = with_commits();
+    std::swap(h.executed[0], h.executed[1]);
+    CHECK(complains(h, "with a token smaller than one before"));
+}
+
+TEST_CASE("a commit whose outcome is not what was told")
+{
+    auto h = with_commits();
+    h.executed.push_back(h.executed.back());
+    CHECK(complains(h, "executed twice"));
+    h = with_commits();
+    h.executed.pop_back();
+    CHECK(complains(h, "told of its commit: ok, and it was not executed"));
+    h.processes[2].commits[7].outcome = "lost";
+    CHECK(violations(h).empty());
+    h = with_commits();
+    h.processes[1].commits[7].outcome = "lost";
+    CHECK(complains(h, "told of its commit: lost, and it was executed"));
+    h.processes[1].commits[7].outcome = "outcome_unknown";
+    CHECK(violations(h).empty());
+    h.executed.push_back({.path = "/a", .process = 9, .operation = 1, .number = 1, .token = 6, .begun = 220 * ms});
+    CHECK(complains(h, "process 9 has made no such commit"));
+}
+
+TEST_CASE("a history in which nothing happened shows nothing")
+{
+    CHECK(missing_in(summarise(sound()), false).empty());
+    CHECK(missing_in(summarise(history()), false).size() == 2);
+    CHECK(missing_in(summarise(sound()), true).size() == 4); // no certificate, no commit, no reader, none that reads on
+    auto s = summarise(with_commits());
+    s.by_certificate = s.readers = s.downgrades = 1;
+    CHECK(missing_in(s, true).empty());
+}

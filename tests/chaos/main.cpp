@@ -53,6 +53,11 @@ int main(int argc, char** argv)
     app.add_option("--minutes", rounds.minutes, "how long, fractions too")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
+    app.add_option("--rounds", rounds.count, "how many rounds, in place of --minutes: so a slow machine plays no fewer")
+        ->check(CLI::PositiveNumber);
+    app.add_flag("--handoff", rounds.handoff,
+                 "five clients that tell each other past the servers, with lingering, cohorts, readers, writers that "
+                 "read on, several locks as one, and guarded commits");
     app.add_option("--seed", seed, "of the choice of misfortunes (default: random)")->envname("ZKLOCK_TEST_SEED");
     app.add_option("--members", rounds.members, "servers of the ensemble")
         ->capture_default_str()
@@ -106,6 +111,7 @@ int main(int argc, char** argv)
     as_worker->add_option("--resource", worker.resource)->required();
     as_worker->add_option("--process", worker.process)->required();
     as_worker->add_option("--seed", worker.seed)->required();
+    as_worker->add_flag("--handoff", worker.handoff);
     as_worker->add_option("--session-timeout", worker.session_timeout)->required();
     as_worker->add_option("--server-tick", worker.server_tick)->required();
     for (auto* each : {as_cut_offs, as_stale_write})

@@ -25,7 +25,11 @@ class rounds {
 public:
     explicit rounds(const rounds_options& options)
         : options_(options), random_(options.seed),
-          begun_(test::steady_clock::now()), scene_({.members = options.members, .seed = options.seed})
+          begun_(test::steady_clock::now()), 
+          scene_({.members = options.members,
+                  .clients = options.handoff ? 5U : 4U,
+                  .seed = options.seed,
+                  .handoff = options.handoff})
     {
     }
 
@@ -38,7 +42,7 @@ public:
         std::string cut_short;
         try {
             scene_.pass(milliseconds(1000));
-            while (test::steady_clock::now() < end)
+            while (options_.count ? rounds_ < *options_.count : test::steady_clock::now() < end)
                 round();
             scene_.pass(milliseconds(1000));
         } catch (const client_ended& e) {
@@ -57,6 +61,10 @@ public:
         h.patience = in_nanoseconds(std::chrono::seconds(10));
         for (auto& v : violations(h))
             found.push_back(std::move(v));
+        for (auto& v : missing_in(summarise(h), options_.handoff))
+            found.push_back(std::move(v));
+        if (struck_.empty())
+            found.push_back("nothing was shown: no misfortune came over anybody");
         report(h, found);
         if (!cut_short.empty())
             std::cout << "cut short: " << cut_short << std::endl;
@@ -72,9 +80,13 @@ private:
     /// One misfortune of the servers, one of the clients, or both at once.
     void round()
     {
+        ++rounds_;
         std::vector<const nemesis*> now;
-        const auto kinds = draw(1, 3);
+        auto kinds = draw(1, 3);
         const std::uint64_t bits[]{1, 2};
+        for (const auto whom : {victim::servers, victim::clients}) // who chooses --nemeses may have left one kind only
+            if (choose(whom, options_.nemeses).empty())
+                kinds = bits[whom == victim::servers];
         for (const auto whom : {victim::servers, victim::clients}) {
             const auto candidates = choose(whom, options_.nemeses);
             const auto pick = draw(0, 1'000'000);
@@ -91,9 +103,8 @@ private:
             ++struck_[n->name];
             line << (n == now.front() ? "" : " and ") << n->name;
         }
-        if (!now.empty())
-            std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str()
-                      << " for " << time.count() << " ms" << std::endl;
+        std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str()
+                  << " for " << time.count() << " ms" << std::endl;
         const auto client = draw(0, scene_.chosen.clients - 1);
         if (draw(0, 2) != 0) // short holds rarely live to be lost
             scene_.make_hold_on(client);
@@ -124,6 +135,9 @@ private:
                   << s.refused_after_stop + s.accepted_after_stop
                   << " writes after a stop between look and write: " << s.refused_after_stop << " stale ones, refused; "
                   << s.accepted_after_stop << " while nobody had overtaken them\n";
+        if (options_.handoff)
+            std::cout << s.by_certificate << " grants by certificate; " << s.readers << " readers, " << s.downgrades
+                      << " writers that read on; " << s.commits << " commits executed\n";
         constexpr std::size_t shown = 40;
         for (std::size_t i = 0; i < std::min(shown, found.size()); ++i)
             std::cout << "VIOLATION " << found[i] << '\n';
@@ -132,7 +146,7 @@ private:
             for (std::size_t i = 0; i < scene_.ensemble.size(); ++i)
                 std::cout << "The log of member " << i << " ended with:\n" << scene_.ensemble[i].log_tail() << '\n';
         }
-        std::cout << std::fixed << std::setprecision(1) << elapsed() << " s, " << found.size()
+        std::cout << std::fixed << std::setprecision(1) << rounds_ << " rounds, " << elapsed() << " s, " << found.size()
                   << " violations, --seed " << options_.seed << std::endl;
     }
 
@@ -140,6 +154,7 @@ private:
     random_source random_;
     test::steady_clock::time_point begun_;
     scene scene_;
+    std::size_t rounds_ = 0;
     std::map<std::string_view, std::size_t> struck_;
 };
 

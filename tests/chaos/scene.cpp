@@ -1,6 +1,7 @@
 #include "chaos/scene.hpp"
 
 #include "chaos/worker.hpp"
+#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -47,6 +49,9 @@ test::server_options servers_with_ticks(milliseconds tick, std::vector<std::stri
 scene::scene(const settings& s)
     : chosen(s), ensemble(behind(net, chosen)), resource_(directory_.path() / "resource"), clients_(chosen.clients)
 {
+    test::admin_client admin(ensemble[ensemble.leader()].port());
+    for (unsigned i = 0; i < worker_options().paths; ++i)
+        admin.create_all(journal_of(path_of(i)));
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         for (std::size_t member = 0; member < ensemble.size(); ++member)
             clients_[i].servers += (member == 0 ? "127.0.0.1:" : ",127.0.0.1:") +
@@ -74,7 +79,7 @@ void scene::start_client(std::size_t client)
 {
     auto& c = clients_.at(client);
     c.number = ++last_process_;
-    const std::vector<std::string> command{this_program(),
+    std::vector<std::string> command{this_program(),
                                            "worker",
                                            "--servers=" + c.servers,
                                            "--events=" + file("events-", c.number).string(),
@@ -83,6 +88,8 @@ void scene::start_client(std::size_t client)
                                            "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
                                            "--session-timeout=" + std::to_string(chosen.session_timeout.count()),
                                            "--server-tick=" + std::to_string(chosen.tick.count())};
+    if (chosen.handoff)
+        command.push_back("--handoff");
     c.process = test::child_process(command, directory_.path(), file("output-", c.number));
     // It can take signals once it takes notes.
     test::wait_until("client process " + std::to_string(c.number) + " lives", test::default_limit,
@@ -219,11 +226,33 @@ void scene::finish(std::vector<std::string>& violations)
     }
 }
 
+std::vector<executed_commit> scene::executed()
+{
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    const instant ahead = std::chrono::nanoseconds(since_epoch).count() - now(); // of the servers' clock
+    std::vector<executed_commit> all;
+    test::admin_client admin(ensemble[ensemble.leader()].port());
+    for (unsigned i = 0; i < worker_options().paths; ++i) {
+        const std::string journal = journal_of(path_of(i));
+        admin.sync(journal);
+        for (const auto& child : admin.children(journal)) { // sorted by their numbers
+            const std::string node = journal + '/' + child;
+            std::istringstream data(admin.get(node));
+            auto& e = all.emplace_back();
+            e.path = path_of(i);
+            data >> e.process >> e.operation >> e.number >> e.token;
+            e.begun = in_nanoseconds(milliseconds(admin.exists(node).value().ctime)) - ahead;
+        }
+    }
+    return all;
+}
+
 history scene::take_history()
 {
     history h;
     h.session_timeout = in_nanoseconds(chosen.session_timeout);
     h.writes = resource_.stop();
+    h.executed = executed();
     for (int number = 1; number <= last_process_; ++number) {
         auto& p = h.processes[number] = read_history(file("events-", number));
         p.pauses = pauses_[number];

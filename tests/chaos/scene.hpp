@@ -34,6 +34,7 @@ public:
         std::size_t members = 3, clients = 4;
         milliseconds tick{200}, session_timeout{2000};
         std::uint64_t seed = 0;
+        bool handoff = false;
     };
     explicit scene(const settings& chosen);
     ~scene();
@@ -89,6 +90,7 @@ private:
     };
     void look_after_clients();
     void notice_stop(client_process& c);
+    [[nodiscard]] std::vector<executed_commit> executed();
     [[nodiscard]] std::filesystem::path file(const char* kind, int process) const;
 
     test::temporary_directory directory_;

@@ -25,7 +25,9 @@
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace zklock::chaos {
 namespace {
@@ -48,10 +50,32 @@ std::string name_of(const error_code& ec)
         return "lost";
     if (ec == errc::not_connected)
         return "not_connected";
+    if (ec == errc::outcome_unknown)
+        return "outcome_unknown";
     std::string text = ec.message();
     std::replace(text.begin(), text.end(), ' ', '_');
     return text;
 }
+
+struct held_path {
+    unsigned operation = 0;
+    std::string path;
+    std::int64_t token = 0;
+};
+
+/// The readers of a shared mutex, as a lock of their own.
+struct reading_side {
+    shared_mutex& lock;
+
+    template <class... Arguments> auto acquire(Arguments&&... arguments)
+    {
+        return lock.acquire_shared(std::forward<Arguments>(arguments)...);
+    }
+    template <class Token> auto try_acquire(Token&& token)
+    {
+        return lock.try_acquire_shared(std::forward<Token>(token));
+    }
+};
 
 class worker {
 public:
@@ -83,6 +107,10 @@ private:
         o.server_tick = milliseconds(options_.server_tick);
         o.connect_backoff = milliseconds(20);
         o.connect_backoff_limit = milliseconds(300);
+        if (options_.handoff) {
+            o.handoff.listen = "127.0.0.1:0";
+            o.handoff.peers = {"127.0.0.0/8"};
+        }
         return o;
     }
 
@@ -130,8 +158,7 @@ private:
         local::socket writing(context_);
         co_await connect(writing);
         for (unsigned i = 0; i < options_.paths; ++i) {
-            const std::string path = path_of(i);
-            co_await turn(path, "unlimited", writing);
+            co_await visit(i, "unlimited", writing);
         }
         const auto [ec] = co_await client_.close(as_tuple);
         if (ec)
@@ -154,21 +181,70 @@ private:
             "timed", "timed", "timed", "unlimited", "unlimited", "try", "cancelled"};
         while (!stopping_) {
             const std::string_view mode = modes[between(0, std::size(modes) - 1)];
-            const std::string path = path_of(between(0, options_.paths - 1));
-            co_await turn(path, mode, writing);
+            co_await visit(between(0, options_.paths - 1), mode, writing);
             co_await pass(milliseconds(between(0, 60)));
         }
     }
 
-    /// One operation: acquire, hold, release.
-    awaitable<void> turn(const std::string& path, std::string_view mode, local::socket& writing)
+    /// Acquires the lock of that path. With the hand-off the second one lingers, with a cohort; the last one has
+    /// readers and writers; and some acquire the first two as one.
+    awaitable<void> visit(unsigned path, std::string_view mode, local::socket& writing)
     {
-        const unsigned operation = ++last_operation_;
-        mutex lock(client_, path);
+        std::vector<held_path> wanted{{0, path_of(path), 0}};
+        mutex_options own;
+        if (!options_.handoff) {
+            mutex lock(client_, path_of(path), own);
+            co_await turn<guard>(lock, wanted, mode, writing);
+        } else if (path + 1 == options_.paths) {
+            shared_mutex shared(client_, path_of(path));
+            if (between(0, 1) == 0)
+                co_await turn<guard>(shared, wanted, mode, writing, &shared);
+            else
+                co_await read(shared, wanted, mode, writing);
+        } else {
+            mutex_options lingering;
+            lingering.linger = milliseconds(200);
+            lingering.cohort = 3;
+            mutex first(client_, path_of(0), own), second(client_, path_of(1), lingering);
+            if (between(0, 3) == 0) {
+                wanted = {{0, path_of(0), 0}, {0, path_of(1), 0}};
+                multi_lock both(first, second);
+                co_await turn<multi_guard>(both, wanted, mode, writing);
+            } else {
+                co_await turn<guard>(path == 0 ? first : second, wanted, mode, writing);
+            }
+        }
+    }
+
+    awaitable<void> read(shared_mutex& shared, std::vector<held_path>& wanted, std::string_view mode,
+                         local::socket& writing)
+    {
+        reading_side readers{shared};
+        co_await turn<guard>(readers, wanted, mode, writing);
+    }
+
+    template <class... Words> void note(const std::vector<held_path>& all, const char* what, const Words&... words)
+    {
+        const auto at = now();
+        for (const auto& each : all)
+            events_.note(what, each.operation, at, words...);
+    }
+
+    /// One acquire, hold and release: an operation for each of the paths. A writer may read on.
+    template <class Guard, class Lock>
+    awaitable<void> turn(Lock& lock, std::vector<held_path>& all, std::string_view mode, local::socket& writing,
+                         shared_mutex* downgrades = nullptr)
+    {
+        constexpr bool reads = std::is_same_v<Lock, reading_side>;
         const milliseconds limit(between(1, 2500));
         const auto started = now();
-        events_.note("start", operation, started, mode, in_nanoseconds(limit), path);
-        std::tuple<error_code, guard> ended;
+        for (auto& each : all) {
+            each.operation = ++last_operation_;
+            events_.note("start", each.operation, started, mode, in_nanoseconds(limit), each.path);
+            if (reads)
+                events_.note("shares", each.operation, started);
+        }
+        std::tuple<error_code, Guard> ended;
         if (mode == "timed") {
             ended = co_await lock.acquire(limit, as_tuple);
         } else if (mode == "try") {
@@ -178,10 +254,10 @@ private:
         } else {
             const auto cancel = std::make_shared<asio::cancellation_signal>();
             asio::steady_timer timer(context_, limit);
-            timer.async_wait([this, cancel, operation](error_code ec) {
+            timer.async_wait([this, cancel, all](error_code ec) {
                 if (ec || !cancel->slot().has_handler())
                     return;
-                events_.note("cancel", operation, now());
+                note(all, "cancel");
                 cancel->emit(asio::cancellation_type::terminal);
             });
             auto cancellable = asio::bind_cancellation_slot(cancel->slot(), as_tuple);
@@ -189,23 +265,47 @@ private:
             cancel->slot().clear();
         }
         const auto at = now();
-        guard held = std::move(std::get<guard>(ended));
+        Guard held = std::move(std::get<Guard>(ended));
         const error_code ec = std::get<error_code>(ended);
         const bool is_held = static_cast<bool>(held);
-        events_.note("end", operation, at, ec ? name_of(ec) : "granted", held.fencing_token(), is_held);
+        take_tokens(all, held);
+        for (const auto& each : all)
+            events_.note("end", each.operation, at, ec ? name_of(ec) : "granted", each.token, is_held);
+        note_handoffs();
         if (!ec)
-            co_await hold(operation, path, std::move(held), writing);
+            co_await hold<Guard>(all, std::move(held), writing, reads, between(0, 1) == 0 ? downgrades : nullptr);
     }
 
-    awaitable<void> hold(unsigned operation, const std::string& path, guard held, local::socket& writing)
+    static void take_tokens(std::vector<held_path>& all, const guard& held)
     {
-        held.wait_lost(
-            [this, operation](error_code ec) { events_.note("told", operation, now(), ec ? name_of(ec) : "lost"); });
-        const auto token = held.fencing_token();
+        all.front().token = held.fencing_token();
+    }
+    static void take_tokens(std::vector<held_path>& all, const multi_guard& held)
+    {
+        for (const auto& lock : held.locks())
+            std::ranges::find(all, lock.path, &held_path::path)->token = lock.fencing_token;
+    }
+
+    /// By which of its grants the client has been ahead of the servers.
+    void note_handoffs()
+    {
+        if (!options_.handoff)
+            return;
+        const auto taken = client_.metrics().handoff.taken;
+        if (std::exchange(taken_, taken) != taken)
+            events_.note("by_certificate", 0, now(), taken);
+    }
+
+    template <class Guard>
+    awaitable<void> hold(const std::vector<held_path>& all, Guard held, local::socket& writing, bool reads,
+                         shared_mutex* downgrades)
+    {
+        held.wait_lost([this, all](error_code ec) { note(all, "told", ec ? name_of(ec) : "lost"); });
         const auto longest = in_nanoseconds(milliseconds(between(0, 9) == 0 ? between(200, 2500) : between(0, 120)));
+        const bool commits = options_.handoff && between(0, 3) == 0;
         const auto begun = now();
         instant believed = begun, lease_end = begun;
-        bool lost = false;
+        bool lost = false, drops = false;
         for (;;) {
             const auto looked_at = now();
             const auto until = in_nanoseconds(held.held_until().time_since_epoch());
@@ -218,17 +318,48 @@ private:
             lease_end = until;
             if (!holding_on_ && looked_at - begun >= longest)
                 break;
-            co_await write(operation, path, token, looked_at, writing);
+            if constexpr (std::is_same_v<Guard, guard>)
+                if (downgrades && looked_at - begun >= longest / 2) {
+                    reads = true;
+                    note(all, "shares");
+                    auto* const shared = std::exchange(downgrades, nullptr);
+                    auto [ec, reader] = co_await shared->downgrade(std::move(held), as_tuple);
+                    held = std::move(reader);
+                    drops = ec.failed(); // it was lost, and there is no guard any more
+                    continue;
+                }
+            if (!reads && commits)
+                co_await commit(all, held);
+            else if (!reads)
+                for (const auto& each : all)
+                    co_await write(each.operation, each.path, each.token, looked_at, writing);
             co_await pass(milliseconds(between(1, 25)));
         }
-        events_.note("believed", operation, believed, lost);
-        if (between(0, 3) == 0) { // whoever drops a guard is not told when the node is gone
-            held = guard();
-            events_.note("released", operation, now(), "dropped");
+        for (const auto& each : all)
+            events_.note("believed", each.operation, believed, lost);
+        if (drops || between(0, 3) == 0) { // whoever drops a guard is not told when the node is gone
+            held = Guard();
+            note(all, "released", "dropped");
         } else {
             const auto [ec] = co_await std::move(held).release(as_tuple);
-            events_.note("released", operation, now(), name_of(ec));
+            note(all, "released", name_of(ec));
         }
+    }
+
+    /// Leaves a node for each of the paths, if the lock is still held.
+    template <class Guard> awaitable<void> commit(const std::vector<held_path>& all, const Guard& held)
+    {
+        transaction what;
+        for (const auto& each : all) {
+            events_.note("commit", each.operation, now(), ++last_commit_);
+            std::ostringstream data;
+            data << options_.process << ' ' << each.operation << ' ' << last_commit_ << ' ' << each.token;
+            what.create(journal_of(each.path) + "/c-", std::move(data).str(), node_kind::persistent_sequential);
+        }
+        const auto last = last_commit_;
+        const auto [ec, done] = co_await held.commit(std::move(what), as_tuple);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            events_.note("committed", all[i].operation, now(), last - (all.size() - 1 - i), name_of(ec));
     }
 
     awaitable<void> write(unsigned operation, const std::string& path, std::int64_t token, instant sent,
@@ -256,6 +387,8 @@ private:
     asio::steady_timer contender_ended_;
     event_file events_;
     unsigned last_operation_ = 0;
+    std::size_t last_commit_ = 0;
+    std::uint64_t taken_ = 0; ///< grants by certificates
     unsigned running_ = 0;
     bool stopping_ = false;
     bool holding_on_ = false;
@@ -267,6 +400,11 @@ private:
 std::string path_of(unsigned number)
 {
     return "/chaos/" + std::to_string(number);
+}
+
+std::string journal_of(const std::string& path)
+{
+    return "/journals" + path;
 }
 
 int run_worker(const worker_options& options)

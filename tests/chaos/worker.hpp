@@ -12,6 +12,7 @@ struct worker_options {
     std::string resource; ///< the socket of the resource
     int process = 0;
     std::uint64_t seed = 0;
+    bool handoff = false; ///< clients tell each other past the servers; and more kinds of locks are acquired
     unsigned contenders = 4;
     unsigned paths = 3;
     std::int64_t session_timeout = 2000; ///< milliseconds
@@ -19,6 +20,8 @@ struct worker_options {
 };
 
 [[nodiscard]] std::string path_of(unsigned number);
+/// Where the holders of a path commit, each time a node.
+[[nodiscard]] std::string journal_of(const std::string& path);
 
 /// The life of one client process: contenders that acquire, hold, write and release by chance, until SIGTERM comes;
 /// then each path is acquired once more, and the client is closed. From SIGUSR1 to SIGUSR2 no lock is given back. After

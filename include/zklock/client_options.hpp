@@ -101,10 +101,12 @@ struct client_options {
     /// How long before the end of its lease a guard is declared lost: 0 or more, and within what `lease_margin` leaves.
     std::chrono::milliseconds loss_notice{0};
 
-    /// How long the client waits between attempts to connect: `connect_backoff` at first, then each time twice as long,
-    /// up to the limit, with jitter. More than 0, at most the limit. While a session may still be taken up again, the
-    /// wait is at most an eighth of its time-out.
-    std::chrono::milliseconds connect_backoff{50};
+    /// How long the client waits when all servers have been tried in vain: a time drawn from 0 to `connect_backoff` at
+    /// first, then each time up to twice as long, up to the limit. More than 0, at most the limit. As long as a session
+    /// may still be taken up again, and for another time-out, the wait is at most an eighth of that. It waits so, too,
+    /// before it replaces a connection that was lost before it was of use for a quarter of the time-out, if the one
+    /// before that was, too: the first is replaced at once.
+    std::chrono::milliseconds connect_backoff{500};
     /// The limit of that.
     std::chrono::milliseconds connect_backoff_limit{5'000};
 

@@ -128,6 +128,7 @@ inline client_options hasty_options_for(const std::string& servers)
 {
     client_options options = options_for(servers);
     options.connect_backoff = 1ms;
+    options.connect_backoff_limit = 50ms; // memory that fails ends one connection after the other
     return options;
 }
 

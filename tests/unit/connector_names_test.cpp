@@ -38,7 +38,7 @@ TEST_CASE("names")
         CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::resolve);
-        CHECK(s.now - before >= 250ms);
+        CHECK(s.now - before >= 200ms);
         CHECK(s.now - before <= 300ms);
         CHECK(s.c.names_known({addresses({"b"}), false, false}, s.now) == step::attempt);
         CHECK(s.c.address().text == "b");
@@ -68,7 +68,7 @@ TEST_CASE("names")
         CHECK(s.c.names_known({}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::resolve);
-        CHECK(s.now - before >= 50ms);
+        CHECK(s.now > before);
         CHECK(s.now - before <= 100ms);
     }
 }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -101,6 +102,8 @@ private:
         REQUIRE(at_this_time_ <= 2 * static_cast<int>(servers_.size()) + 4); // it never spins
         if (!connector_.due()) {
             now_ += std::chrono::milliseconds(below(20000));
+            if (below(2) == 0)
+                connector_.served(now_);
             if (connector_.now_in() == phase::connected && below(2) == 0)
                 lose(below(4) == 0 ? loss::session : loss::connection);
             return;
@@ -173,9 +176,15 @@ private:
 
     void open()
     {
-        if (opened_at_) // a server that drops connections is not stormed
-            CHECK(now_ - *opened_at_ >= std::min<duration>(settings_.backoff, settings_.session_timeout / 8) / 2);
-        opened_at_ = now_;
+        // A server that drops connections is not stormed: of four pauses in a row, one may be none after a loss, one
+        // when a new session is asked for, and one is drawn from 0 on.
+        opened_at_.push_back(now_);
+        if (opened_at_.size() > 4) {
+            const auto longest = std::min({settings_.backoff * 2, settings_.backoff_limit,
+                                           settings_.session_timeout / 8});
+            CHECK(now_ - opened_at_.front() >= duration(longest) * 66 / 100);
+            opened_at_.pop_front();
+        }
         connector_.opened(settings_.session_timeout);
         CHECK(connector_.now_in() == phase::connected);
         CHECK_FALSE(connector_.due());
@@ -190,7 +199,6 @@ private:
             session_ends_ = now_ + settings_.session_timeout;
         if (what == loss::session) {
             session_ends_ = {};
-            opened_at_.reset();
             tried_.clear();
         }
         take(connector_.lost(what, now_));
@@ -200,7 +208,7 @@ private:
         REQUIRE(connector_.due());
         const auto pause = *connector_.due() - now_;
         CHECK(pause <= std::max(settings_.backoff, settings_.backoff_limit));
-        if (now_ < session_ends_)
+        if (session_ends_ != time_point{} && now_ < session_ends_ + settings_.session_timeout)
             CHECK(pause <= settings_.session_timeout / 8);
     }
 
@@ -229,7 +237,7 @@ private:
     std::string present_; ///< the server of the last attempt
     std::set<std::string> tried_;
     std::optional<time_point> attempt_began_;
-    std::optional<time_point> opened_at_;
+    std::deque<time_point> opened_at_; ///< the last four
     time_point session_ends_{};
     int at_this_time_ = 0;
 };

@@ -159,6 +159,11 @@ std::map<std::string, std::string> connection::failures()
             all.emplace(host, "cannot resolve " + host + ": " + why);
     if (auto now = wire_.attempt())
         all.insert(*std::move(now)); // unless one has ended
+    if (keeps_losing()) {
+        const std::string& address = connector_.last_lost_unproved()->text;
+        all[address] = address + " was connected, and lost before it was of use for long, the last of " +
+                       std::to_string(connector_.lost_unproved()) + " in a row";
+    }
     return all;
 }
 

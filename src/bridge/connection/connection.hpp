@@ -82,15 +82,18 @@ public:
     /// for this process.
     void stop(bool told_of_fork = false);
 
-    /// For how long there has been no connection, as the connector counts it; nothing while there is one.
+    /// For how long there has been no connection, as the connector counts it; nothing while there is one. If one after
+    /// the other is lost: for how long there has been none that proved itself, though there may be one now.
     [[nodiscard]] std::optional<clock::duration> unconnected_for() const
     {
+        if (keeps_losing())
+            return connector_.unserved_for(clock::now());
         if (connector_.now_in() == phase::connected)
             return std::nullopt;
         return connector_.unconnected_for(clock::now());
     }
     /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
-    /// one has come; and why names have no address.
+    /// one has come; why names have no address; and how many connections were lost, if one after the other is.
     [[nodiscard]] std::map<std::string, std::string> failures();
 
     /// From which the present or last connection was made to its server; nothing before the first.
@@ -152,8 +155,9 @@ private:
         explicit target(const client_options&);
     };
 
+    enum class answered_by : std::uint8_t { any_server, leader };
     /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
-    template <class Done, class Call> void submit(Done, Call call);
+    template <class Done, class Call> void submit(answered_by, Done, Call call);
 
     // Connecting.
     void take(connector::step);
@@ -204,6 +208,9 @@ private:
     void timer_ended(clock::time_point wanted);
     void wake_no_more();
     void on_time();
+
+    /// More connections than one were lost since one has proved itself.
+    [[nodiscard]] bool keeps_losing() const noexcept { return connector_.lost_unproved() > 1; }
 
     // The log.
     void note_unreachable() noexcept;

@@ -198,6 +198,8 @@ void connection::wait_to_ask_again()
 void connection::dispatch(message m)
 {
     if (auto* a = std::get_if<answer>(&m)) {
+        if (a->to->through_leader && a->result == store::outcome::ok && !connector_.proved() && may_send())
+            connector_.served(clock::now());
         a->deliver();
         if (a->to->results)
             wire_.take_back(std::move(a->to->results));

@@ -27,7 +27,7 @@ connector::connector(const settings& s, std::minstd_rand::result_type seed, cloc
     : session_timeout_(s.session_timeout),
       first_backoff_(std::min<std::chrono::milliseconds>(s.backoff, longest_backoff)),
       longest_backoff_(std::min<std::chrono::milliseconds>(s.backoff_limit, longest_backoff)), random_(seed),
-      unconnected_since_(now), backoff_(first_backoff_)
+      unconnected_since_(now), backoff_(first_backoff_), unserved_since_(now)
 {
 }
 
@@ -145,6 +145,18 @@ void connector::opened(clock::duration granted)
     phase_ = phase::connected;
     granted_ = granted;
     all_insecure_ = false;
+    proved_ = false;
+}
+
+void connector::served(clock::time_point now) noexcept
+{
+    if (proved_ || phase_ != phase::connected || now - last_attempt_ < granted_ / 4)
+        return;
+    proved_ = true;
+    backoff_ = first_backoff_;
+    has_paused_ = has_retried_ = has_renewed_ = false;
+    lost_unproved_ = 0;
+    last_lost_unproved_.reset();
 }
 
 auto connector::lost(loss what, clock::time_point now) -> step
@@ -154,6 +166,12 @@ auto connector::lost(loss what, clock::time_point now) -> step
     if (phase_ == phase::connected) {
         unconnected_since_ = now;
         session_ends_ = now + granted_;
+        if (proved_) {
+            unserved_since_ = now;
+        } else {
+            ++lost_unproved_;
+            last_lost_unproved_ = addresses_[next_ % addresses_.size()];
+        }
     }
     switch (what) {
     case loss::credentials:
@@ -162,12 +180,13 @@ auto connector::lost(loss what, clock::time_point now) -> step
         break;
     case loss::session:
         session_ends_ = {};
-        reconnect(true, now);
+        granted_ = {};
+        reconnect(what, now);
         break;
     case loss::connection:
     case loss::security:
         if (phase_ == phase::connected) {
-            reconnect(false, now);
+            reconnect(what, now);
         } else {
             silence_ = silence_ || now >= due_;
             attempt_failed(what == loss::security, now);
@@ -193,31 +212,36 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
     }
     all_insecure_ = attempts_ != 0 && insecure_ == attempts_;
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
-    due_ = now + pause(backoff_, now);
-    backoff_ = std::min(backoff_ * 2, longest_backoff_);
+    due_ = now + next_pause(now);
 }
 
-/// A server did answer. The next attempt comes at once, unless the last was a moment ago.
-void connector::reconnect(bool to_the_same, clock::time_point now)
+/// A server did answer. The next attempt comes at once; but if that was so before, and no connection has proved itself
+/// since, after a pause.
+void connector::reconnect(loss what, clock::time_point now)
 {
     phase_ = phase::pausing;
-    next_ += to_the_same ? 0 : 1;
+    next_ += what == loss::session ? 0 : 1;
     attempts_ = insecure_ = 0;
     refusals_ = 0;
     all_insecure_ = false;
     silent_cycles_ = 0;
     silence_ = false;
-    backoff_ = first_backoff_;
-    due_ = std::max(now, last_attempt_ + pause(first_backoff_, now));
+    bool& done_before = what == loss::session ? has_renewed_ : has_retried_;
+    due_ = std::exchange(done_before, true) ? now + next_pause(now) : now;
 }
 
-/// The pause is drawn by chance, so that clients do not come all at once. While the session may live, what it holds
-/// depends on how soon the client finds out that the servers are back.
-auto connector::pause(clock::duration longest, clock::time_point now) -> clock::duration
+/// The pause is drawn by chance, so that the clients that a server has lost in one moment do not come back in one. The
+/// first spreads them over all of its length; the later ones keep them apart, and are long enough for 17 connects in a
+/// time-out at most, where they grow to an eighth of it. While the session may live, what it holds depends on how soon
+/// the client finds out that the servers are back. They may see it live longer than the client knows: servers that are
+/// started again give each session the whole of its time once more.
+auto connector::next_pause(clock::time_point now) -> clock::duration
 {
-    if (now < session_ends_)
+    auto longest = std::exchange(backoff_, std::min(backoff_ * 2, longest_backoff_));
+    if (now < session_ends_ + granted_)
         longest = std::min(longest, granted_ / 8);
-    return std::chrono::duration_cast<clock::duration>(longest * std::uniform_real_distribution<>{0.5, 1.0}(random_));
+    const double least = std::exchange(has_paused_, true) ? 2.0 / 3 : 0.0;
+    return std::chrono::duration_cast<clock::duration>(longest * std::uniform_real_distribution<>{least, 1.0}(random_));
 }
 
 auto connector::time_passed(clock::time_point now) -> step

@@ -16,14 +16,17 @@ namespace zklock::bridge {
 /// models.)
 ///
 /// A *cycle* tries each known address once, in an order drawn by chance. Then the connector pauses, for a time that
-/// doubles with each cycle that fails.
+/// doubles with each cycle that fails, and with each connection that is lost before it has *proved* itself: it has when
+/// a sync or a write was answered a quarter of the time-out after its attempt began, or later. (A server that takes the
+/// session and then hangs up, say at a request that is too long for it, answers a sync each time before.) The first
+/// connection that is lost since one has proved itself is made again at once: that keeps locks.
 class connector {
 public:
     using clock = std::chrono::steady_clock;
 
     struct settings {
         std::chrono::milliseconds session_timeout; ///< as asked for
-        std::chrono::milliseconds backoff;         ///< after the first cycle that fails
+        std::chrono::milliseconds backoff;         ///< after the first cycle that fails, at most
         std::chrono::milliseconds backoff_limit;
     };
 
@@ -93,6 +96,14 @@ public:
     }
     /// The last cycle has failed, with each address by TLS; and so has all of the present one, as far as it has come.
     [[nodiscard]] bool all_insecure() const noexcept { return all_insecure_; }
+    /// The present connection, or the last, has proved itself.
+    [[nodiscard]] bool proved() const noexcept { return proved_; }
+    /// How many connections were lost since one has proved itself.
+    [[nodiscard]] unsigned lost_unproved() const noexcept { return lost_unproved_; }
+    /// The server of the last of these, if there is one.
+    [[nodiscard]] const address_ptr& last_lost_unproved() const noexcept { return last_lost_unproved_; }
+    /// How long ago the last connection that had proved itself was lost, or this was made if there has been none.
+    [[nodiscard]] clock::duration unserved_for(clock::time_point now) const noexcept { return now - unserved_since_; }
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
     [[nodiscard]] bool take_names_missing() noexcept;
@@ -101,6 +112,8 @@ public:
     [[nodiscard]] step names_known(names, clock::time_point now);
     /// The attempt has brought a session, which the servers keep for `granted` without a connection.
     void opened(clock::duration granted);
+    /// A sync or a write was answered, and well, over the present connection.
+    void served(clock::time_point now) noexcept;
     [[nodiscard]] step lost(loss, clock::time_point now);
     [[nodiscard]] step time_passed(clock::time_point now);
 
@@ -117,9 +130,9 @@ private:
     [[nodiscard]] step attempt(clock::time_point now);
     void attempt_failed(bool by_tls, clock::time_point now);
     void join_cycle(const address_ptr& address, clock::time_point now);
-    void reconnect(bool to_the_same, clock::time_point now);
+    void reconnect(loss, clock::time_point now);
     [[nodiscard]] clock::duration attempt_limit() const;
-    [[nodiscard]] clock::duration pause(clock::duration, clock::time_point now);
+    [[nodiscard]] clock::duration next_pause(clock::time_point now);
 
     const clock::duration session_timeout_;
     const clock::duration first_backoff_;
@@ -143,7 +156,17 @@ private:
     clock::time_point unconnected_since_; ///< as long as it is not connected
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;
-    clock::duration backoff_;
+
+    // Since a connection has proved itself.
+    clock::duration backoff_; ///< the next pause, at most
+    bool has_paused_ = false;
+    bool has_retried_ = false; ///< at once, after a connection was lost
+    bool has_renewed_ = false; ///< asked at once for a new session
+    unsigned lost_unproved_ = 0;
+    address_ptr last_lost_unproved_;
+
+    bool proved_ = false;
+    clock::time_point unserved_since_; ///< as long as no connection has proved itself
 
     clock::duration granted_{};        ///< the session's time-out
     clock::time_point session_ends_{}; ///< at the latest, if it is not taken up again

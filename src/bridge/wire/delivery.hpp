@@ -58,6 +58,7 @@ struct request {
     std::string unwatched; ///< the path whose watches it takes back
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
     bool has_clients_access = false;        ///< it creates, and with the access list of client_options only
+    bool through_leader = false;            ///< a write or a sync
 };
 
 /// What the servers said, copied out of the C client's callbacks.

@@ -37,6 +37,8 @@ struct wait_report {
     /// `time_point()`. `created` is when it came to the queue: it has held the lock no longer than that.
     std::optional<contender> held_by;
     /// Set if not connected at the deadline, without the machine's sleep. `before_us`, `held_by` are as last seen then.
+    /// Set, too, if connections are made and lost one after the other: since the last that was of use for a quarter of
+    /// the session's time-out. The `why` of the address where the last was lost says how many there were.
     std::optional<lease_clock::duration> not_connected_for;
     /// All addresses that were tried since there was a connection; of those that failed, 16 at most.
     std::vector<failed_address> addresses;

@@ -95,6 +95,46 @@ TEST_SUITE("lost creates")
         }
     }
 
+    TEST_CASE("no longer than until a second look in vain, a margin after the first")
+    {
+        constexpr auto margin = 2500ms; // of 10 s
+        lost_scene s;
+        const auto look_after = [&s](lease_clock::duration pause, const std::vector<std::string>& seen) {
+            s.lose_connection();
+            s.clock.pass(pause);
+            s.connect(5, false);
+            const bool asks = s.servers.asks("children /a");
+            if (asks)
+                asked(s).to("sync /").ends(outcome::ok).to("children /a").list(seen);
+            return asks;
+        };
+        SUBCASE("not by one that comes sooner, however often")
+        {
+            CHECK(look_after(1000ms, {}));
+            CHECK(look_after(1000ms, {}));
+            CHECK(look_after(margin - 2000ms - 1ms, {}));
+            CHECK(look_after(1ms, {})); // this is the one
+            CHECK_FALSE(look_after(0ms, {}));
+        }
+        SUBCASE("which is not over a connection that began sooner")
+        {
+            s.lose_connection();
+            s.connect(5, false);
+            s.clock.pass(margin);
+            asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
+            CHECK(look_after(0ms, {}));
+            CHECK_FALSE(look_after(0ms, {}));
+        }
+        SUBCASE("if it was there in between, it is deleted, and looked for all the same")
+        {
+            CHECK(look_after(1000ms, {s.node(1, 0)}));
+            CHECK(s.servers.pending() == s.removal()); // which is lost
+            CHECK(look_after(margin, {}));
+            CHECK(look_after(margin, {}));
+            CHECK_FALSE(look_after(0ms, {}));
+        }
+    }
+
     TEST_CASE("what is refused is tried again after a while")
     {
         lost_scene s;

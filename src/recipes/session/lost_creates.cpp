@@ -15,16 +15,17 @@ using store::outcome;
 void lost_creates::not_found(const std::string& parent, std::string name)
 {
     if (!session_.server_proved() && !ZKLOCK_MUTANT(lost_create_looked_for_once))
-        lost_[parent].emplace(std::move(name), true);
+        lost_[parent].emplace(std::move(name), create{true, session_.scheduler.now()});
 }
 
 void lost_creates::epoch_began()
 {
     ++epoch_;
+    epoch_began_ = session_.scheduler.now();
     to_be_looked_up_.clear();
     for (auto& [parent, names] : lost_) {
-        for (auto& [name, looked_for] : names)
-            looked_for = false;
+        for (auto& [name, create] : names)
+            create.looked_for = false;
         look_up(parent);
     }
 }
@@ -32,7 +33,7 @@ void lost_creates::epoch_began()
 void lost_creates::server_proved()
 {
     for (auto& [parent, names] : lost_)
-        std::erase_if(names, [](const auto& create) { return create.second; });
+        std::erase_if(names, [](const auto& create) { return create.second.looked_for; });
     std::erase_if(lost_, [](const auto& entry) { return entry.second.empty(); });
 }
 
@@ -72,20 +73,36 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
     const auto entry = lost_.find(parent);
     if (entry == lost_.end())
         return;
-    for (auto& [name, looked_for] : entry->second)
-        looked_for = true;
+    for (auto& [name, create] : entry->second)
+        create.looked_for = true;
     for (const std::string& child : children) {
         const auto after = entry->second.upper_bound(child);
         if (after == entry->second.begin())
             continue;
-        auto& [name, looked_for] = *std::prev(after); // none of them begins with another one
+        auto& [name, create] = *std::prev(after); // none of them begins with another one
         if (!child.starts_with(name) && !ZKLOCK_MUTANT(users_node_taken_for_a_lost_one))
             continue;
-        looked_for = false;
+        create = {};
         remove(parent, name, child);
     }
+    missed(entry->second);
+    if (entry->second.empty())
+        lost_.erase(entry);
     if (session_.server_proved())
         server_proved();
+}
+
+void lost_creates::missed(names& all)
+{
+    const lease_clock::duration apart =
+        ZKLOCK_MUTANT(lost_create_looked_for_twice_at_once) ? lease_clock::duration{} : session_.old_leader_answers();
+    std::erase_if(all, [&](const auto& each) {
+        const create& c = each.second;
+        return c.looked_for && c.missed && epoch_began_ - *c.missed >= apart;
+    });
+    for (auto& [name, create] : all)
+        if (create.looked_for && !create.missed)
+            create.missed = session_.scheduler.now();
 }
 
 void lost_creates::remove(const std::string& parent, const std::string& name, std::string_view child)

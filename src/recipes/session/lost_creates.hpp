@@ -1,8 +1,10 @@
 #pragma once
+#include "store/scheduler.hpp"
 #include "store/store.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,7 +19,10 @@ class session;
 /// others had replaced without its knowing: then the node may be there all the same, nobody would ever delete it, and
 /// everybody would wait for it. So at each new connection they are looked for again, and deleted where they appear;
 /// until a server that has looked has also done a write over the same connection. It was in touch with the others then,
-/// and what had not been done by that time never will be: the session had moved to another server.
+/// and what had not been done by that time never will be: the session had moved to another server. Or until a second
+/// look has not found it, on a connection that began so long after the answer to the first that a leader who had been
+/// replaced by then would not answer a sync any more. (This is how a lease is reckoned, too: see lease.) So they do not
+/// heap up where a server hangs up at each create.
 ///
 /// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for
 /// one.
@@ -37,17 +42,23 @@ public:
     void session_ended() { lost_.clear(); }
 
 private:
-    using names = std::map<std::string, bool, std::less<>>; ///< true: this epoch has looked for it, in vain
+    struct create {
+        bool looked_for = false; ///< by this epoch, in vain
+        std::optional<store::scheduler::time_point> missed{}; ///< when it was looked for in vain first
+    };
+    using names = std::map<std::string, create, std::less<>>;
 
     void look_up(const std::string& parent);
     void look_up_later(const std::string& parent);
     void on_list(const std::string& parent, const std::vector<std::string>& children);
+    void missed(names&);
     void remove(const std::string& parent, const std::string& name, std::string_view child);
 
     session& session_;
     std::map<std::string, names> lost_; ///< by parent
     std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;
+    store::scheduler::time_point epoch_began_{};
 };
 
 } // namespace zklock::recipes

@@ -23,6 +23,7 @@
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -206,6 +207,11 @@ public:
     void wrote(const store::reply&);
     /// Whether a write was done over the present connection.
     [[nodiscard]] bool server_proved() const noexcept { return server_proved_; }
+    /// For how long a leader answers syncs, at most, that others have replaced without its knowing: see lease.
+    [[nodiscard]] lease_clock::duration old_leader_answers() const noexcept
+    {
+        return std::max(lease_.times().margin(), lease_.times().tick);
+    }
 
     /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer
     /// for that may be late, when the process was not running.

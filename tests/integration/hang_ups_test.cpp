@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // A server that takes the session and answers, but hangs up at each create (which is too long for it, say).
 #include "integration/recipe_scene.hpp"
 

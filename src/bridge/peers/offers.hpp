@@ -38,9 +38,9 @@ public:
     using place = std::uint32_t;
 
     static constexpr std::size_t most_subscribers = 256;              ///< of a node
-    /// To subscribe, and to be told, costs the client some 16 us. A node has so many without further ado: those who wait
-    /// right behind it. More of them (readers behind a writer, or strangers who ask for each node of a hot queue) there
-    /// may be so often, of all nodes together: a twelfth of a processor.
+    /// To subscribe, and to be told, costs the client some 16 us. So many may wait for a node at any time: those right
+    /// behind it. More (readers behind a writer, or strangers who ask for each node of a hot queue) may do so that
+    /// often, of all nodes together: a twelfth of a processor.
     static constexpr std::size_t few_subscribers = 4;
     static constexpr int most_in_crowds = 4096;
     static constexpr std::chrono::microseconds in_a_crowd_each{200};

@@ -54,7 +54,8 @@ struct client_options {
     client_options() = default;
 
     /// `host:port,host:port`, or with a chroot `host:port,host:port/chroot`; also IPv6 (`[::1]:2181`). The client looks
-    /// names up asynchronously, all together, and again when it needs to.
+    /// names up asynchronously, all together, and again when a connection has ended: see the user's guide, under "Where
+    /// the servers are".
     std::string servers = "127.0.0.1:2181";
     /// The client puts it before every path; its node must exist. Leave it empty if there is none, or if `servers` ends
     /// with one. It has no blank at its end, and is not in `/zookeeper`, which is the servers' own.

@@ -118,6 +118,8 @@ private:
         for (const auto& [name, s] : servers_)
             if (s.known)
                 known.addresses.push_back(zklock::test::address_called(name));
+            else
+                tried_.erase(name); // when it is known again, it is new
         known.complete = known.addresses.size() == servers_.size();
         known.answers_due = !known.complete && below(2) == 0;
         take(connector_.names_known(std::move(known), now_));
@@ -135,6 +137,11 @@ private:
             break;
         case step::attempt:
             begin_attempt();
+            break;
+        case step::leave:
+            REQUIRE(attempt_began_);
+            CHECK_FALSE(servers_[present_].known);
+            lose(loss::connection);
             break;
         case step::give_up:
             REQUIRE(attempt_began_);

@@ -17,10 +17,13 @@ TEST_CASE("a cycle tries each address once, and then the names are looked up aga
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "d"});
 }
 
-TEST_CASE("where no name is known any more, the addresses of the last cycle are tried")
+TEST_CASE("where no name is known any more, a session may be taken up at the addresses of the last cycle")
 {
     connector_scene s;
     s.begin({"a", "b"});
+    s.c.opened(12s);
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    CHECK(s.next() == step::attempt);
     s.refuse_cycle();
     CHECK(s.c.names_known({}, s.now) == step::attempt);
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});

@@ -3,16 +3,19 @@
 
 #include <boost/system/errc.hpp>
 
+#include <algorithm>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace zklock::bridge {
 
 namespace {
 
-connector::settings settings_of(const client_options& o)
+connector::settings settings_of(const client_options& o, const std::vector<host_port>& servers)
 {
-    return {o.session_timeout, o.connect_backoff, o.connect_backoff_limit};
+    return {o.session_timeout, o.connect_backoff, o.connect_backoff_limit,
+            !std::ranges::all_of(servers, &host_port::numeric)};
 }
 
 } // namespace
@@ -35,7 +38,7 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
                        counters::counter& requests)
     : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
-      connector_(settings_of(options_), std::random_device{}(), clock::now())
+      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now())
 {
 }
 
@@ -68,6 +71,9 @@ void connection::take(connector::step next)
     if (connector_.take_names_missing())
         push_line(inbox_, log_, log_level::warning, "host names are still being resolved",
                   next == connector::step::attempt ? "; trying known addresses" : "");
+    if (connector_.take_unanswered())
+        push_line(inbox_, log_, log_level::warning, "host names cannot be asked, and the session should be over: from "
+                  "now on the servers at their last addresses are believed");
     note_unreachable();
     switch (next) {
     case connector::step::wait: break;
@@ -77,6 +83,10 @@ void connection::take(connector::step next)
         if (io_->tls && wire_.is_dialing())
             connector_.name_unanswered();
         wire_.give_up();
+        refresh();
+        break;
+    case connector::step::leave:
+        wire_.withdraw();
         refresh();
         break;
     case connector::step::finish: finish_closing(); break;
@@ -98,6 +108,7 @@ void connection::go_on(connector::step next)
 void connection::resolve()
 {
     io_->resolver->resolve(
+        connector_.last_loss(),
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock())
                 push_line(self->inbox_, self->log_, log_level::warning, "cannot resolve ", server.host, ": ", why);
@@ -125,6 +136,7 @@ void connection::attempt()
 {
     if (!wire_.begin(connector_.address().text))
         return follow_wire();
+    wire_.believe_expiry(connector_.believes_expiry(clock::now()));
 #ifdef ZKLOCK_WITH_TLS
     if (options_.tls.enabled)
         return attempt_by([this] { load_tls_files(); });

@@ -76,6 +76,8 @@ connector::loss connection::loss_of_the_wire()
         return connector::loss::credentials;
     if (by_tls)
         return connector::loss::security;
+    if (wire_.take_disbelief())
+        return connector::loss::disbelieved;
     return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
 }
 
@@ -179,6 +181,8 @@ void connection::on_socket(bool writable)
         return;
     }
     refresh_due_ = true; // also when a function throws out of the executor
+    if (connector_.now_in() == phase::connecting)
+        wire_.believe_expiry(connector_.believes_expiry(clock::now()));
     bool more = io_->tls ? receive_by_relay() : wire_.process(writable, packets_at_once);
     follow_wire();
     deliver();

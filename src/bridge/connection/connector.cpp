@@ -13,12 +13,14 @@ constexpr std::chrono::hours longest_backoff{24}; // nobody waits longer, and wh
 // It is longer than a resolver that works takes: so a cycle begins with all servers, in any order. Servers of which it
 // does not know by then join it later.
 constexpr std::chrono::milliseconds time_for_names{200};
+// A name of which nothing is heard for so long cannot be asked.
+constexpr std::chrono::seconds time_for_an_answer{2};
 // It is longer than a round trip anywhere; after that the session is left to its time-out.
 constexpr std::chrono::seconds time_for_a_farewell{1};
 
-auto find_same(std::vector<address_ptr>& in, const address_ptr& address)
+template <class Addresses> auto find_same(Addresses& in, const server_address& address)
 {
-    return std::ranges::find_if(in, [&](const address_ptr& each) { return each->text == address->text; });
+    return std::ranges::find_if(in, [&](const address_ptr& each) { return each->text == address.text; });
 }
 
 } // namespace
@@ -26,8 +28,8 @@ auto find_same(std::vector<address_ptr>& in, const address_ptr& address)
 connector::connector(const settings& s, std::minstd_rand::result_type seed, clock::time_point now)
     : session_timeout_(s.session_timeout),
       first_backoff_(std::min<std::chrono::milliseconds>(s.backoff, longest_backoff)),
-      longest_backoff_(std::min<std::chrono::milliseconds>(s.backoff_limit, longest_backoff)), random_(seed),
-      unconnected_since_(now), backoff_(first_backoff_), unserved_since_(now)
+      longest_backoff_(std::min<std::chrono::milliseconds>(s.backoff_limit, longest_backoff)),
+      has_names_(s.has_names), random_(seed), unconnected_since_(now), backoff_(first_backoff_), unserved_since_(now)
 {
 }
 
@@ -41,6 +43,14 @@ auto connector::due() const -> std::optional<clock::time_point>
 bool connector::take_names_missing() noexcept
 {
     return std::exchange(names_missing_, false);
+}
+
+bool connector::take_unanswered() noexcept
+{
+    if (unanswered_ != unanswered::yes)
+        return false;
+    unanswered_ = unanswered::told;
+    return true;
 }
 
 // ---- names
@@ -63,54 +73,116 @@ auto connector::names_known(names known, clock::time_point now) -> step
     known_ = std::move(known);
     if (phase_ == phase::resolving)
         return known_.answers_due ? step::wait : try_known(now);
-    if (phase_ == phase::pausing || phase_ == phase::connecting || phase_ == phase::connected)
-        for (const auto& address : known_.addresses)
-            join_cycle(address, now);
-    return step::wait;
+    if (phase_ != phase::pausing && phase_ != phase::connecting && phase_ != phase::connected)
+        return step::wait;
+    for (const auto& address : known_.addresses)
+        join_cycle(address, now);
+    forget_unusable(now);
+    return phase_ == phase::connecting && !is_usable(address(), now) ? step::leave : step::wait;
 }
 
 /// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance,
 /// and the names that have failed are asked for again, after a pause.
 auto connector::try_known(clock::time_point now) -> step
 {
-    auto addresses = known_.addresses;
-    if (!known_.complete) {
-        for (const auto& earlier : addresses_)
-            if (find_same(addresses, earlier) == addresses.end())
-                addresses.push_back(earlier);
-        names_missing_ = true;
-    }
-    return begin_cycle(std::move(addresses), now);
-}
-
-// ---- attempts
-
-auto connector::begin_cycle(std::vector<address_ptr> addresses, clock::time_point now) -> step
-{
-    std::shuffle(addresses.begin(), addresses.end(), random_);
-    if (!addresses.empty())
-        addresses_ = std::move(addresses); // else those of the last time are the best guess
+    names_missing_ = names_missing_ || !known_.complete;
+    if (!known_.addresses.empty())
+        addresses_ = known_.addresses; // else those of the last time are the best guess
+    std::erase_if(addresses_, [&](const address_ptr& each) { return !is_usable(*each, now); });
+    std::shuffle(addresses_.begin(), addresses_.end(), random_);
     next_ = 0;
     attempts_ = insecure_ = 0;
     refusals_ = 0;
+    disbelieved_.reset();
     if (!addresses_.empty())
         return attempt(now);
     attempt_failed(false, now);
     return step::wait;
 }
 
+bool connector::is_unanswered(const server_address& address, clock::time_point now) const
+{
+    return address.asked < lost_at_ && address.unanswered_since &&
+           now >= std::max(session_ends_, *address.unanswered_since + time_for_an_answer);
+}
+
+bool connector::is_confirmed(const server_address& address, clock::time_point now) const
+{
+    const auto named = find_same(known_.addresses, address);
+    return named != known_.addresses.end() && ((*named)->asked >= lost_at_ || is_unanswered(**named, now));
+}
+
+/// Where no name leads to any address, those that were known may still take the session up.
+bool connector::is_usable(const server_address& address, clock::time_point now) const
+{
+    if (!has_session_)
+        return is_confirmed(address, now);
+    return known_.addresses.empty() || find_same(known_.addresses, address) != known_.addresses.end();
+}
+
+bool connector::believes_expiry(clock::time_point now) noexcept
+{
+    note_unanswered(now);
+    return is_confirmed(address(), now);
+}
+
+void connector::note_unanswered(clock::time_point now) noexcept
+{
+    const auto named = find_same(known_.addresses, address());
+    if (unanswered_ == unanswered::no && named != known_.addresses.end() && is_unanswered(**named, now))
+        unanswered_ = unanswered::yes;
+}
+
+/// An address that is there already may have a name more. It is tried again, if it was disbelieved and is confirmed
+/// now.
 void connector::join_cycle(const address_ptr& address, clock::time_point now)
 {
-    if (const auto same = find_same(addresses_, address); same != addresses_.end()) {
-        *same = address; // it may have a name more
+    const bool all_tried = attempts_ >= addresses_.size();
+    put_present_first();
+    if (const auto same = find_same(addresses_, *address); same != addresses_.end()) {
+        const bool was_disbelieved = std::exchange(*same, address) == disbelieved_;
+        if (was_disbelieved)
+            disbelieved_ = address;
+        const auto place = static_cast<std::size_t>(same - addresses_.begin());
+        if (!was_disbelieved || place < present() || !is_confirmed(*address, now))
+            return;
+        leave_cycle(place);
+    } else if (!is_usable(*address, now)) {
         return;
     }
-    const bool all_tried = attempts_ >= addresses_.size();
-    next_ = addresses_.empty() ? 0 : next_ % addresses_.size();
-    const bool after_the_present = phase_ != phase::pausing && !addresses_.empty();
-    addresses_.insert(addresses_.begin() + static_cast<std::ptrdiff_t>(next_ + (after_the_present ? 1 : 0)), address);
+    const auto after = static_cast<std::ptrdiff_t>(std::min(present(), addresses_.size()));
+    addresses_.insert(addresses_.begin() + after, address);
     if (phase_ == phase::pausing && all_tried)
         due_ = now;
+}
+
+void connector::put_present_first()
+{
+    if (addresses_.empty())
+        return;
+    std::ranges::rotate(addresses_, addresses_.begin() + static_cast<std::ptrdiff_t>(next_ % addresses_.size()));
+    next_ = 0;
+}
+
+/// The present address is the first, and those that were tried before it in this cycle are the last.
+void connector::leave_cycle(std::size_t place)
+{
+    if (place + attempts_ >= addresses_.size() + present()) {
+        --attempts_;
+        insecure_ = 0; // it may have been one of these
+    }
+    if (addresses_[place] == disbelieved_)
+        disbelieved_.reset();
+    addresses_.erase(addresses_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+/// The present address stays.
+void connector::forget_unusable(clock::time_point now)
+{
+    put_present_first();
+    for (std::size_t place = addresses_.size(); place-- > present();)
+        if (!is_usable(*addresses_[place], now))
+            leave_cycle(place);
 }
 
 auto connector::attempt(clock::time_point now) -> step
@@ -120,6 +192,7 @@ auto connector::attempt(clock::time_point now) -> step
     names_tried_ = 0;
     last_attempt_ = now;
     due_ = now + attempt_limit();
+    note_unanswered(now);
     return step::attempt;
 }
 
@@ -143,6 +216,9 @@ auto connector::attempt_limit() const -> clock::duration
 void connector::opened(clock::duration granted)
 {
     phase_ = phase::connected;
+    has_session_ = true;
+    unanswered_ = unanswered::no;
+    disbelieved_.reset();
     granted_ = granted;
     all_insecure_ = false;
     proved_ = false;
@@ -163,8 +239,10 @@ auto connector::lost(loss what, clock::time_point now) -> step
 {
     if (phase_ != phase::connecting && phase_ != phase::connected)
         return step::wait;
-    if (phase_ == phase::connected) {
-        unconnected_since_ = now;
+    const bool was_connected = phase_ == phase::connected;
+    const bool was_confirmed = is_confirmed(address(), now);
+    if (was_connected) {
+        unconnected_since_ = lost_at_ = now;
         session_ends_ = now + granted_;
         if (proved_) {
             unserved_since_ = now;
@@ -175,17 +253,22 @@ auto connector::lost(loss what, clock::time_point now) -> step
     }
     switch (what) {
     case loss::credentials:
-        ++refusals_;
+        refusals_ += was_confirmed;
         attempt_failed(false, now);
         break;
     case loss::session:
         session_ends_ = {};
         granted_ = {};
+        has_session_ = false;
         reconnect(what, now);
+        break;
+    case loss::disbelieved:
+        disbelieved_ = addresses_[next_ % addresses_.size()];
+        attempt_failed(false, now);
         break;
     case loss::connection:
     case loss::security:
-        if (phase_ == phase::connected) {
+        if (was_connected) {
             reconnect(what, now);
         } else {
             silence_ = silence_ || now >= due_;
@@ -193,7 +276,7 @@ auto connector::lost(loss what, clock::time_point now) -> step
         }
         break;
     }
-    return step::wait;
+    return was_connected && has_names_ && phase_ == phase::pausing ? step::resolve : step::wait;
 }
 
 void connector::attempt_failed(bool by_tls, clock::time_point now)
@@ -201,12 +284,13 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
     phase_ = phase::pausing;
     ++next_;
     insecure_ += by_tls;
+    forget_unusable(now);
     all_insecure_ = all_insecure_ && by_tls;
     if (attempts_ < addresses_.size()) {
         due_ = now;
         return;
     }
-    if (refusals_ != 0 && known_.complete) { // no other has answered, or the cycle would have ended with it
+    if (refusals_ != 0 && known_.complete && !disbelieved_) { // no other has answered, or the cycle would have ended with it
         phase_ = phase::closed;
         return;
     }
@@ -223,6 +307,7 @@ void connector::reconnect(loss what, clock::time_point now)
     next_ += what == loss::session ? 0 : 1;
     attempts_ = insecure_ = 0;
     refusals_ = 0;
+    forget_unusable(now);
     all_insecure_ = false;
     silent_cycles_ = 0;
     silence_ = false;

@@ -20,6 +20,11 @@ namespace zklock::bridge {
 /// a sync or a write was answered a quarter of the time-out after its attempt began, or later. (A server that takes the
 /// session and then hangs up, say at a request that is too long for it, answers a sync each time before.) The first
 /// connection that is lost since one has proved itself is made again at once: that keeps locks.
+///
+/// Where a name leads may change, and another ensemble may live where one of ours was. So names are asked again when a
+/// connection has ended. *Confirmed* is an address in the list itself, or in the last answer of a name that was asked
+/// since then. The others may take the session up again, and no more: it is neither believed there that it is over, nor
+/// is a new one begun. (If a name cannot be asked, its last addresses are confirmed once the session should be over.)
 class connector {
 public:
     using clock = std::chrono::steady_clock;
@@ -28,6 +33,7 @@ public:
         std::chrono::milliseconds session_timeout; ///< as asked for
         std::chrono::milliseconds backoff;         ///< after the first cycle that fails, at most
         std::chrono::milliseconds backoff_limit;
+        bool has_names = false; ///< the list has host names
     };
 
     enum class phase : std::uint8_t {
@@ -45,12 +51,13 @@ public:
         resolve, ///< begin to look up the servers' names, and tell names_known() at once and with each answer
         attempt, ///< connect to address(), and tell opened() or lost()
         give_up, ///< end the attempt, and tell lost()
+        leave,   ///< the same, because no name leads there any more
         finish   ///< end the closing now, and tell finished()
     };
 
     /// What is known of the servers' addresses.
     struct names {
-        std::vector<address_ptr> addresses;
+        std::vector<address_ptr> addresses; ///< in the list, and in the last answers
         bool answers_due = false; ///< names that were asked for last are still being looked up
         bool complete = true;     ///< no name is being looked up, however long ago it was asked for
     };
@@ -59,6 +66,7 @@ public:
         connection, ///< or the attempt to make one
         security,   ///< the attempt, because TLS was not agreed on
         session,    ///< the server said that it is over: the next attempt asks for a new one
+        disbelieved, ///< the attempt: the server said so, and believes_expiry() was false
         credentials ///< they were refused: it ends when all servers that answer in a cycle do so
     };
 
@@ -107,6 +115,13 @@ public:
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
     [[nodiscard]] bool take_names_missing() noexcept;
+    /// When the last connection was lost; the beginning of time, if there has been none.
+    [[nodiscard]] clock::time_point last_loss() const noexcept { return lost_at_; }
+    /// Whether the server of the present attempt is believed when it says that the session is over.
+    [[nodiscard]] bool believes_expiry(clock::time_point now) noexcept;
+    /// True, once in the time without a connection, if an address counts as confirmed because no name that led there
+    /// can be asked.
+    [[nodiscard]] bool take_unanswered() noexcept;
 
     [[nodiscard]] step begin(clock::time_point now);
     [[nodiscard]] step names_known(names, clock::time_point now);
@@ -126,10 +141,17 @@ public:
 private:
     [[nodiscard]] step resolve(clock::time_point now);
     [[nodiscard]] step try_known(clock::time_point now);
-    [[nodiscard]] step begin_cycle(std::vector<address_ptr> addresses, clock::time_point now);
     [[nodiscard]] step attempt(clock::time_point now);
     void attempt_failed(bool by_tls, clock::time_point now);
     void join_cycle(const address_ptr& address, clock::time_point now);
+    void leave_cycle(std::size_t place);
+    void forget_unusable(clock::time_point now);
+    void put_present_first();
+    void note_unanswered(clock::time_point now) noexcept;
+    [[nodiscard]] std::size_t present() const noexcept { return phase_ == phase::pausing ? 0 : 1; }
+    [[nodiscard]] bool is_confirmed(const server_address&, clock::time_point now) const;
+    [[nodiscard]] bool is_usable(const server_address&, clock::time_point now) const;
+    [[nodiscard]] bool is_unanswered(const server_address&, clock::time_point now) const;
     void reconnect(loss, clock::time_point now);
     [[nodiscard]] clock::duration attempt_limit() const;
     [[nodiscard]] clock::duration next_pause(clock::time_point now);
@@ -137,14 +159,16 @@ private:
     const clock::duration session_timeout_;
     const clock::duration first_backoff_;
     const clock::duration longest_backoff_;
+    const bool has_names_;
     std::minstd_rand random_;
 
     phase phase_ = phase::pausing;
     clock::time_point due_{};
     names known_;
     bool names_missing_ = false;
+    enum class unanswered : std::uint8_t { no, yes, told } unanswered_ = unanswered::no;
 
-    std::vector<address_ptr> addresses_; ///< in the order in which this cycle tries them
+    std::vector<address_ptr> addresses_; ///< that are usable, in the order in which this cycle tries them
     std::size_t next_ = 0;
     std::size_t attempts_ = 0; ///< in this cycle
     std::size_t insecure_ = 0; ///< of these, so many failed by TLS
@@ -154,6 +178,8 @@ private:
     std::size_t names_tried_ = 0; ///< in this attempt
     clock::time_point last_attempt_{};
     clock::time_point unconnected_since_; ///< as long as it is not connected
+    clock::time_point lost_at_ = clock::time_point::min(); ///< the last connection
+    address_ptr disbelieved_; ///< whose server has said in this cycle that the session is over, before it was confirmed
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;
 
@@ -169,6 +195,7 @@ private:
     clock::time_point unserved_since_; ///< as long as no connection has proved itself
 
     clock::duration granted_{};        ///< the session's time-out
+    bool has_session_ = false;         ///< to be taken up again
     clock::time_point session_ends_{}; ///< at the latest, if it is not taken up again
 };
 

@@ -50,10 +50,11 @@ name_answer ask_the_system(const std::string& host)
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_protocol = IPPROTO_TCP;
+    name_answer answer;
+    answer.asked = std::chrono::steady_clock::now();
     addrinfo* all = nullptr;
     const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &all);
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(code == 0 ? all : nullptr, &::freeaddrinfo);
-    name_answer answer;
     for (const addrinfo* each = owner.get(); each; each = each->ai_next)
         if (each->ai_family == AF_INET || each->ai_family == AF_INET6)
             answer.addresses.push_back(address_of(*each));
@@ -61,6 +62,7 @@ name_answer ask_the_system(const std::string& host)
         answer.why_none = code == 0            ? "no address"
                           : code == EAI_SYSTEM ? std::generic_category().message(errno)
                                                : ::gai_strerror(code);
+    answer.unanswered = code != 0 && code != EAI_NONAME && code != EAI_NODATA && code != EAI_ADDRFAMILY;
     return answer;
 }
 
@@ -111,7 +113,7 @@ struct blocking_calls::shared {
         {
             if (why_not)
                 try {
-                    answer = name_answer{{}, why_not};
+                    answer = name_answer{{}, why_not, true, clock::now()};
                 } catch (...) {
                     answer.reset();
                 }

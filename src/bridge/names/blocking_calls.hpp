@@ -16,8 +16,10 @@ namespace zklock::bridge {
 
 /// What the system's resolver said of a host name.
 struct name_answer {
-    std::vector<boost::asio::ip::address> addresses;
-    std::string why_none; ///< why there are no addresses, for people
+    std::vector<boost::asio::ip::address> addresses{};
+    std::string why_none{};   ///< why there are no addresses, for people
+    bool unanswered = false; ///< nobody could be asked, so the name may have addresses all the same
+    std::chrono::steady_clock::time_point asked{};
 };
 
 /// A host name that is looked up.

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <optional>
 #include <utility>
 
 namespace zklock::bridge {
@@ -21,7 +23,7 @@ std::string text_of(const asio::ip::address& address, std::uint16_t port)
     return (address.is_v6() ? '[' + address.to_string() + ']' : address.to_string()) + ':' + std::to_string(port);
 }
 
-address_ptr make_address(const asio::ip::address& address, const host_port& given)
+std::shared_ptr<server_address> make_address(const asio::ip::address& address, const host_port& given)
 {
     auto made = std::make_shared<server_address>();
     const asio::ip::tcp::endpoint server(address, given.port);
@@ -33,19 +35,23 @@ address_ptr make_address(const asio::ip::address& address, const host_port& give
 }
 
 /// Adds an address, or to the same one another name.
-void add(std::vector<address_ptr>& all, const asio::ip::address& address, const host_port& given)
+void add(std::vector<address_ptr>& all, const std::shared_ptr<server_address>& made)
 {
-    auto made = make_address(address, given);
     const auto same = std::ranges::find(all, made->text, [](const address_ptr& each) -> const std::string& {
         return each->text;
     });
     if (same == all.end()) {
-        all.push_back(std::move(made));
-    } else if (std::ranges::find((*same)->given, given) == (*same)->given.end()) {
-        auto with_both = std::make_shared<server_address>(**same);
-        with_both->given.push_back(given);
-        *same = std::move(with_both);
+        all.push_back(made);
+        return;
     }
+    auto both = std::make_shared<server_address>(**same);
+    if (std::ranges::find(both->given, made->given.front()) == both->given.end())
+        both->given.push_back(made->given.front());
+    both->asked = std::max(both->asked, made->asked);
+    if (made->unanswered_since)
+        both->unanswered_since = std::min(both->unanswered_since.value_or(server_address::clock::time_point::max()),
+                                          *made->unanswered_since);
+    *same = std::move(both);
 }
 
 } // namespace
@@ -56,11 +62,12 @@ host_resolver::host_resolver(const runtime::strand& strand, const std::vector<ho
         if (server.numeric)
             given_.push_back(server);
         else
-            names_.push_back({server, nullptr, false, {}});
+            names_.push_back({server, nullptr, false, {}, {}, {}, {}});
 }
 
-void host_resolver::resolve(failed miss, answered news)
+void host_resolver::resolve(clock::time_point since, failed miss, answered news)
 {
+    since_ = since;
     miss_ = std::move(miss);
     news_ = std::move(news);
     asked_ = 0;
@@ -84,8 +91,10 @@ void host_resolver::resolve(failed miss, answered news)
 void host_resolver::ask(name& n)
 {
     auto& service = asio::use_service<blocking_calls>(asio::query(strand_, asio::execution::context));
-    n.addresses.clear();
-    is_gathered_ = false;
+    if (!n.unanswered_since) {
+        n.unanswered_since = clock::now();
+        is_gathered_ = false;
+    }
     n.lookup = std::make_shared<name_lookup>(
         n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
             if (const auto self = weak.lock())
@@ -104,11 +113,20 @@ void host_resolver::answer(name& of, const name_answer& answer)
 {
     of.lookup = nullptr;
     asked_ -= std::exchange(of.of_this_round, false);
-    of.addresses = answer.addresses;
-    is_gathered_ = false;
-    of.why_none = of.addresses.empty() ? answer.why_none : "";
-    if (of.addresses.empty())
+    of.why_none = answer.why_none;
+    if (answer.addresses.empty())
         miss_(of.server, answer.why_none);
+    if (!answer.unanswered) {
+        of.addresses = answer.addresses;
+        of.asked = answer.asked;
+        of.unanswered_since.reset();
+        is_gathered_ = false;
+    }
+    if (answer.asked < since_)
+        try {
+            ask(of);
+        } catch (const std::bad_alloc&) { // NOLINT: asked again in the next round
+        }
     tell();
 }
 
@@ -129,10 +147,14 @@ const std::vector<address_ptr>& host_resolver::found()
         return found_;
     found_.clear();
     for (const host_port& each : given_)
-        add(found_, asio::ip::make_address(each.host), each);
+        add(found_, make_address(asio::ip::make_address(each.host), each));
     for (const name& each : names_)
-        for (const auto& address : each.addresses)
-            add(found_, address, each.server);
+        for (const auto& address : each.addresses) {
+            const auto made = make_address(address, each.server);
+            made->asked = each.asked;
+            made->unanswered_since = each.unanswered_since;
+            add(found_, made);
+        }
     is_gathered_ = true;
     return found_;
 }

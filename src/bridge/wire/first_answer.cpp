@@ -20,6 +20,7 @@ namespace {
 // protocol's version; the session's time-out, and its number; the length of its password.
 constexpr std::size_t length_end = 4;
 constexpr std::size_t version_end = 8;
+constexpr std::size_t time_out_end = 12;
 constexpr std::size_t session_end = 20;
 constexpr std::size_t header_end = 24;
 constexpr std::size_t most_shown = 32;
@@ -64,6 +65,14 @@ std::string printable(std::string_view bytes)
     return text;
 }
 
+std::int64_t session_in(std::string_view bytes)
+{
+    std::uint64_t number = 0;
+    for (const char c : bytes.substr(time_out_end, session_end - time_out_end))
+        number = number << 8 | static_cast<unsigned char>(c);
+    return static_cast<std::int64_t>(number);
+}
+
 void wake_when_there_are(int fd, std::size_t bytes)
 {
     const int least = static_cast<int>(bytes);
@@ -79,18 +88,18 @@ first_answer look_at_first_answer(int fd)
     const bool ended = is_ready(fd, POLLRDHUP); // before the look, so that nothing comes between
     const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got < 0)
-        return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}};
+        return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}, 0};
     const std::string_view bytes{buffer.data(), static_cast<std::size_t>(got)};
     if (!may_begin_a_session(bytes))
-        return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes)};
+        return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes), 0};
     if (bytes.size() >= header_end) {
         wake_when_there_are(fd, 1);
-        return {kind::session, {}};
+        return {kind::session, {}, session_in(bytes)};
     }
     if (ended || bytes.empty())
-        return {kind::none, printable(bytes)};
+        return {kind::none, printable(bytes), 0};
     wake_when_there_are(fd, bytes.size() + 1);
-    return {kind::incomplete, printable(bytes)};
+    return {kind::incomplete, printable(bytes), 0};
 }
 
 void disconnect(int fd) noexcept

@@ -15,6 +15,7 @@ struct first_answer {
     };
     kind what = kind::incomplete;
     std::string begins; ///< its first bytes, made printable
+    std::int64_t session = 0; ///< which it speaks of; none, if the one that was asked for is over
 };
 
 /// Looks at that, and leaves it to be read. While it is incomplete, the socket becomes readable only with the next

@@ -78,6 +78,13 @@ void wire::tls_failed(std::string_view why)
     sever();
 }
 
+void wire::withdraw()
+{
+    attempt_failed(log_level::info, "no host name leads to ", address_,
+                   " any more: the attempt to connect there has ended");
+    sever();
+}
+
 /// The library wants to connect by itself. So it is pointed at a decoy, and finds that it is connected, to the server:
 /// the socket of which it waits for that is replaced in between. It never learns a server's address; so whatever it
 /// makes of a connection that has ended, it sends nothing to anybody unless it is given the next one here.
@@ -205,6 +212,13 @@ bool wire::server_has_answered()
                        "takes no more clients",
                        in_clear ? ", or is a port for TLS: client_options::tls is off" : "");
     believed_ = answer.what == kind::session;
+    if (believed_ && session_id_ != 0 && answer.session != session_id_ && !believes_expiry_) {
+        attempt_failed(log_level::info, address_, " says that session ", store::session_name{session_id_},
+                       " has expired, which is not believed: since the connection was lost, no host name was found to "
+                       "lead there");
+        disbelieved_ = must_cut_ = true;
+        believed_ = false;
+    }
     must_cut_ = must_cut_ || !(believed_ || answer.what == kind::incomplete);
     return believed_;
 }

@@ -48,6 +48,8 @@ public:
     void unreached(const error_code& why) noexcept;
     /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
     void tls_begins() noexcept { phase_ = phase::securing; }
+    /// Ends the attempt, at whatever point: no host name leads to that address any more.
+    void withdraw();
     /// Ends the attempt, at whatever point: TLS has failed.
     void tls_failed(std::string_view why);
     /// The library goes on with a duplicate of that connected socket, and asks for the session. False, with a line in
@@ -68,6 +70,10 @@ public:
     [[nodiscard]] bool refused() const noexcept { return refused_; }
     /// So does every server that has answered since: never connect again.
     void refused_by_all() noexcept;
+    /// Whether a server that says that the session is over is believed. If not, it ends the attempt by saying so.
+    void believe_expiry(bool yes) noexcept { believes_expiry_ = yes; }
+    /// True, once, if the last attempt was told so and did not believe it.
+    [[nodiscard]] bool take_disbelief() noexcept { return std::exchange(disbelieved_, false); }
     /// True, once, if the last attempt was told that its session is over.
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
     /// How the last attempt to connect to each address has ended, since there was a connection.
@@ -181,6 +187,8 @@ private:
     const std::unique_ptr<access_lists> access_; // as the library takes them
     bool refused_ = false;
     bool expired_ = false;
+    bool believes_expiry_ = true;
+    bool disbelieved_ = false;
 
     // For the log, and for those who ask why there is no connection.
     std::map<std::string, std::string> failures_; // by address

@@ -62,6 +62,9 @@ public:
     [[nodiscard]] bool running() { return process_.running(); }
 
     void kill();      ///< SIGKILL; its data stay
+    void wipe();      ///< while it does not run: its data are lost
+    void back_up();   ///< its data are copied as they are, whether it runs or not
+    void restore();   ///< while it does not run: to its data of back_up()
     void pause();     ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
     void resume();
     [[nodiscard]] server_options& options() { return options_; } ///< for the next start(); of `java` and `heap` alone
@@ -81,6 +84,7 @@ private:
     zookeeper_server(server_options options, std::optional<port_lease> client_port, member self);
 
     void write_configuration();
+    void copy_data(const char* from, const char* to) const;
 
     server_options options_;
     std::optional<port_lease> client_port_, secure_port_;

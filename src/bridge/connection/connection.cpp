@@ -77,8 +77,14 @@ void connection::take(connector::step next)
     note_unreachable();
     switch (next) {
     case connector::step::wait: break;
-    case connector::step::resolve: resolve(); break;
-    case connector::step::attempt: attempt(); break;
+    case connector::step::resolve:
+        history_.cycle_begins();
+        resolve();
+        break;
+    case connector::step::attempt:
+        history_.attempt_begins();
+        attempt();
+        break;
     case connector::step::give_up:
         if (io_->tls && wire_.is_dialing())
             connector_.name_unanswered();
@@ -134,7 +140,7 @@ connector::names connection::known_names() const
 
 void connection::attempt()
 {
-    if (!wire_.begin(connector_.address().text))
+    if (!wire_.begin(connector_.address().text, history_.asks()))
         return follow_wire();
     wire_.believe_expiry(connector_.believes_expiry(clock::now()));
 #ifdef ZKLOCK_WITH_TLS

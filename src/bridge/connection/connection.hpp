@@ -1,5 +1,6 @@
 #pragma once
 #include "bridge/connection/connector.hpp"
+#include "bridge/connection/history_check.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
@@ -193,6 +194,8 @@ private:
     void follow_wire();
     [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
+    [[nodiscard]] history_check::verdict judge_history();
+    [[nodiscard]] bool session_is_overdue() const;
     void watch_anew();
     void drop_socket();
     void forget_socket();
@@ -268,6 +271,7 @@ private:
     std::optional<io_objects> io_;
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
+    history_check history_;
     std::optional<boost::asio::ip::address> local_address_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
     std::shared_ptr<const tls_context> tls_; // as it was read last

@@ -48,13 +48,19 @@ void connection::follow_wire()
     if (wire_.has_socket()) {
         if (connector_.now_in() == phase::connecting && wire_.is_connected()) {
             connector_.opened(wire_.granted());
+            history_.cycle_begins();
             note_reached();
         }
         return;
     }
     if (attempting_or_connected()) {
-        drop_socket();
-        take(connector_.lost(loss_of_the_wire(), clock::now()));
+        const auto judged = judge_history();
+        if (judged == history_check::verdict::ask)
+            return attempt();
+        if (judged == history_check::verdict::over)
+            wire_.give_session_up();
+        const auto lost = judged == history_check::verdict::over ? connector::loss::session : loss_of_the_wire();
+        take(connector_.lost(lost, clock::now()));
         if (connector_.now_in() == phase::closed) {
             wire_.refused_by_all();
             wake_no_more(); // or the executor would have work until then
@@ -67,6 +73,25 @@ void connection::follow_wire()
 bool connection::attempting_or_connected() const noexcept
 {
     return connector_.now_in() == phase::connecting || connector_.now_in() == phase::connected;
+}
+
+/// What the attempt says of the servers' history, and of the session in it. Parts from the socket.
+history_check::verdict connection::judge_history()
+{
+    if (history_.asks() == session_question::end)
+        part_from_socket(); // what ends the session has to arrive
+    else
+        drop_socket();
+    return history_.answered(wire_.take_answer(), session_is_overdue(), connector_.addresses());
+}
+
+/// Nothing was heard of it for its time-out, and for what a lease counts beside that.
+bool connection::session_is_overdue() const
+{
+    const auto ends = connector_.session_ends();
+    const auto margin =
+        options_.lease_margin.value_or(std::max(wire_.granted() / 4, options_.server_tick));
+    return ends && clock::now() >= *ends + margin + options_.server_tick;
 }
 
 connector::loss connection::loss_of_the_wire()

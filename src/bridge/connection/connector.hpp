@@ -85,6 +85,13 @@ public:
     /// The server of the present attempt, whose time is over, has not answered to name(). Perhaps it waits for another:
     /// the next attempt begins with that.
     void name_unanswered() noexcept { ++name_; }
+    /// So many are tried in a cycle.
+    [[nodiscard]] std::size_t addresses() const noexcept { return addresses_.size(); }
+    /// When the last session should be over, if it was not taken up again; nothing if there is none to take up.
+    [[nodiscard]] std::optional<clock::time_point> session_ends() const noexcept
+    {
+        return session_ends_ == clock::time_point() ? std::nullopt : std::optional(session_ends_);
+    }
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept
     {

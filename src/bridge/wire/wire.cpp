@@ -44,7 +44,7 @@ void wire::push_of_epoch(message m) noexcept
     inbox_.push_reserved(std::move(m));
 }
 
-bool wire::begin(const std::string& address)
+bool wire::begin(const std::string& address, session_question asks)
 {
     try {
         inbox_.reserve(most_of_epoch - room_of_epoch_);
@@ -58,6 +58,8 @@ bool wire::begin(const std::string& address)
     }
     believed_ = false;
     refused_ = false;
+    asks_ = asks;
+    answer_ = session_answer::none;
     phase_ = phase::dialing;
     log(log_level::debug, "connecting to ", address);
     return true;
@@ -92,6 +94,8 @@ bool wire::connect(int socket)
 {
     library_call in_library(*this);
     phase_ = phase::none;
+    if (asks_ != session_question::service)
+        set_handle_aside();
     // The C client knows only the families in which the machine has an address.
     decoy& last = decoy_ ? *decoy_ : decoys_.front();
     fd_ = socket_towards(last);
@@ -207,10 +211,7 @@ bool wire::server_has_answered()
         attempt_failed(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"",
                        answer.begins, "\"");
     else if (answer.what == kind::none)
-        attempt_failed(log_level::info, address_,
-                       " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or "
-                       "takes no more clients",
-                       in_clear ? ", or is a port for TLS: client_options::tls is off" : "");
+        hung_up_unanswered();
     believed_ = answer.what == kind::session;
     if (believed_ && session_id_ != 0 && answer.session != session_id_ && !believes_expiry_) {
         attempt_failed(log_level::info, address_, " says that session ", store::session_name{session_id_},
@@ -221,6 +222,20 @@ bool wire::server_has_answered()
     }
     must_cut_ = must_cut_ || !(believed_ || answer.what == kind::incomplete);
     return believed_;
+}
+
+void wire::hung_up_unanswered() noexcept
+{
+    answer_ = session_answer::hung_up;
+    if (asks_ != session_question::service) { // as it did before
+        attempt_told_ = true;
+        return;
+    }
+    attempt_failed(log_level::info, address_,
+                   " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or takes "
+                   "no more clients",
+                   session_id_ ? ", or was set back to before what this client has seen" : "",
+                   options_.tls.enabled ? "" : ", or is a port for TLS: client_options::tls is off");
 }
 
 std::optional<std::pair<std::string, std::string>> wire::attempt() const
@@ -258,6 +273,8 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
     if (type == ZOO_SESSION_EVENT) {
         if (state != ZOO_CONNECTED_STATE)
             return; // settle() sees what became of it, once its requests are answered
+        if (to.asks_ != session_question::service)
+            return; // settle() takes note of it
         if (to.epoch_open_) { // a connection was lost unnoticed
             to.must_cut_ = true;
             return;

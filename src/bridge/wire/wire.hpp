@@ -2,6 +2,7 @@
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
 #include "bridge/wire/log_lines.hpp"
+#include "bridge/wire/session_question.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
 
@@ -42,8 +43,8 @@ public:
     wire& operator=(const wire&) = delete;
 
     /// An attempt to connect to that address begins: the caller makes a TCP connection, and calls connect() or
-    /// unreached(). False when there is no memory for it.
-    [[nodiscard]] bool begin(const std::string& address);
+    /// unreached(). False when there is no memory for it. One that asks for anything but service always fails.
+    [[nodiscard]] bool begin(const std::string& address, session_question asks = session_question::service);
     /// The TCP connection could not be made.
     void unreached(const error_code& why) noexcept;
     /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
@@ -76,6 +77,10 @@ public:
     [[nodiscard]] bool take_disbelief() noexcept { return std::exchange(disbelieved_, false); }
     /// True, once, if the last attempt was told that its session is over.
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
+    /// What the last attempt was told; it is told once.
+    [[nodiscard]] session_answer take_answer() noexcept { return std::exchange(answer_, session_answer::none); }
+    /// Between two attempts: the servers have no such session any more.
+    void give_session_up();
     /// How the last attempt to connect to each address has ended, since there was a connection.
     [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
     /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
@@ -142,6 +147,8 @@ private:
     void keep_failure(std::string line);
     void log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept;
     void log_end(int state, bool was_associating) noexcept;
+    void log_question_answered() noexcept;
+    void log_given_up() noexcept;
     void note_reason(std::string_view line);
     void log_access_refused() noexcept;
     void log_unusual(int code) noexcept;
@@ -154,8 +161,13 @@ private:
     [[nodiscard]] int socket_towards(decoy&);
     [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
+    void hung_up_unanswered() noexcept;
     void settle();
     void follow_state();
+    void follow_question();
+    void set_handle_aside() noexcept;
+    void take_handle_back();
+    void prepare_to_close();
     void end_epoch();
     void cut();
     void fail_unanswered();
@@ -173,6 +185,9 @@ private:
     _zhandle* handle_ = nullptr;
     std::array<decoy, 2> decoys_{decoy(decoy::family::ipv4), decoy(decoy::family::ipv6)};
     decoy* decoy_ = nullptr; // at which the handle is pointed
+    session_question asks_ = session_question::service;
+    session_answer answer_ = session_answer::none;
+    std::optional<std::pair<_zhandle*, decoy*>> aside_; // the usual handle, while another asks; and where it is pointed
     std::string address_;          // the last attempt's
     phase phase_ = phase::none;
     int fd_ = -1;

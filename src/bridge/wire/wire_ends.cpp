@@ -5,6 +5,8 @@
 #include "bridge/wire/wire_library.hpp"
 
 #include <new>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <sys/socket.h>
@@ -50,20 +52,28 @@ void wire::abandon()
     library_call in_library(*this);
     if (is_dialing())
         phase_ = phase::none;
-    if (!handle_)
-        return;
-    if (has_socket()) {
-        int fd = -1, interest = 0;
-        timeval within{};
-        bool idle = is_connected() && zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ &&
-                    fd != -1 && !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
-        if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
-            ::shutdown(fd, SHUT_RD); // ends the library's wait for an answer, and its request to close still leaves
-        else
-            cut();
-    }
-    drop_handle();
+    if (handle_ && has_socket())
+        prepare_to_close();
+    if (handle_)
+        drop_handle();
+    take_handle_back();
+    if (handle_)
+        drop_handle();
     end_epoch();
+}
+
+/// Has the library close without a moment's stop: its request to close leaves if that is possible at once.
+void wire::prepare_to_close()
+{
+    int fd = -1, interest = 0;
+    timeval within{};
+    const bool idle = zoo_state(handle_) == ZOO_CONNECTED_STATE &&
+                      zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ && fd != -1 &&
+                      !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
+    if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
+        ::shutdown(fd, SHUT_RD); // ends the library's wait for an answer, and its request to close still leaves
+    else
+        cut();
 }
 
 /// Anything that the library sends would reach the parent's connection, and so would a shutdown. So the handle is left
@@ -73,6 +83,7 @@ void wire::leave_to_parent()
     if (has_socket() && fd_ != -1)
         ::close(fd_);
     handle_ = nullptr;
+    aside_.reset();
     phase_ = phase::none;
     fd_ = -1;
     end_epoch();
@@ -83,7 +94,9 @@ void wire::leave_to_parent()
 /// Brings the inbox in line with what the library did in the call before.
 void wire::settle()
 {
-    if (handle_ && !is_dialing())
+    if (aside_)
+        follow_question();
+    else if (handle_ && !is_dialing())
         follow_state();
     must_cut_ = false; // cutting gives answers that would ask for it again
 }
@@ -130,6 +143,54 @@ void wire::refused_by_all() noexcept
                                     "more");
     session_id_ = 0;
     push_of_epoch(authentication_failed{});
+}
+
+/// A connection that nobody hears of: only a word about the session is wanted from it.
+void wire::follow_question()
+{
+    if (handle_ && must_cut_)
+        cut();
+    const int state = handle_ ? zoo_state(handle_) : ZOO_NOTCONNECTED_STATE;
+    if (state == ZOO_ASSOCIATING_STATE) {
+        phase_ = phase::associating;
+        return;
+    }
+    if (state == ZOO_CONNECTED_STATE)
+        answer_ = session_answer::taken_up;
+    else if (state == ZOO_EXPIRED_SESSION_STATE)
+        answer_ = session_answer::unknown;
+    if (state == ZOO_CONNECTED_STATE && asks_ == session_question::end)
+        prepare_to_close();
+    else if (state == ZOO_CONNECTED_STATE)
+        cut(); // or the library would end the session
+    log_question_answered();
+    phase_ = phase::none;
+    if (handle_)
+        drop_handle();
+    take_handle_back();
+}
+
+/// The next one begins with nothing seen. Servers take it for a client that has missed all.
+void wire::set_handle_aside() noexcept
+{
+    aside_.emplace(std::exchange(handle_, nullptr), decoy_);
+}
+
+void wire::take_handle_back()
+{
+    asks_ = session_question::service;
+    if (aside_)
+        std::tie(handle_, decoy_) = *std::exchange(aside_, std::nullopt);
+}
+
+void wire::give_session_up()
+{
+    library_call in_library(*this);
+    log_given_up();
+    if (handle_)
+        drop_handle();
+    session_id_ = 0;
+    push_of_epoch(expired{});
 }
 
 void wire::end_epoch()

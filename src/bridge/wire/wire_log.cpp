@@ -91,6 +91,23 @@ void wire::credentials_refused(std::string_view how) noexcept
     }
 }
 
+void wire::log_question_answered() noexcept
+{
+    const store::session_name session{session_id_};
+    if (answer_ == session_answer::unknown)
+        log(log_level::info, address_, " hangs up on who has seen what this client has, and knows no session ", session);
+    else if (answer_ == session_answer::taken_up)
+        log(log_level::info, address_, " knows session ", session,
+            asks_ == session_question::end ? ", and is told to end it" : " of a client that has seen nothing");
+}
+
+void wire::log_given_up() noexcept
+{
+    log(log_level::warning, "session ", store::session_name{session_id_}, " is over: the servers, ", address_,
+        " the last of them, have not seen what this client has, and have no such session; they were set back, or are "
+        "others. A new one will be opened");
+}
+
 /// "Socket [ADDRESS] zk retcode=-4, errno=111(Connection refused): server refused to accept the client"
 void wire::note_reason(std::string_view line)
 {

@@ -1,0 +1,56 @@
+#include "bridge/connection/history_check.hpp"
+
+namespace zklock::bridge {
+namespace {
+
+// Between these, it has hung up on who asked for service. Elections take longer than a few questions, so a quorum does
+// not come and go that often.
+constexpr int enough_taken_up = 3;
+// The server is asked again over another connection, and may not have got so far as to end the session.
+constexpr int most_ends = 3;
+
+} // namespace
+
+void history_check::attempt_begins() noexcept
+{
+    asks_ = session_question::service;
+    taken_up_ = 0;
+}
+
+auto history_check::answered(session_answer what, bool overdue, std::size_t addresses) noexcept -> verdict
+{
+    switch (what) {
+    case session_answer::none: break;
+    case session_answer::hung_up:
+        if (asks_ != session_question::service || !overdue)
+            break;
+        return ask(session_question::session);
+    case session_answer::unknown: return vote(addresses);
+    case session_answer::taken_up:
+        if (asks_ == session_question::end)
+            return ask(session_question::session);
+        if (++taken_up_ < enough_taken_up)
+            return ask(session_question::service);
+        if (!decides(addresses))
+            return vote(addresses);
+        if (taken_up_ < enough_taken_up + most_ends)
+            return ask(session_question::end);
+        break;
+    }
+    return verdict::failed;
+}
+
+auto history_check::ask(session_question what) noexcept -> verdict
+{
+    asks_ = what;
+    return verdict::ask;
+}
+
+auto history_check::vote(std::size_t addresses) noexcept -> verdict
+{
+    const bool decided = decides(addresses);
+    ++votes_;
+    return decided ? verdict::over : verdict::failed;
+}
+
+} // namespace zklock::bridge

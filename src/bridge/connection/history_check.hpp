@@ -1,0 +1,48 @@
+#pragma once
+#include "bridge/wire/session_question.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zklock::bridge {
+
+/// Finds out whether the servers have lost the history that this client has seen: they were restored from a backup, or
+/// begun anew. Such servers hang up without an answer on whoever has seen a later transaction than they have. So do
+/// servers without a quorum, which the session outlives, however long that takes. So no time that passes is a proof:
+/// once the session should be over, an address that has hung up is asked at once whether it knows the session. That is
+/// pure, as the connector is; both are asked about each attempt.
+///
+/// - *It does not know the session*: that is a vote. The session is over once more than half of the addresses have
+///   voted in one cycle; one alone may be a stray member that serves by itself.
+/// - *It knows the session*: the quorum may have come back since it hung up. So it is asked for service again, and for
+///   the session again. If it goes on like that, it has an earlier history, with nodes that this client has deleted
+///   since: that is a vote, too, and where it decides, the session is ended there. Then the server is asked again,
+///   until it knows it no more.
+class history_check {
+public:
+    enum class verdict : std::uint8_t {
+        failed, ///< the attempt has, as any other
+        ask,    ///< the same address, at once, what asks() says then
+        over    ///< so is the session
+    };
+
+    /// What is asked of the present address.
+    [[nodiscard]] session_question asks() const noexcept { return asks_; }
+
+    /// All addresses are tried once more; or there is a connection, whose end begins all anew.
+    void cycle_begins() noexcept { votes_ = 0; }
+    void attempt_begins() noexcept;
+    /// `overdue`: the session should be over. `addresses`: so many are tried in this cycle.
+    [[nodiscard]] verdict answered(session_answer, bool overdue, std::size_t addresses) noexcept;
+
+private:
+    [[nodiscard]] verdict ask(session_question) noexcept;
+    [[nodiscard]] verdict vote(std::size_t addresses) noexcept;
+    [[nodiscard]] bool decides(std::size_t addresses) const noexcept { return 2 * (votes_ + 1) > addresses; }
+
+    session_question asks_ = session_question::service;
+    std::size_t votes_ = 0; ///< in this cycle
+    int taken_up_ = 0;      ///< so often in this attempt by those who asked for the session
+};
+
+} // namespace zklock::bridge

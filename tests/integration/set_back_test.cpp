@@ -1,0 +1,188 @@
+// sanitizers: address
+// Servers that come back without what a client has seen of them, and a quorum that was merely away.
+// time limit: 900 s
+#include "integration/fault_scene.hpp"
+
+#include "support/zookeeper_ensemble.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+constexpr milliseconds short_session{2'000};
+// The margin of a lease of that session, and the tick.
+constexpr milliseconds overdue = short_session + usual_tick + usual_tick;
+// Of fault_options(), twice; the rest is the machine's.
+constexpr milliseconds then_at_once{2 * 50 + 1'500};
+
+/// Whoever has seen what is written here has seen more than servers that begin anew.
+void write_much(admin_client& admin)
+{
+    for (int i = 0; i < 100; ++i)
+        admin.create("/much" + std::to_string(i));
+}
+
+/// A lock that is held, one that is waited for, one that is about to be released.
+struct users {
+    users(asio::any_io_executor executor, const std::string& servers)
+        : a(executor, fault_options(servers, short_session)), b(executor, fault_options(servers, short_session)),
+          path(new_path())
+    {
+    }
+
+    awaitable<void> begin()
+    {
+        for (client* zk : {&a, &b}) {
+            const result<void> connected = co_await zk->wait_connected(default_limit);
+            REQUIRE(!connected.has_error());
+        }
+        held = begin_acquire(mutex(a, path));
+        REQUIRE(!co_await held.end());
+        waiting = begin_acquire(mutex(b, path));
+        released = begin_acquire(mutex(a, path + "-released"));
+        REQUIRE(!co_await released.end());
+        lost = begin_wait_lost(held.value());
+        sessions = {a.session_id(), b.session_id()};
+    }
+
+    /// Both have new sessions soon; the holder has lost, the waiter is granted, and the release has ended.
+    awaitable<void> begin_anew(steady_clock::time_point no_later_than)
+    {
+        co_await until("both have new sessions", [this] {
+            return a.session_id() != 0 && a.session_id() != sessions[0] && b.session_id() != 0 &&
+                   b.session_id() != sessions[1];
+        });
+        CHECK(steady_clock::now() < no_later_than);
+        CHECK(!co_await lost.end());
+        CHECK(!co_await releasing.end());
+        REQUIRE(!co_await waiting.end());
+        co_await release_well(waiting);
+        auto again = begin_acquire(mutex(a, path + "-released"));
+        REQUIRE(!co_await again.end());
+        co_await release_well(again);
+    }
+
+    awaitable<void> close()
+    {
+        for (client* zk : {&a, &b}) {
+            const result<void> closed = co_await zk->close();
+            CHECK(!closed.has_error());
+        }
+    }
+
+    client a, b;
+    const std::string path;
+    std::array<std::int64_t, 2> sessions{};
+    pending<guard> held, waiting, released;
+    pending<> lost, releasing;
+};
+
+} // namespace
+
+TEST_CASE("a server comes back without its data: clients are back when their sessions should be over, and no later")
+{
+    zookeeper_server own;
+    const auto body = [&]() -> awaitable<void> {
+        {
+            admin_client admin(own.port());
+            write_much(admin);
+        }
+        users all(co_await asio::this_coro::executor, own.address());
+        co_await all.begin();
+        own.kill();
+        const auto killed = steady_clock::now();
+        all.releasing = begin_release(all.released.value());
+        own.wipe();
+        own.start();
+        own.wait_serving();
+        co_await all.begin_anew(std::max(killed + overdue, steady_clock::now()) + then_at_once);
+        co_await all.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(own);
+}
+
+TEST_CASE("a server is restored from a backup in which the sessions live: they are ended, with the nodes in it")
+{
+    zookeeper_server own;
+    const auto body = [&]() -> awaitable<void> {
+        users all(co_await asio::this_coro::executor, own.address());
+        co_await all.begin();
+        {
+            admin_client admin(own.port());
+            co_await until_queued(admin, all.path, 2);
+            own.kill();
+            own.back_up();
+        }
+        own.start();
+        own.wait_serving();
+        const auto connected = [&all] {
+            return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
+        };
+        co_await until("both are connected", connected);
+        {
+            admin_client admin(own.port());
+            write_much(admin);
+        }
+        // Each has seen it, and one node of the backup is gone.
+        co_await release_well(all.released);
+        all.released = begin_acquire(mutex(all.a, all.path + "-released"));
+        REQUIRE(!co_await all.released.end());
+        const result<std::vector<contender>> seen = co_await mutex(all.b, all.path).contenders();
+        REQUIRE(!seen.has_error());
+
+        own.kill();
+        const auto killed = steady_clock::now();
+        all.releasing = begin_release(all.released.value());
+        own.restore();
+        own.start();
+        own.wait_serving();
+        co_await all.begin_anew(std::max(killed + overdue, steady_clock::now()) + then_at_once);
+        co_await nothing_left(own.port());
+        co_await all.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(own);
+}
+
+TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no session")
+{
+    zookeeper_ensemble three(3);
+    const auto body = [&]() -> awaitable<void> {
+        users all(co_await asio::this_coro::executor, three.address());
+        co_await all.begin();
+        std::vector<std::string> order;
+        {
+            admin_client admin(three[0].port());
+            co_await until_queued(admin, all.path, 2);
+            order = queue_of(admin, all.path);
+        }
+        const std::size_t left = three.follower();
+        for (std::size_t i = 0; i < three.size(); ++i)
+            if (i != left)
+                three[i].kill();
+        const auto until_then = steady_clock::now() + 4 * short_session;
+        co_await until("four time-outs have passed", [&] { return steady_clock::now() > until_then; });
+        for (std::size_t i = 0; i < three.size(); ++i)
+            if (i != left)
+                three[i].start();
+        three.wait_all();
+        co_await until("both are connected", [&all] {
+            return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
+        });
+        CHECK(all.a.session_id() == all.sessions[0]);
+        CHECK(all.b.session_id() == all.sessions[1]);
+        CHECK(!co_await all.lost.end()); // its lease has ended, and it has left
+        REQUIRE(!co_await all.waiting.end());
+        CHECK(all.waiting.value().node() == all.path + "/" + order[1]);
+        co_await release_well(all.waiting);
+        co_await all.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(three);
+}

@@ -1,0 +1,189 @@
+// When a client believes that the servers have lost the history that it has seen.
+#include "bridge/connection/history_check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace zklock::bridge;
+using question = session_question;
+using answer = session_answer;
+using verdict = history_check::verdict;
+
+namespace {
+
+/// A server, as a client sees it that has seen transaction 100.
+struct simulated_server {
+    int seen = 100;      ///< its last transaction
+    bool serves = true;  ///< or it hangs up on everybody
+    bool session = true; ///< it knows the session, or its leader does
+    int deaf_to_ends = 0;
+
+    /// What comes of an attempt there. `connected`: it goes on with the session.
+    answer asked(question what, bool& connected)
+    {
+        if (!serves || (what == question::service && seen < 100))
+            return answer::hung_up;
+        if (what == question::service) {
+            connected = session; // or it has expired, which is told by another way
+            return answer::none;
+        }
+        if (!session)
+            return answer::unknown;
+        if (what == question::end)
+            session = deaf_to_ends-- > 0;
+        return answer::taken_up;
+    }
+};
+
+struct outcome {
+    bool over = false;
+    bool connected = false;
+    std::vector<question> asked{};
+};
+
+/// One attempt, as the connection makes it; `between` happens before each time that the server is asked.
+template <class F>
+outcome attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between)
+{
+    outcome o;
+    check.attempt_begins();
+    for (auto v = verdict::ask; v == verdict::ask;) {
+        between(o.asked.size());
+        o.asked.push_back(check.asks());
+        REQUIRE(o.asked.size() < 16);
+        const answer a = server.asked(check.asks(), o.connected);
+        if (o.connected)
+            return o;
+        v = check.answered(a, overdue, addresses);
+        o.over = v == verdict::over;
+    }
+    return o;
+}
+
+outcome attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses)
+{
+    return attempt(check, server, overdue, addresses, [](std::size_t) {});
+}
+
+} // namespace
+
+TEST_CASE("a server that was begun anew says so once the session should be over, and not before")
+{
+    history_check check;
+    simulated_server wiped{1, true, false};
+    CHECK(attempt(check, wiped, false, 1).asked == std::vector{question::service});
+    const outcome o = attempt(check, wiped, true, 1);
+    CHECK(o.over);
+    CHECK(o.asked == std::vector{question::service, question::session});
+}
+
+TEST_CASE("servers without a quorum end no session, however long they hang up")
+{
+    history_check check;
+    simulated_server waits{100, false};
+    for (int cycle = 0; cycle < 100; ++cycle) {
+        check.cycle_begins();
+        CHECK_FALSE(attempt(check, waits, true, 3).over);
+        CHECK_FALSE(attempt(check, waits, true, 3).over);
+        CHECK_FALSE(attempt(check, waits, true, 3).over);
+    }
+}
+
+TEST_CASE("a quorum that comes back between two questions keeps the session")
+{
+    for (std::size_t when : {1u, 2u, 3u}) {
+        history_check check;
+        simulated_server server{100, false};
+        const auto back = [&](std::size_t asked) { server.serves = asked >= when; };
+        const outcome first = attempt(check, server, true, 1, back);
+        CHECK_FALSE(first.over);
+        CHECK(server.session);
+        server.serves = true;
+        CHECK((first.connected || attempt(check, server, true, 1).connected));
+    }
+}
+
+TEST_CASE("an earlier history in which the session lives ends it, and is asked until it has")
+{
+    for (int deaf : {0, 1, 2}) {
+        history_check check;
+        simulated_server restored{50, true, true, deaf};
+        CHECK(attempt(check, restored, true, 1).over);
+        CHECK_FALSE(restored.session);
+    }
+    history_check check;
+    simulated_server never{50, true, true, 1000};
+    CHECK_FALSE(attempt(check, never, true, 1).over); // the next cycle tries again
+    CHECK(never.session);
+}
+
+TEST_CASE("one of three addresses decides nothing, in any number of cycles, and ends no session")
+{
+    for (const bool session : {false, true}) {
+        history_check check;
+        simulated_server stray{50, true, session}, away{100, false};
+        for (int cycle = 0; cycle < 10; ++cycle) {
+            check.cycle_begins();
+            CHECK_FALSE(attempt(check, stray, true, 3).over);
+            CHECK_FALSE(attempt(check, away, true, 3).over);
+            CHECK_FALSE(attempt(check, away, true, 3).over);
+        }
+        CHECK(stray.session == session);
+        // The second of three in one cycle does.
+        check.cycle_begins();
+        simulated_server second{50, true, session};
+        CHECK_FALSE(attempt(check, stray, true, 3).over);
+        CHECK(attempt(check, second, true, 3).over);
+        CHECK_FALSE(second.session);
+    }
+}
+
+TEST_CASE("half of the addresses are not more than half")
+{
+    history_check check;
+    simulated_server wiped{1, true, false}, away{100, false};
+    CHECK_FALSE(attempt(check, wiped, true, 2).over);
+    CHECK_FALSE(attempt(check, away, true, 2).over);
+}
+
+TEST_CASE("whatever servers do that have not lost their history, the session goes on where it lives")
+{
+    std::minstd_rand random(7);
+    const auto odds = [&](unsigned n) { return random() % n == 0; };
+    for (int round = 0; round < 2000; ++round) {
+        history_check check;
+        std::vector<simulated_server> all(1 + random() % 5);
+        for (auto& server : all)
+            server.serves = false;
+        const std::size_t strays = (all.size() - 1) / 2; // which serve by themselves, from an old backup
+        for (std::size_t i = 0; i < strays; ++i)
+            all[i] = {50, true, odds(2)};
+        bool connected = false;
+        int away = 0; // for so many questions more, at least
+        for (int cycle = 0; cycle < 20 && !connected; ++cycle) {
+            check.cycle_begins();
+            for (std::size_t i = 0; i < all.size() && !connected; ++i) {
+                // An election takes longer than one question.
+                const auto change = [&](std::size_t) {
+                    if (i < strays || away-- > 0)
+                        return;
+                    all[i].serves = odds(3);
+                    away = all[i].serves ? 0 : 1 + static_cast<int>(random() % 3);
+                };
+                const outcome o = attempt(check, all[i], true, all.size(), change);
+                REQUIRE_FALSE(o.over);
+                REQUIRE((i < strays || all[i].session));
+                connected = o.connected;
+            }
+        }
+        for (auto& server : all)
+            server.serves = true;
+        for (std::size_t i = strays; i < all.size() && !connected; ++i)
+            connected = attempt(check, all[i], true, all.size()).connected;
+        CHECK(connected);
+    }
+}

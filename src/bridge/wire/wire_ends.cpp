@@ -159,6 +159,8 @@ void wire::follow_question()
         answer_ = session_answer::taken_up;
     else if (state == ZOO_EXPIRED_SESSION_STATE)
         answer_ = session_answer::unknown;
+    else if (state == ZOO_AUTH_FAILED_STATE)
+        credentials_refused(" refuses the credentials");
     if (state == ZOO_CONNECTED_STATE && asks_ == session_question::end)
         prepare_to_close();
     else if (state == ZOO_CONNECTED_STATE)

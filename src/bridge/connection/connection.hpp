@@ -195,7 +195,7 @@ private:
     [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
     [[nodiscard]] history_check::verdict judge_history();
-    [[nodiscard]] bool session_is_overdue() const;
+    [[nodiscard]] bool session_is_overdue();
     void watch_anew();
     void drop_socket();
     void forget_socket();

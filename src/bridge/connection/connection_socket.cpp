@@ -85,13 +85,14 @@ history_check::verdict connection::judge_history()
     return history_.answered(wire_.take_answer(), session_is_overdue(), connector_.addresses());
 }
 
-/// Nothing was heard of it for its time-out, and for what a lease counts beside that.
-bool connection::session_is_overdue() const
+/// Nothing was heard of it for its time-out, and for what a lease counts beside that; and who is asked would be believed.
+bool connection::session_is_overdue()
 {
     const auto ends = connector_.session_ends();
     const auto margin =
         options_.lease_margin.value_or(std::max(wire_.granted() / 4, options_.server_tick));
-    return ends && clock::now() >= *ends + margin + options_.server_tick;
+    return ends && clock::now() >= *ends + margin + options_.server_tick &&
+           connector_.believes_expiry(clock::now());
 }
 
 connector::loss connection::loss_of_the_wire()

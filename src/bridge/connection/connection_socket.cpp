@@ -85,7 +85,8 @@ history_check::verdict connection::judge_history()
     return history_.answered(wire_.take_answer(), session_is_overdue(), connector_.addresses());
 }
 
-/// Nothing was heard of it for its time-out, and for what a lease counts beside that; and who is asked would be believed.
+/// Nothing was heard of it for its time-out, and for what a lease counts beside that. And who is asked would be
+/// believed.
 bool connection::session_is_overdue()
 {
     const auto ends = connector_.session_ends();

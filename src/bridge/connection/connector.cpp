@@ -290,7 +290,7 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
         due_ = now;
         return;
     }
-    if (refusals_ != 0 && known_.complete && !disbelieved_) { // no other has answered, or the cycle would have ended with it
+    if (refusals_ != 0 && known_.complete && !disbelieved_) { // another that answers would have ended the cycle
         phase_ = phase::closed;
         return;
     }

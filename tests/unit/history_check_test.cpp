@@ -39,7 +39,7 @@ struct simulated_server {
     }
 };
 
-struct outcome {
+struct attempted {
     bool over = false;
     bool connected = false;
     std::vector<question> asked{};
@@ -47,9 +47,9 @@ struct outcome {
 
 /// One attempt, as the connection makes it; `between` happens before each time that the server is asked.
 template <class F>
-outcome attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between)
+attempted attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between)
 {
-    outcome o;
+    attempted o;
     check.attempt_begins();
     for (auto v = verdict::ask; v == verdict::ask;) {
         between(o.asked.size());
@@ -64,7 +64,7 @@ outcome attempt(history_check& check, simulated_server& server, bool overdue, st
     return o;
 }
 
-outcome attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses)
+attempted attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses)
 {
     return attempt(check, server, overdue, addresses, [](std::size_t) {});
 }
@@ -76,7 +76,7 @@ TEST_CASE("a server that was begun anew says so once the session should be over,
     history_check check;
     simulated_server wiped{1, true, false};
     CHECK(attempt(check, wiped, false, 1).asked == std::vector{question::service});
-    const outcome o = attempt(check, wiped, true, 1);
+    const attempted o = attempt(check, wiped, true, 1);
     CHECK(o.over);
     CHECK(o.asked == std::vector{question::service, question::session});
 }
@@ -99,7 +99,7 @@ TEST_CASE("a quorum that comes back between two questions keeps the session")
         history_check check;
         simulated_server server{100, false};
         const auto back = [&](std::size_t asked) { server.serves = asked >= when; };
-        const outcome first = attempt(check, server, true, 1, back);
+        const attempted first = attempt(check, server, true, 1, back);
         CHECK_FALSE(first.over);
         CHECK(server.session);
         server.serves = true;
@@ -174,7 +174,7 @@ TEST_CASE("whatever servers do that have not lost their history, the session goe
                     all[i].serves = odds(3);
                     away = all[i].serves ? 0 : 1 + static_cast<int>(random() % 3);
                 };
-                const outcome o = attempt(check, all[i], true, all.size(), change);
+                const attempted o = attempt(check, all[i], true, all.size(), change);
                 REQUIRE_FALSE(o.over);
                 REQUIRE((i < strays || all[i].session));
                 connected = o.connected;

@@ -47,7 +47,7 @@ struct attempted {
 
 /// One attempt, as the connection makes it; `between` happens before each time that the server is asked.
 template <class F>
-attempted attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between)
+attempted tried(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between)
 {
     attempted o;
     check.attempt_begins();
@@ -64,9 +64,9 @@ attempted attempt(history_check& check, simulated_server& server, bool overdue, 
     return o;
 }
 
-attempted attempt(history_check& check, simulated_server& server, bool overdue, std::size_t addresses)
+attempted tried(history_check& check, simulated_server& server, bool overdue, std::size_t addresses)
 {
-    return attempt(check, server, overdue, addresses, [](std::size_t) {});
+    return tried(check, server, overdue, addresses, [](std::size_t) {});
 }
 
 } // namespace
@@ -75,8 +75,8 @@ TEST_CASE("a server that was begun anew says so once the session should be over,
 {
     history_check check;
     simulated_server wiped{1, true, false};
-    CHECK(attempt(check, wiped, false, 1).asked == std::vector{question::service});
-    const attempted o = attempt(check, wiped, true, 1);
+    CHECK(tried(check, wiped, false, 1).asked == std::vector{question::service});
+    const attempted o = tried(check, wiped, true, 1);
     CHECK(o.over);
     CHECK(o.asked == std::vector{question::service, question::session});
 }
@@ -87,9 +87,9 @@ TEST_CASE("servers without a quorum end no session, however long they hang up")
     simulated_server waits{100, false};
     for (int cycle = 0; cycle < 100; ++cycle) {
         check.cycle_begins();
-        CHECK_FALSE(attempt(check, waits, true, 3).over);
-        CHECK_FALSE(attempt(check, waits, true, 3).over);
-        CHECK_FALSE(attempt(check, waits, true, 3).over);
+        CHECK_FALSE(tried(check, waits, true, 3).over);
+        CHECK_FALSE(tried(check, waits, true, 3).over);
+        CHECK_FALSE(tried(check, waits, true, 3).over);
     }
 }
 
@@ -99,11 +99,11 @@ TEST_CASE("a quorum that comes back between two questions keeps the session")
         history_check check;
         simulated_server server{100, false};
         const auto back = [&](std::size_t asked) { server.serves = asked >= when; };
-        const attempted first = attempt(check, server, true, 1, back);
+        const attempted first = tried(check, server, true, 1, back);
         CHECK_FALSE(first.over);
         CHECK(server.session);
         server.serves = true;
-        CHECK((first.connected || attempt(check, server, true, 1).connected));
+        CHECK((first.connected || tried(check, server, true, 1).connected));
     }
 }
 
@@ -112,12 +112,12 @@ TEST_CASE("an earlier history in which the session lives ends it, and is asked u
     for (int deaf : {0, 1, 2}) {
         history_check check;
         simulated_server restored{50, true, true, deaf};
-        CHECK(attempt(check, restored, true, 1).over);
+        CHECK(tried(check, restored, true, 1).over);
         CHECK_FALSE(restored.session);
     }
     history_check check;
     simulated_server never{50, true, true, 1000};
-    CHECK_FALSE(attempt(check, never, true, 1).over); // the next cycle tries again
+    CHECK_FALSE(tried(check, never, true, 1).over); // the next cycle tries again
     CHECK(never.session);
 }
 
@@ -128,16 +128,16 @@ TEST_CASE("one of three addresses decides nothing, in any number of cycles, and 
         simulated_server stray{50, true, session}, away{100, false};
         for (int cycle = 0; cycle < 10; ++cycle) {
             check.cycle_begins();
-            CHECK_FALSE(attempt(check, stray, true, 3).over);
-            CHECK_FALSE(attempt(check, away, true, 3).over);
-            CHECK_FALSE(attempt(check, away, true, 3).over);
+            CHECK_FALSE(tried(check, stray, true, 3).over);
+            CHECK_FALSE(tried(check, away, true, 3).over);
+            CHECK_FALSE(tried(check, away, true, 3).over);
         }
         CHECK(stray.session == session);
         // The second of three in one cycle does.
         check.cycle_begins();
         simulated_server second{50, true, session};
-        CHECK_FALSE(attempt(check, stray, true, 3).over);
-        CHECK(attempt(check, second, true, 3).over);
+        CHECK_FALSE(tried(check, stray, true, 3).over);
+        CHECK(tried(check, second, true, 3).over);
         CHECK_FALSE(second.session);
     }
 }
@@ -146,8 +146,8 @@ TEST_CASE("half of the addresses are not more than half")
 {
     history_check check;
     simulated_server wiped{1, true, false}, away{100, false};
-    CHECK_FALSE(attempt(check, wiped, true, 2).over);
-    CHECK_FALSE(attempt(check, away, true, 2).over);
+    CHECK_FALSE(tried(check, wiped, true, 2).over);
+    CHECK_FALSE(tried(check, away, true, 2).over);
 }
 
 TEST_CASE("whatever servers do that have not lost their history, the session goes on where it lives")
@@ -174,7 +174,7 @@ TEST_CASE("whatever servers do that have not lost their history, the session goe
                     all[i].serves = odds(3);
                     away = all[i].serves ? 0 : 1 + static_cast<int>(random() % 3);
                 };
-                const attempted o = attempt(check, all[i], true, all.size(), change);
+                const attempted o = tried(check, all[i], true, all.size(), change);
                 REQUIRE_FALSE(o.over);
                 REQUIRE((i < strays || all[i].session));
                 connected = o.connected;
@@ -183,7 +183,7 @@ TEST_CASE("whatever servers do that have not lost their history, the session goe
         for (auto& server : all)
             server.serves = true;
         for (std::size_t i = strays; i < all.size() && !connected; ++i)
-            connected = attempt(check, all[i], true, all.size()).connected;
+            connected = tried(check, all[i], true, all.size()).connected;
         CHECK(connected);
     }
 }

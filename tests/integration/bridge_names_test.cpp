@@ -338,7 +338,7 @@ TEST_CASE("an address to which several names lead is tried once, and keeps all o
     const auto resolver =
         std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()), listed);
     CHECK(resolver->found().size() == 2);
-    resolver->resolve([](const auto&, const auto&) {}, [] {});
+    resolver->resolve({}, [](const auto&, const auto&) {}, [] {});
     while (resolver->busy())
         REQUIRE(context.run_one_for(default_limit) == 1);
 

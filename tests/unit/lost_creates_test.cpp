@@ -97,7 +97,7 @@ TEST_SUITE("lost creates")
 
     TEST_CASE("no longer than until a second look in vain, a margin after the first")
     {
-        constexpr auto margin = 2500ms; // of 10 s
+        constexpr auto margin = 2125ms; // of 10 s
         lost_scene s;
         const auto look_after = [&s](lease_clock::duration pause, const std::vector<std::string>& seen) {
             s.lose_connection();

@@ -112,7 +112,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives
                                                             {"handoff_by_number_not_name", 900412},
                                                             {"heeds_every_number", 902859},
                                                             {"lease_counts_refusals", 2678},
-                                                            {"lost_create_looked_for_once", 37290},
+                                                            {"lost_create_looked_for_once", 1807575807},
                                                             {"node_watch_returned_unasked", 908693},
                                                             {"node_watch_told_although_withdrawn", 900964},
                                                             {"numbers_that_begin_again_ignored", 96535},

@@ -91,7 +91,7 @@ bool lock_path::idle() const noexcept
 
 bool lock_path::only_leaving() const noexcept
 {
-    return !parents_.busy() && std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
+    return !parents_.busy() && !queue_.lingering() && std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
         return each.second->waiting() || each.second->holding();
     });
 }

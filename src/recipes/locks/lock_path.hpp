@@ -50,7 +50,7 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;
-    /// All that is left to do is to delete nodes: nobody holds the lock or waits for it.
+    /// All that is left to do is to delete nodes: nobody holds the lock or waits for it, and no node lingers.
     [[nodiscard]] bool only_leaving() const noexcept;
     [[nodiscard]] bool finished() const noexcept override
     {

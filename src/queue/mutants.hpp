@@ -94,7 +94,6 @@
     X(loss_not_told) \
     X(loss_told_after_the_release) \
     X(lost_create_looked_for_once) \
-    X(lost_create_looked_for_twice_at_once) \
     X(multi_deadline_for_the_first_member_only) \
     X(multi_granted_with_a_lost_member) \
     X(multi_held_while_one_is) \

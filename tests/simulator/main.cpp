@@ -99,7 +99,7 @@ kind_of_plan kind_for(std::string_view mutant)
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
     kind.scarce_memory = mutant == "exception_ignored";
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
-    kind.stale_leaders = mutant.starts_with("lost_create_looked_for_") || mutant == "refused_path_still_watched";
+    kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
     return kind;
 }
 

@@ -115,7 +115,8 @@ protected:
     }
 
     /// It changes nothing, and is refused at most: the writer's guard has its node no more. Of several, some come up
-    /// only when the downgrade has been sent.
+    /// only when the downgrade has been sent. Where an operator has deleted the node, it hears of the loss sooner than
+    /// the downgrade.
     void commit(client& c, use& u)
     {
         recipes::grant given;
@@ -125,7 +126,7 @@ protected:
             const auto told = [this, &c, &u](boost::system::error_code ec, const commit_result&) {
                 if (!ec || !stage_.may_tell(c)) return;
                 say(u, "a commit of the writer ends: " + ec.message());
-                if (ec != make_error_code(errc::lost) || stage_.world.set.scarce_memory != 0) return;
+                if (ec != make_error_code(errc::lost) || stage_.world.set.scarce_memory != 0 || excused(u)) return;
                 if (u.now == use::phase::holding && u.handle->held(u.where->now()))
                     violate(u, "its commit was refused for the loss of a lock that it holds");
             };

@@ -94,11 +94,9 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
 
 void lost_creates::missed(names& all)
 {
-    const lease_clock::duration apart =
-        ZKLOCK_MUTANT(lost_create_looked_for_twice_at_once) ? lease_clock::duration{} : session_.old_leader_answers();
     std::erase_if(all, [&](const auto& each) {
         const create& c = each.second;
-        return c.looked_for && c.missed && epoch_began_ - *c.missed >= apart;
+        return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.old_leader_answers();
     });
     for (auto& [name, create] : all)
         if (create.looked_for && !create.missed)

@@ -102,7 +102,7 @@ protected:
         const std::string reader = child_of_path(u, queue::reader_name(name_of(u.given.front().node)));
         // It may have that one already.
         u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token});
-        for (unsigned i = 0; u.wish.choice / 32 % 2 == 0 && i <= stage_.the_plan.set.users_window; ++i) commit(c, u);
+        for (unsigned i = 0; u.wish.choice / 32 % 4 == 1 && i <= stage_.the_plan.set.users_window; ++i) commit(c, u);
         bool begun = false;
         stage_.call(c, [&](recipes::session&) {
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {

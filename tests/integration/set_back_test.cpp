@@ -193,7 +193,7 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
         for (std::size_t i = 0; i < three.size(); ++i)
             if (i != left)
                 three[i].start();
-        three.wait_all();
+        // The one that was left may be a minute late: nobody waits for it here, where the clients would stand still.
         co_await until("both are connected", [&all] {
             return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
         });
@@ -206,5 +206,6 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
         co_await all.close();
     };
     run_test(test_limit, body);
+    three.wait_all();
     expect_clean(three);
 }

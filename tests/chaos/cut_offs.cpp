@@ -205,7 +205,7 @@ private:
         const auto other = (leader + 2) % 3;
         const auto of_holder = options_.where == "follower" ? follower : leader;
         std::vector<std::string> to_holder, to_next;
-        for (network::site n = 0; n < count; ++n) {
+        for (test::network::site n = 0; n < count; ++n) {
             to_holder.push_back("127.0.0.1:" +
                                 std::to_string(net_.route(first_site + n, of_holder, ensemble_[of_holder].port())));
             to_next.push_back(ensemble_[other].address());
@@ -292,12 +292,12 @@ private:
         return true;
     }
 
-    static constexpr network::site first_site = 100;
+    static constexpr test::network::site first_site = 100;
 
     cut_offs_options options_;
     random_source random_;
     std::int64_t timeout_; ///< milliseconds
-    network net_;
+    test::network net_;
     test::zookeeper_ensemble ensemble_;
     leader_cut leader_cut_;
     std::size_t cuts_of_leaders_ = 0, early_ones_ = 0;

@@ -1,6 +1,6 @@
 #include "chaos/holders.hpp"
 
-#include "chaos/as_tuple.hpp"
+#include "support/as_tuple.hpp"
 #include "chaos/event_file.hpp"
 #include "chaos/worker.hpp"
 #include "zklock/zklock.hpp"
@@ -64,7 +64,7 @@ private:
     {
         // Heartbeats come at most a quarter of the time-out after an answer: this spreads those of the clients evenly.
         asio::steady_timer phase(context_, milliseconds(options_.session_timeout / 4) * n / clients_.size());
-        co_await phase.async_wait(as_tuple);
+        co_await phase.async_wait(test::as_tuple);
         if (terminated_)
             co_return;
         clients_[n].emplace(context_, client_options_for(options_.servers[n]));
@@ -76,7 +76,7 @@ private:
         while (first_held_.size() <= n || !first_held_[n]) { // so that the second comes second
             first_held_.resize(clients_.size());
             timer.expires_after(milliseconds(5));
-            co_await timer.async_wait(as_tuple);
+            co_await timer.async_wait(test::as_tuple);
             if (clients_[n]->state() == connection_state::closed)
                 co_return;
         }
@@ -86,7 +86,7 @@ private:
     awaitable<void> keep(unsigned n, const char* got, const char* lost)
     {
         mutex lock(*clients_[n], path_of(n));
-        auto ended = co_await lock.acquire(as_tuple);
+        auto ended = co_await lock.acquire(test::as_tuple);
         const auto at = now();
         guard held = std::move(std::get<guard>(ended));
         if (std::get<error_code>(ended) || !held)
@@ -102,7 +102,7 @@ private:
             if (held)
                 lease = in_nanoseconds(held.held_until().time_since_epoch());
             timer.expires_after(milliseconds(10));
-            co_await timer.async_wait(as_tuple);
+            co_await timer.async_wait(test::as_tuple);
         }
         if (told > 0)
             events_.note(lost, n, told, token, lease);

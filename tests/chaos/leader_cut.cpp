@@ -24,8 +24,8 @@ nanoseconds until_phase(time_point wanted, time_point now, nanoseconds period)
 
 } // namespace
 
-leader_cut::leader_cut(network& net, test::zookeeper_ensemble& ensemble, milliseconds tick, std::int64_t sync_limit,
-                       random_source& random)
+leader_cut::leader_cut(test::network& net, test::zookeeper_ensemble& ensemble, milliseconds tick,
+                       std::int64_t sync_limit, random_source& random)
     : net_(net), ensemble_(ensemble), tick_(tick), silence_(sync_limit * tick), random_(random)
 {
 }

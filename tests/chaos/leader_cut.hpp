@@ -1,6 +1,6 @@
 #pragma once
 #include "chaos/history.hpp"
-#include "chaos/network.hpp"
+#include "support/network.hpp"
 #include "chaos/nemesis.hpp"
 #include "support/admin_client.hpp"
 #include "support/zookeeper_ensemble.hpp"
@@ -26,7 +26,7 @@ namespace zklock::chaos {
 /// that passes. Whether the loop looks in the turn of that ping is left to chance: it does in every other cut.
 class leader_cut {
 public:
-    leader_cut(network& net, test::zookeeper_ensemble& ensemble, milliseconds tick, std::int64_t sync_limit,
+    leader_cut(test::network& net, test::zookeeper_ensemble& ensemble, milliseconds tick, std::int64_t sync_limit,
                random_source& random);
 
     /// Shifts the leader's loop, while nobody uses the servers.
@@ -46,7 +46,7 @@ private:
     [[nodiscard]] time_point next_ping();
     [[nodiscard]] time_point next_cut(time_point after) const;
 
-    network& net_;
+    test::network& net_;
     test::zookeeper_ensemble& ensemble_;
     milliseconds tick_;
     milliseconds silence_;       ///< after so long the followers give the leader up

@@ -12,7 +12,7 @@ std::size_t any_of(std::size_t count, random_source& random)
 
 void isolate(scene& s, std::size_t member)
 {
-    s.for_each_member([&](network::site other) {
+    s.for_each_member([&](test::network::site other) {
         if (other != member)
             s.net.cut(member, other);
     });
@@ -25,7 +25,7 @@ going_on flapping(scene& s, random_source&, std::size_t c)
     const auto client = s.site_of_client(c);
     return [&s, client, cut = false]() mutable {
         cut = !cut;
-        s.for_each_member([&](network::site member) {
+        s.for_each_member([&](test::network::site member) {
             if (cut)
                 s.net.reset(client, member);
             else
@@ -40,7 +40,7 @@ going_on stale_leader(scene& s, random_source&, std::size_t c)
     const auto leader = s.ensemble.leader();
     const auto client = s.site_of_client(c);
     s.ensemble[leader].pause();
-    s.for_each_member([&](network::site member) {
+    s.for_each_member([&](test::network::site member) {
         if (member != leader)
             s.net.cut(client, member);
     });
@@ -80,7 +80,7 @@ const std::vector<nemesis>& all_nemeses()
          }},
         {"kill-all", victim::servers, false,
          [](scene& s, random_source&, std::size_t) -> going_on {
-             s.for_each_member([&](network::site member) { s.ensemble[member].kill(); });
+             s.for_each_member([&](test::network::site member) { s.ensemble[member].kill(); });
              return {};
          }},
         {"pause-leader", victim::servers, true,
@@ -114,8 +114,8 @@ const std::vector<nemesis>& all_nemeses()
         {"slow-servers", victim::servers, false,
          [](scene& s, random_source& random, std::size_t) -> going_on {
              const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.tick.count()), random));
-             s.for_each_member([&](network::site a) {
-                 s.for_each_member([&](network::site b) {
+             s.for_each_member([&](test::network::site a) {
+                 s.for_each_member([&](test::network::site b) {
                      if (a < b)
                          s.net.slow(a, b, delay);
                  });
@@ -132,14 +132,14 @@ const std::vector<nemesis>& all_nemeses()
         {"partition-client", victim::clients, true,
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
-             s.for_each_member([&](network::site member) { s.net.cut(client, member); });
+             s.for_each_member([&](test::network::site member) { s.net.cut(client, member); });
              return {};
          }},
         {"one-way-client", victim::clients, true,
          [](scene& s, random_source& random, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
              const bool requests = any_of(2, random) == 0;
-             s.for_each_member([&](network::site member) {
+             s.for_each_member([&](test::network::site member) {
                  s.net.block(requests ? client : member, requests ? member : client);
              });
              return {};
@@ -147,20 +147,20 @@ const std::vector<nemesis>& all_nemeses()
         {"short-silence", victim::clients, false,
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
-             s.for_each_member([&](network::site member) { s.net.cut(client, member); });
+             s.for_each_member([&](test::network::site member) { s.net.cut(client, member); });
              return {};
          }},
         {"flapping-client", victim::clients, false, flapping},
         {"half-open-at-client", victim::clients, true,
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
-             s.for_each_member([&](network::site member) { s.net.half_open(client, member); });
+             s.for_each_member([&](test::network::site member) { s.net.half_open(client, member); });
              return {};
          }},
         {"half-open-at-server", victim::clients, true,
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
-             s.for_each_member([&](network::site member) { s.net.half_open(member, client); });
+             s.for_each_member([&](test::network::site member) { s.net.half_open(member, client); });
              return {};
          }},
         {"slow-client", victim::clients, false,
@@ -168,7 +168,7 @@ const std::vector<nemesis>& all_nemeses()
              const auto client = s.site_of_client(c);
              const milliseconds delay(1 +
                                       any_of(static_cast<std::size_t>(s.chosen.session_timeout.count()) / 6, random));
-             s.for_each_member([&](network::site member) { s.net.slow(client, member, delay); });
+             s.for_each_member([&](test::network::site member) { s.net.slow(client, member, delay); });
              return {};
          }},
     };

@@ -1,6 +1,6 @@
 #include "chaos/resource.hpp"
 
-#include "chaos/as_tuple.hpp"
+#include "support/as_tuple.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -49,7 +49,7 @@ std::size_t resource::refused_after_stop()
 asio::awaitable<void> resource::accept()
 {
     for (;;) {
-        auto [ec, client] = co_await acceptor_.async_accept(as_tuple);
+        auto [ec, client] = co_await acceptor_.async_accept(test::as_tuple);
         if (!ec)
             asio::co_spawn(thread_.context(), serve(std::move(client)), asio::detached);
     }
@@ -59,12 +59,13 @@ asio::awaitable<void> resource::serve(protocol::socket client)
 {
     std::string input;
     for (;;) {
-        const auto [ended, size] = co_await asio::async_read_until(client, asio::dynamic_buffer(input), '\n', as_tuple);
+        const auto [ended, size] =
+            co_await asio::async_read_until(client, asio::dynamic_buffer(input), '\n', test::as_tuple);
         if (ended)
             co_return; // the process has ended
         const std::string answer = write(input.substr(0, size)) ? "1\n" : "0\n";
         input.erase(0, size);
-        const auto [failed, written] = co_await asio::async_write(client, asio::buffer(answer), as_tuple);
+        const auto [failed, written] = co_await asio::async_write(client, asio::buffer(answer), test::as_tuple);
         if (failed)
             co_return;
     }

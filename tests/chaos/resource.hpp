@@ -1,6 +1,6 @@
 #pragma once
 #include "chaos/history.hpp"
-#include "chaos/io_thread.hpp"
+#include "support/io_thread.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -37,7 +37,7 @@ private:
     boost::asio::awaitable<void> serve(protocol::socket client);
     bool write(const std::string& request);
 
-    io_thread thread_;
+    test::io_thread thread_;
     protocol::acceptor acceptor_;
     std::map<std::string, std::int64_t> largest_;
     std::vector<write_record> writes_;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr milliseconds longest_end{60'000};
 
-test::zookeeper_ensemble behind(network& net, const scene::settings& chosen)
+test::zookeeper_ensemble behind(test::network& net, const scene::settings& chosen)
 {
     const auto route = [&net](std::size_t from, std::size_t to, std::uint16_t port) {
         return net.route(from, to, port);
@@ -67,9 +67,9 @@ std::filesystem::path scene::file(const char* kind, int process) const
     return directory_.path() / (kind + std::to_string(process));
 }
 
-void scene::for_each_member(const std::function<void(network::site)>& f)
+void scene::for_each_member(const std::function<void(test::network::site)>& f)
 {
-    for (network::site member = 0; member < chosen.members; ++member)
+    for (test::network::site member = 0; member < chosen.members; ++member)
         f(member);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "chaos/history.hpp"
-#include "chaos/network.hpp"
+#include "support/network.hpp"
 #include "chaos/resource.hpp"
 #include "support/child_process.hpp"
 #include "support/temporary_directory.hpp"
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace zklock::chaos {
+
+using test::milliseconds;
 
 /// This program, for starting itself with other arguments.
 [[nodiscard]] std::string this_program();
@@ -42,12 +44,12 @@ public:
     scene& operator=(const scene&) = delete;
 
     const settings chosen;
-    network net;
+    test::network net;
     test::zookeeper_ensemble ensemble;
 
-    [[nodiscard]] network::site site_of_client(std::size_t client) const { return chosen.members + client; }
+    [[nodiscard]] test::network::site site_of_client(std::size_t client) const { return chosen.members + client; }
     /// Cuts, slows … everything between a client and the members.
-    void for_each_member(const std::function<void(network::site)>& f);
+    void for_each_member(const std::function<void(test::network::site)>& f);
 
     void kill_client(std::size_t client);
     void start_client(std::size_t client);

@@ -1,6 +1,6 @@
 #include "chaos/worker.hpp"
 
-#include "chaos/as_tuple.hpp"
+#include "support/as_tuple.hpp"
 #include "chaos/event_file.hpp"
 #include "zklock/zklock.hpp"
 
@@ -139,7 +139,7 @@ private:
     awaitable<void> pass(milliseconds time)
     {
         asio::steady_timer timer(context_, time);
-        co_await timer.async_wait(as_tuple);
+        co_await timer.async_wait(test::as_tuple);
     }
 
     awaitable<void> live()
@@ -153,14 +153,14 @@ private:
             });
         while (running_ != 0) {
             contender_ended_.expires_at(asio::steady_timer::time_point::max());
-            co_await contender_ended_.async_wait(as_tuple);
+            co_await contender_ended_.async_wait(test::as_tuple);
         }
         local::socket writing(context_);
         co_await connect(writing);
         for (unsigned i = 0; i < options_.paths; ++i) {
             co_await visit(i, "unlimited", writing);
         }
-        const auto [ec] = co_await client_.close(as_tuple);
+        const auto [ec] = co_await client_.close(test::as_tuple);
         if (ec)
             throw std::runtime_error("close: " + ec.message());
         events_.note("closed", 0, now());
@@ -246,11 +246,11 @@ private:
         }
         std::tuple<error_code, Guard> ended;
         if (mode == "timed") {
-            ended = co_await lock.acquire(limit, as_tuple);
+            ended = co_await lock.acquire(limit, test::as_tuple);
         } else if (mode == "try") {
-            ended = co_await lock.try_acquire(as_tuple);
+            ended = co_await lock.try_acquire(test::as_tuple);
         } else if (mode == "unlimited") {
-            ended = co_await lock.acquire(as_tuple);
+            ended = co_await lock.acquire(test::as_tuple);
         } else {
             const auto cancel = std::make_shared<asio::cancellation_signal>();
             asio::steady_timer timer(context_, limit);
@@ -260,7 +260,7 @@ private:
                 note(all, "cancel");
                 cancel->emit(asio::cancellation_type::terminal);
             });
-            auto cancellable = asio::bind_cancellation_slot(cancel->slot(), as_tuple);
+            auto cancellable = asio::bind_cancellation_slot(cancel->slot(), test::as_tuple);
             ended = co_await lock.acquire(std::move(cancellable));
             cancel->slot().clear();
         }
@@ -323,7 +323,7 @@ private:
                     reads = true;
                     note(all, "shares");
                     auto* const shared = std::exchange(downgrades, nullptr);
-                    auto [ec, reader] = co_await shared->downgrade(std::move(held), as_tuple);
+                    auto [ec, reader] = co_await shared->downgrade(std::move(held), test::as_tuple);
                     held = std::move(reader);
                     drops = ec.failed(); // it was lost, and there is no guard any more
                     continue;
@@ -341,7 +341,7 @@ private:
             held = Guard();
             note(all, "released", "dropped");
         } else {
-            const auto [ec] = co_await std::move(held).release(as_tuple);
+            const auto [ec] = co_await std::move(held).release(test::as_tuple);
             note(all, "released", name_of(ec));
         }
     }
@@ -357,7 +357,7 @@ private:
             what.create(journal_of(each.path) + "/c-", std::move(data).str(), node_kind::persistent_sequential);
         }
         const auto last = last_commit_;
-        const auto [ec, done] = co_await held.commit(std::move(what), as_tuple);
+        const auto [ec, done] = co_await held.commit(std::move(what), test::as_tuple);
         for (std::size_t i = 0; i < all.size(); ++i)
             events_.note("committed", all[i].operation, now(), last - (all.size() - 1 - i), name_of(ec));
     }

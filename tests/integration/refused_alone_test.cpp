@@ -1,7 +1,7 @@
 // sanitizers: none
 // Servers that check access lists before they ask their leader (enableEagerACLCheck): what a follower refuses by itself
 // says nothing of the session, and its refusals come out of order.
-#include "chaos/network.hpp"
+#include "support/network.hpp"
 #include "integration/ensemble_scene.hpp"
 
 #include <string>
@@ -40,7 +40,7 @@ struct three_servers {
                 net.cut(server, other);
     }
 
-    chaos::network net;
+    network net;
     zookeeper_ensemble servers;
 };
 

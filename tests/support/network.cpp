@@ -1,6 +1,6 @@
-#include "chaos/network.hpp"
+#include "support/network.hpp"
 
-#include "chaos/as_tuple.hpp"
+#include "support/as_tuple.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -11,7 +11,7 @@
 
 namespace asio = boost::asio;
 
-namespace zklock::chaos {
+namespace zklock::test {
 namespace {
 
 using ip = asio::ip::tcp;
@@ -85,7 +85,7 @@ void network::heal_all()
     });
 }
 
-test::steady_clock::time_point network::last_passed(site from, site to)
+steady_clock::time_point network::last_passed(site from, site to)
 {
     return thread_.call([&] { return between(from, to).last_passed; });
 }
@@ -187,7 +187,7 @@ asio::awaitable<void> network::pass(std::shared_ptr<connection> c, bool forward)
             redirect(*c, bytes);
         first = false;
         const auto [failed, written] = co_await asio::async_write(sink, asio::buffer(bytes), as_tuple);
-        w.last_passed = test::steady_clock::now();
+        w.last_passed = steady_clock::now();
         if (failed && !c->half_open)
             break;
     }
@@ -210,4 +210,4 @@ void network::redirect(const connection& c, std::string& bytes) const
     }
 }
 
-} // namespace zklock::chaos
+} // namespace zklock::test

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-namespace zklock::chaos {
+namespace zklock::test {
 
 /// An io_context with a thread of its own. Who has one as a member calls stop() in its destructor, so that nothing runs
 /// any more while the rest of it goes.
@@ -42,4 +42,4 @@ private:
     std::thread thread_;
 };
 
-} // namespace zklock::chaos
+} // namespace zklock::test

@@ -1,5 +1,5 @@
 #pragma once
-#include "chaos/io_thread.hpp"
+#include "support/io_thread.hpp"
 #include "support/polling.hpp"
 #include "support/port_lease.hpp"
 
@@ -16,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace zklock::chaos {
-
-using test::milliseconds;
+namespace zklock::test {
 
 /// The network between all servers and all clients, as relays on the loopback interface: needs no privileges.
 ///
@@ -44,7 +42,7 @@ public:
     void heal_all();
 
     /// When `to` was last sent something of `from`. Nothing so far: the clock's epoch.
-    [[nodiscard]] test::steady_clock::time_point last_passed(site from, site to);
+    [[nodiscard]] steady_clock::time_point last_passed(site from, site to);
 
     void reset(site a, site b); ///< closes the connections between the two
     /// Closes them at `gone` only: `left` is not told, and what it sends on them disappears.
@@ -61,14 +59,14 @@ private:
         }
         bool blocked = false;
         milliseconds delay{};
-        test::steady_clock::time_point last_passed{};
+        steady_clock::time_point last_passed{};
         boost::asio::steady_timer opened; ///< never expires; cancelled when `blocked` ends
     };
     struct entrance {
         entrance(site from, site to, std::uint16_t port, boost::asio::io_context& context);
         site from, to;
         std::uint16_t target;
-        test::port_lease lease;
+        port_lease lease;
         tcp::acceptor acceptor;
     };
     struct connection {
@@ -96,4 +94,4 @@ private:
     std::vector<std::weak_ptr<connection>> connections_;
 };
 
-} // namespace zklock::chaos
+} // namespace zklock::test

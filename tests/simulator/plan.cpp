@@ -49,7 +49,14 @@ void planner::make_moments()
 microseconds planner::moment()
 {
     const auto spread = std::array<std::uint64_t, 4>{100, 2'000, 50'000, 500'000}[draw(4)];
-    return moments_[draw(moments_.size())] + microseconds(draw(spread));
+    return moment_within(choose_, spread);
+}
+
+/// Each draw is a statement of its own, here and elsewhere: compilers differ in which operand they evaluate first.
+microseconds planner::moment_within(choices& own, std::uint64_t spread)
+{
+    const microseconds later(own.below(spread, choices::stream::plan));
+    return moments_[own.below(moments_.size(), choices::stream::plan)] + later;
 }
 
 step planner::some(act what)

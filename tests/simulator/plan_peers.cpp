@@ -24,7 +24,7 @@ void planner::make_peers()
     if (pick(3) != 0) make_haste(own);
     const auto at_some_time = [&](act what) {
         step s;
-        s.at = moments_[pick(moments_.size())] + microseconds(pick(600'000));
+        s.at = moment_within(own, 600'000);
         s.what = what;
         s.who = static_cast<unsigned>(pick(set.clients));
         s.path = static_cast<unsigned>(pick(set.paths));

@@ -41,7 +41,7 @@ void planner::make_replacements()
     const auto long_time = static_cast<std::uint64_t>(microseconds(plan_.set.session_timeout).count());
     for (auto times = 1 + pick(6); times != 0; --times) {
         step s;
-        s.at = moments_[pick(moments_.size())] + microseconds(pick(2 * long_time));
+        s.at = moment_within(own, 2 * long_time);
         s.what = act::replace_idle_parent;
         s.path = static_cast<unsigned>(pick(plan_.set.paths));
         s.choice = static_cast<std::uint32_t>(pick(1'000'000));
@@ -58,7 +58,7 @@ void planner::make_vain_parents()
     const auto round_trip = static_cast<std::uint64_t>((2 * set.delay + set.delay_spread).count());
     for (auto times = 1 + pick(3); times != 0; --times) {
         step s;
-        s.at = moments_[pick(moments_.size())] + microseconds(pick(500'000));
+        s.at = moment_within(own, 500'000);
         s.path = set.paths++;
         s.who = static_cast<unsigned>(pick(set.clients));
         s.withdraw_after = microseconds(pick(6 * round_trip));
@@ -195,7 +195,10 @@ void planner::make_crowd(bool troubled)
         }
     };
     crowd(static_cast<unsigned>(66 + pick(70)), at);
-    if (pick(2) == 0) crowd(static_cast<unsigned>(8 + pick(40)), at + microseconds(pick(6 * round_trip)));
+    if (pick(2) == 0) {
+        const microseconds later(pick(6 * round_trip));
+        crowd(static_cast<unsigned>(8 + pick(40)), at + later);
+    }
     if (!troubled) return;
     const auto happens = [&](act what, milliseconds duration) {
         step t;

@@ -35,6 +35,7 @@ private:
     // steps (plan.cpp)
     void make_moments();
     microseconds moment();
+    microseconds moment_within(choices& own, std::uint64_t spread);
     step some(act what);
     step acquire();
     void add(act what, std::uint64_t times);

@@ -10,7 +10,7 @@ namespace zklock {
 /// Why a lock was lost that was held. A holder that is asked to let go (`guard::wait_revoked()`) goes on holding: that
 /// is no loss.
 enum class loss_reason : std::uint8_t {
-    lease_ended,           ///< for too long nothing was heard from the servers, or this process did not run
+    lease_ended,           ///< nothing heard of the servers for too long; or this process did not run or had no memory
     session_expired,       ///< the servers have ended the session
     node_deleted,          ///< somebody else has deleted the lock's node
     client_closed,         ///< the client, or its execution context, came to its end while the lock was held

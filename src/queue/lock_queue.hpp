@@ -215,6 +215,9 @@ public:
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return find(id) != nullptr; }
     [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
+    /// It holds over nodes that were let go, and that were not seen gone yet. That was decided by what one connection
+    /// told of its own node: on the next, it is not to be told as if that were known there.
+    [[nodiscard]] bool holds_over_let_go(contender_id) const;
     /// Whether a contender waits behind that node, which is another client's.
     [[nodiscard]] bool waits_behind(std::string_view node) const;
     /// The nodes of other clients before the first contender that waits: the nearest first.

@@ -33,7 +33,13 @@ public:
     {
         std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
     }
-    void post(std::function<void()> f) override { posted_.push_back(std::move(f)); }
+    void post(std::function<void()> f) override
+    {
+        if (no_posts)
+            throw std::bad_alloc();
+        posted_.push_back(std::move(f));
+    }
+    bool no_posts = false; ///< there is no memory for any
 
     /// Runs what is posted, and what that posts.
     void run()

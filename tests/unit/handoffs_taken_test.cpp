@@ -1,9 +1,12 @@
 // Locks handed over past the servers: what a client does with what others tell.
 #include "handoff_scene.hpp"
+#include "journal.hpp"
 
 #include "recipes/requests/node_watches.hpp"
 
 #include <map>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,6 +99,78 @@ TEST_SUITE("hand-offs past the servers, taken")
             CHECK(first() == before + fake_peers::node(53, 0));
         }
         CHECK(s.counted.handoff.taken.read() == 1);
+    }
+
+    TEST_CASE("such a grant is not told on the next connection, where its own node may be gone")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there);
+        s.certify(52);
+        SUBCASE("it could not be posted")
+        {
+            s.clock.no_posts = true;
+            s.peers.observer->on_certificate(fake_peers::secret_of(51));
+            REQUIRE(s.servers.given_up);
+            s.servers.observer->on_disconnected();
+            s.clock.no_posts = false;
+        }
+        SUBCASE("nor all be done that belongs to it")
+        {
+            s.clock.out_of_memory = true;
+            s.peers.observer->on_certificate(fake_peers::secret_of(51));
+            REQUIRE(s.servers.given_up);
+            s.servers.observer->on_disconnected();
+        }
+        CHECK_FALSE(a->ended);
+        s.reconnect();
+        CHECK(a->ended == make_error_code(errc::lost));
+        CHECK(a->losses == 0);
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        asked(s).to("remove " + of_path(fake_peers::node(1, 2))).ends(outcome::ok);
+        for (const std::string& line : s.log)
+            CHECK(line.find("deleted") == line.npos); // nobody has
+    }
+
+    TEST_CASE("nor are those told whose turn had not come yet when memory failed")
+    {
+        using enum queue::contender_kind;
+        handoff_scene s;
+        s.certify(51);
+        mutex_options heard;
+        const auto told = std::make_shared<journal>();
+        heard.listener = told;
+        const auto first = s.acquire("/p", heard, acquire_mode::wait, reader);
+        const auto second = s.acquire("/p", heard, acquire_mode::wait, reader);
+        asked(s).to(to_create(1, "__READ__")).number(102, 1);
+        asked(s).to(to_create(2, "__READ__")).number(103, 2);
+        asked(s).to("watch /p").show(children_of(3, 103));
+        s.clock.out_of_memory = true;
+        const std::vector<std::string> nodes{fake_peers::node(51, 0, "__WRIT__"), fake_peers::node(1, 1, "__READ__"),
+                                             fake_peers::node(2, 2, "__READ__")};
+        CHECK_THROWS_AS(asked(s).to("children /p").list(nodes, children_of(3, 103)), std::bad_alloc);
+        s.servers.observer->on_exception(); // as the bridge does then
+        REQUIRE(s.servers.given_up);
+        s.servers.observer->on_disconnected();
+        s.reconnect();
+        CHECK(first->ended == make_error_code(errc::lost));
+        CHECK(second->ended == make_error_code(errc::lost));
+        CHECK(told->text() == "1 queued, 2 queued, 1 acquired, 2 failed: the lock was lost, 1 lost");
+    }
+
+    TEST_CASE("one that the servers have confirmed meanwhile is told, however late")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there);
+        s.certify(52);
+        s.clock.no_posts = true;
+        s.peers.observer->on_certificate(fake_peers::secret_of(51));
+        s.servers.observer->on_node_event(store::event_kind::deleted, of_path(fake_peers::node(52, 1)));
+        s.servers.observer->on_node_event(store::event_kind::deleted, of_path(fake_peers::node(51, 0)));
+        s.servers.observer->on_disconnected();
+        CHECK_FALSE(a->ended);
+        s.clock.no_posts = false;
+        s.reconnect();
+        CHECK(a->ended == error_code());
     }
 
     TEST_CASE("a grant by the servers' word does not count")

@@ -125,16 +125,32 @@ void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
+    const lock_loss how = session_.loss_of(held_since());
+    lose(how, [&] {
+        if (request_.internal && how.reason == loss_reason::node_deleted)
+            session_.log_waiters_node_deleted(request_.path, node);
+        else
+            log_loss(how, node);
+    });
+}
+
+/// Nobody is known to have deleted its node.
+void lock_contender::lose_untold()
+{
+    lock_loss how = session_.loss_of(held_since());
+    if (how.reason == loss_reason::node_deleted)
+        how.reason = loss_reason::lease_ended;
+    lose(how, [this] { session_.log(log_level::debug, "no lock on ", request_.path, ": ", to_string(errc::lost)); });
+}
+
+template <class Log> void lock_contender::lose(const lock_loss& how, const Log& log)
+{
     auto for_loss = session_.make_slot(); // first of all: if one of them throws, the loss can still be told
     auto for_release = session_.make_slot();
     if (request_.kind == queue::contender_kind::writer || downgraded_)
         to_tell_downgraded_ = session_.slot_from(to_tell_downgraded_);
     to_tell_ = std::move(for_release);
-    const lock_loss how = session_.loss_of(held_since());
-    if (request_.internal && how.reason == loss_reason::node_deleted)
-        session_.log_waiters_node_deleted(request_.path, node);
-    else
-        log_loss(how, node);
+    log();
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
         session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {

@@ -74,8 +74,12 @@ public:
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.
     void fail(errc);
+    /// It was granted, and its caller has not been told so.
+    [[nodiscard]] bool untold() const noexcept { return holding() && request_.done; }
     /// The lock is lost, if it is held; `node` is the name of its node, which may be gone, too.
     void lose(std::string_view node);
+    /// What was granted is given up before its caller is told, who is told so instead.
+    void lose_untold();
     /// Others have asked it to let go: tells its holder, if he wants to know.
     void revoke();
     /// Its downgrade is being sent.
@@ -120,6 +124,7 @@ private:
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override;
     void tell_end(error_code);
+    template <class Log> void lose(const lock_loss&, const Log&);
     void release_lost(const lock_loss&, std::string_view node);
     void log_loss(const lock_loss&, std::string_view node) const noexcept;
     void tell_done(error_code);

@@ -293,7 +293,8 @@ void lock_path::carry_out_news_left()
         const queue::action& action = (*actions_)[carried_out_];
         const bool granted = action.what == queue::action::kind::granted;
         const bool holds = granted && queue_.holds(action.id);
-        if (granted && (!holds || !session_.lease_fresh(now))) { // which ended before it could be told
+        const bool outlived = holds && contenders_.at(action.id)->waiting() && queue_.holds_over_let_go(action.id);
+        if (granted && (!holds || outlived || !session_.lease_fresh(now))) { // which ended before it could be told
             contenders_.at(action.id)->fail(session_.granted_and_lost());
             if (holds)
                 queue_.leave(action.id, false);

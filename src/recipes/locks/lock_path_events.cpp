@@ -65,6 +65,9 @@ void lock_path::reconcile(lock_contender& contender)
         forget(id);
     } else if (contender.waiting() && !known) {
         queue_.join(id, false, contender.kind());
+    } else if (contender.untold() && queue_.holds_over_let_go(id)) {
+        contender.lose_untold();
+        queue_.leave(id, false);
     } else if (contender.holding() && !queue_.holds(id)) {
         contender.lose({});
         if (known)

@@ -145,6 +145,23 @@ TEST_CASE("the keeper is stopped by a debugger, and cannot go on: the tool does 
     CHECK(kept.tool.wait() == 123);
 }
 
+TEST_CASE("tool and keeper are stopped, and the keeper goes on too late: no time is left for the command")
+{
+    tool_scene scene;
+    auto tool = scene.start({"run", "--session-timeout", "10", "--kill-after", "4", "/lost/late", "--", "sh", "-c",
+                             "trap 'sleep 2; echo late >late' TERM; echo $$ >command; while :; do wait; done"});
+    const pid_t command = scene.await_pid("command");
+    const pid_t keeper = await_child(tool.pid());
+    tool.pause();
+    ::kill(keeper, SIGSTOP);
+    CHECK(scene.run({"run", "/lost/late", "--", "true"}).status == 0); // it has the lock when the session has ended
+    ::kill(keeper, SIGCONT);
+    await_end(command);
+    CHECK(scene.contents("late").empty());
+    tool.resume();
+    CHECK(tool.wait() == 123);
+}
+
 TEST_CASE("a stopped command is stopped for good in time, too")
 {
     tool_scene scene;

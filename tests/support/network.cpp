@@ -16,7 +16,7 @@ namespace {
 
 using ip = asio::ip::tcp;
 
-ip::endpoint loopback(std::uint16_t port)
+ip::endpoint local_at(std::uint16_t port)
 {
     return {asio::ip::address_v4::loopback(), port};
 }
@@ -29,7 +29,7 @@ std::string text_of(std::uint16_t port)
 } // namespace
 
 network::entrance::entrance(site f, site t, std::uint16_t port, asio::io_context& context)
-    : from(f), to(t), target(port), acceptor(context, loopback(lease.port()))
+    : from(f), to(t), target(port), acceptor(context, local_at(lease.port()))
 {
 }
 
@@ -139,7 +139,7 @@ asio::awaitable<void> network::until_open(way& w)
 asio::awaitable<void> network::connect(std::shared_ptr<connection> c, std::uint16_t target)
 {
     co_await until_open(between(c->from, c->to));
-    const auto endpoint = loopback(target);
+    const auto endpoint = local_at(target);
     // The followers of a new leader often connect before it listens. When they are refused they try again. When they
     // are accepted, as here, and then closed, they go back to the election, which then takes up to a minute.
     constexpr int attempts = 20;

@@ -8,7 +8,8 @@ namespace zklock {
 
 /// Where a client stands with its ensemble.
 enum class connection_state : std::uint8_t {
-    connecting, ///< no session yet, or the last one expired and the next is being opened
+    connecting, ///< no session yet, or the last one expired and the next is being opened; or, with a session's id,
+                ///< nothing was heard for so long that it should be over: it goes on if the servers still know it
     connected,  ///< a session is alive and a server answers
     suspended,  ///< the connection is gone, the session may still be alive: holders hold until their lease ends
     closed,     ///< close() was called, or the last handle went away

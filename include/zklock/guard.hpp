@@ -176,12 +176,12 @@ public:
     ///
     /// A waiter of the same client has the lock before this completes; one of another client has it as soon as the
     /// servers have the delete. While disconnected, the delete waits for the next connection, or for the end of the
-    /// session.
+    /// session. This waits for neither once the session should be over; the delete stays due.
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
     /// own), never inside this call.
-    /// - success: the node is gone, or its session is; or the node is passed on to the next acquire of this client, or
-    ///   kept for it (`mutex_options::cohort`, `linger`).
+    /// - success: the node is gone, or its session is, or should be; or the node is passed on to the next acquire of
+    ///   this client, or kept for it (`mutex_options::cohort`, `linger`).
     /// - `errc::lost`: the lock had been lost before it could be released. Its lease or its session had ended; or
     ///   others had deleted its node: then the servers answer that there is none to delete. The listener is told
     ///   `lost` then.

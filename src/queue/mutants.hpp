@@ -25,6 +25,7 @@
     X(cancelled_lost_create_forgotten) \
     X(caught_up_outlives_its_epoch) \
     X(children_only_counted) \
+    X(clock_ends_the_session) \
     X(cohort_without_end) \
     X(container_deleted_at_any_version) \
     X(container_of_a_lost_answer_stays) \
@@ -143,6 +144,7 @@
     X(reentrant_release_of_one_is_of_all) \
     X(refused_look_keeps_its_node) \
     X(refused_path_still_watched) \
+    X(release_waits_for_the_servers) \
     X(requests_after_a_lost_answer) \
     X(revocation_before_the_wait_missed) \
     X(revocation_by_any_data) \
@@ -179,6 +181,7 @@
     X(semaphore_watch_taken_back_before_its_list) \
     X(shared_commit_after_a_downgrade) \
     X(shared_downgrade_without_the_readers_node) \
+    X(shared_epoch_begins_behind_no_sync) \
     X(shared_handoff_on_a_downgrade) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_reader_without_the_locks_access) \

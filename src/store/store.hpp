@@ -95,6 +95,7 @@ struct connect_reply {
     std::chrono::milliseconds session_timeout{}; ///< as the server grants it
     bool renewed = false;                        ///< the session is not the one of the last connection, or is the first
     lease_clock::time_point sent{};              ///< when TCP was connected: the leader saw the session after that
+    bool may_lag = false; ///< what was seen on earlier connections is forgotten: the server may not have got so far
 };
 
 enum class event_kind : std::uint8_t { created, deleted, data_changed, children_changed };

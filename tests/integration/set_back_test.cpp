@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
+#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -101,30 +103,51 @@ struct users {
     pending<> lost, releasing;
 };
 
+/// `wait`: until all of them serve.
+awaitable<void> come_back_without_data(const std::vector<zookeeper_server*>& servers, const std::string& address,
+                                       const std::function<void()>& wait)
+{
+    {
+        admin_client admin(servers.front()->port());
+        write_much(admin);
+    }
+    users all(co_await asio::this_coro::executor, address);
+    co_await all.begin();
+    for (zookeeper_server* server : servers)
+        server->kill();
+    co_await all.suspended();
+    const auto noticed = steady_clock::now();
+    all.releasing = begin_release(all.released.value());
+    for (zookeeper_server* server : servers) {
+        server->wipe();
+        server->start();
+    }
+    wait();
+    co_await all.begin_anew(std::max(noticed + overdue, steady_clock::now()) + then_at_once);
+    co_await all.close();
+}
+
 } // namespace
 
 TEST_CASE("a server comes back without its data: clients are back when their sessions should be over, and no later")
 {
     zookeeper_server own;
-    const auto body = [&]() -> awaitable<void> {
-        {
-            admin_client admin(own.port());
-            write_much(admin);
-        }
-        users all(co_await asio::this_coro::executor, own.address());
-        co_await all.begin();
-        own.kill();
-        co_await all.suspended();
-        const auto noticed = steady_clock::now();
-        all.releasing = begin_release(all.released.value());
-        own.wipe();
-        own.start();
-        own.wait_serving();
-        co_await all.begin_anew(std::max(noticed + overdue, steady_clock::now()) + then_at_once);
-        co_await all.close();
-    };
-    run_test(test_limit, body);
+    const std::vector<zookeeper_server*> servers{&own};
+    const std::string address = own.address();
+    const std::function<void()> wait = [&own] { own.wait_serving(); };
+    run_test(test_limit, [&]() -> awaitable<void> { return come_back_without_data(servers, address, wait); });
     expect_clean(own);
+}
+
+TEST_CASE("so do the three of an ensemble")
+{
+    zookeeper_ensemble three(3);
+    const std::vector<zookeeper_server*> servers{&three[0], &three[1], &three[2]};
+    const std::string address = three.address();
+    const std::function<void()> wait = [&three] { three.wait_all(); };
+    run_test(test_limit, [&]() -> awaitable<void> { return come_back_without_data(servers, address, wait); });
+    three.wait_all();
+    expect_clean(three);
 }
 
 TEST_CASE("a server is restored from a backup in which the sessions live: they are ended, with the nodes in it")
@@ -189,6 +212,14 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
             if (i != left)
                 three[i].kill();
         const auto until_then = steady_clock::now() + 4 * short_session;
+        co_await all.suspended();
+        const auto noticed = steady_clock::now();
+        all.releasing = begin_release(all.released.value());
+        CHECK(!co_await all.releasing.end()); // though its session may go on
+        CHECK(steady_clock::now() > noticed + short_session);
+        CHECK(steady_clock::now() < noticed + overdue + then_at_once);
+        CHECK(all.a.state() == connection_state::connecting);
+        CHECK(all.a.session_id() == all.sessions[0]);
         co_await until("four time-outs have passed", [&] { return steady_clock::now() > until_then; });
         for (std::size_t i = 0; i < three.size(); ++i)
             if (i != left)
@@ -203,6 +234,10 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
         REQUIRE(!co_await all.waiting.end());
         CHECK(all.waiting.value().node() == all.path + "/" + order[1]);
         co_await release_well(all.waiting);
+        CHECK(all.a.metrics().expiries == 0);
+        auto after_it = begin_acquire(mutex(all.b, all.path + "-released")); // whose node was to be deleted
+        REQUIRE(!co_await after_it.end());
+        co_await release_well(after_it);
         co_await all.close();
     };
     run_test(test_limit, body);

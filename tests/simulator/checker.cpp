@@ -215,7 +215,18 @@ void checker::check_holders(contender_record& c)
 void checker::check()
 {
     for (auto& c : records_) check_told(c);
+    for (auto& c : records_) check_releasing(c);
     if (only_silences_) check_waiting();
+}
+
+/// Nobody waits for the end of a session that should be over, while the servers cannot be asked.
+void checker::check_releasing(contender_record& c)
+{
+    const auto& set = world_.set;
+    if (c.now != phase::releasing || c.where->dead() || c.where->paused_until() + promptly_ > world_.time.now()) return;
+    const auto margin = std::max(set.session_timeout / 4, set.tick);
+    if (c.store->silent(margin + set.tick + set.session_timeout / 4 + promptly_))
+        world_.violate(label(c) + ": its session should be over, and its release still waits");
 }
 
 /// A holder whose lease has ended has been told so, unless it did not run.
@@ -311,11 +322,13 @@ void checker::released(contender_record& c, boost::system::error_code ec)
     say(c, "has released" + (ec ? ": " + ec.message() : std::string()));
     if (c.now == phase::releasing) {
         c.now = phase::released;
+        c.back.ended(*c.store);
         const auto* node = ensemble_.leaders_tree().find(c.given.node);
         // A client that closes without a connection cannot know.
         // Where nodes are used again, the lock is given back and the node may stay.
         const bool goes = plan_.set.linger == 0ms && plan_.set.cohort == 1;
-        if (!ec && goes && node != nullptr && ensemble_.alive(node->owner) && !contains(closing_, c.client)) {
+        if (!ec && goes && node != nullptr && ensemble_.alive(node->owner) && !contains(closing_, c.client) &&
+            !c.back.early()) {
             world_.violate(label(c) + ": released, and its node is still there");
         }
         if (ec && !expects_faults_) world_.violate(label(c) + ": its release failed: " + ec.message());
@@ -402,7 +415,7 @@ void checker::finish()
     for (auto& c : records_) {
         check_told(c);
         const bool late_releases = expects_refusals_ || plan_.set.scarce_memory != 0;
-        if (c.heard && c.now != phase::died) c.heard->check_ended(late_releases);
+        if (c.heard && c.now != phase::died) c.heard->check_ended(late_releases || c.back.early());
         switch (c.now) {
         case phase::waiting: world_.violate(label(c) + ": left waiting"); break;
         case phase::holding: world_.violate(label(c) + ": holds, and its release was never run"); break;

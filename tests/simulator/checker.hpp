@@ -96,6 +96,7 @@ private:
     [[nodiscard]] bool waits_for_another(const std::string& node);
     void check_holders(contender_record& c);
     void check_told(contender_record& c);
+    void check_releasing(contender_record& c);
     void check_waiting();
     [[nodiscard]] std::string label(const contender_record& c) const;
     void say(const contender_record& c, const std::string& what);

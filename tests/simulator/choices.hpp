@@ -17,7 +17,8 @@ public:
         process,
         operation,
         memory,
-        peers
+        peers,
+        handle
     };
 
     explicit choices(std::uint64_t seed) : seed_(seed) {}
@@ -42,7 +43,7 @@ public:
 
 private:
     __extension__ using wide_integer = unsigned __int128;
-    static constexpr std::uint32_t purposes = 10; // as many as stream has
+    static constexpr std::uint32_t purposes = 11; // as many as stream has
     static constexpr std::uint32_t owners = 16;
 
     /// The finalizer of splitmix64.

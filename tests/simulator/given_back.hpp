@@ -29,7 +29,7 @@ public:
         const bool lost = ec == make_error_code(errc::lost);
         // The delete was sent once at most, and has its answer.
         const bool answered = store.epoch_ends() == epoch_ends_ && store.session_id() == session_;
-        if (!ec && held_ && deleted_ && asks && answered)
+        if (!ec && held_ && deleted_ && asks && answered && !store.overdue())
             return "released without an error, though others had deleted its node before";
         // The end of a session may be heard of as the end of a node first.
         const bool goes_on = store.session_id() == session_ && servers.alive(session_);
@@ -39,9 +39,14 @@ public:
     }
     [[nodiscard]] bool held() const noexcept { return held_; }
 
+    /// It has ended. Where the session should have been over by then, its node may have been there still.
+    void ended(const simulated_store& store) { early_ = store.overdue(); }
+    [[nodiscard]] bool early() const noexcept { return early_; }
+
 private:
     bool held_ = false;
     bool deleted_ = false;
+    bool early_ = false;
     std::int64_t session_ = 0;
     std::uint64_t epoch_ends_ = 0;
 };

@@ -267,6 +267,7 @@ void simulated_store::closed(const connection_ptr& which)
 void simulated_store::deliver(const connection_ptr& from, const answer& a)
 {
     if (connection_ != from || !from->client_open) return;
+    if (silent({})) overdue_until_ = process_.now();
     heard_ = process_.now();
     last_zxid_ = std::max(last_zxid_, a.zxid);
     if (state_ == state::opening) return deliver_connect(a);

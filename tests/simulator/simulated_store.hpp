@@ -52,6 +52,17 @@ public:
         return connected() && connection_->client_open && connection_->server_open &&
                blocked_until + instant(world_.set.a_while()) < world_.time.now();
     }
+    /// There is no connection, and nothing has come for the session's time-out and so much more.
+    [[nodiscard]] bool silent(process::time_point::duration more) const
+    {
+        return session_ != 0 && !connected() && process_.now() - heard_ >= session_timeout_ + more;
+    }
+    /// That is so, or was until just now.
+    [[nodiscard]] bool overdue() const
+    {
+        return silent({}) || (overdue_until_ != process::time_point() &&
+                              process_.now() - overdue_until_ <= world_.set.promptly());
+    }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
     /// Grows when a connection is lost, and again when all that was asked for meanwhile has been answered as unknown.
     [[nodiscard]] std::uint64_t epoch_ends() const noexcept { return epoch_ends_; }
@@ -153,12 +164,14 @@ private:
     lease_clock::time_point asked_{}; ///< when the last attempt to connect began
     std::int64_t told_session_ = 0;   ///< of the last on_connected
     std::int64_t last_zxid_ = 0;
+    bool may_lag_ = false; ///< that was forgotten
     std::int64_t xid_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;
     std::uint64_t epoch_ends_ = 0;
     std::deque<waiting> outstanding_;
     process::time_point heard_{};
+    process::time_point overdue_until_{}; ///< when the last such silence ended
     process::time_point sent_{};
     std::function<void()> on_closed_;
     bool planned_ = false;

@@ -15,6 +15,9 @@ void simulated_store::attempt()
     if (state_ == state::closed || state_ == state::closing) return;
     state_ = state::opening;
     asked_ = process_.now();
+    // As the bridge does, which now and then has to drop the C client's handle with all that it has seen.
+    if (!world_.quiet && last_zxid_ != 0 && world_.choose.one_in(8, stream::handle, number_)) last_zxid_ = 0;
+    may_lag_ = session_ != 0 && last_zxid_ == 0;
     const auto server = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
     connection_ = ensemble_.connect(*this, number_, server, session_, last_zxid_);
     say("connects to server" + std::to_string(server));
@@ -56,7 +59,7 @@ void simulated_store::deliver_connect(const answer& a)
     told_session_ = session_;
     keep_alive();
     telling_connected_ = true;
-    tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_}); });
+    tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_, may_lag_}); });
     telling_connected_ = false;
 }
 

@@ -287,6 +287,7 @@ void acquisition_users::released(use& u, boost::system::error_code ec)
             violate(u, std::string(fault));
         if (ec == make_error_code(errc::lost) && u.back.held()) check_heard(u, lock_event::kind::lost, {});
     }
+    u.back.ended(*u.store);
     u.now = phase::released;
     u.released_with = ec;
 }
@@ -357,7 +358,7 @@ void acquisition_users::finish()
 {
     for (auto& u : uses_) {
         check_told(u);
-        if (u.heard && u.now != phase::died) u.heard->check_ended(late_releases());
+        if (u.heard && u.now != phase::died) u.heard->check_ended(late_releases() || u.back.early());
         switch (u.now) {
         case phase::waiting: violate(u, "left waiting"); break;
         case phase::holding:

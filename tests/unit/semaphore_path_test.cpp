@@ -132,6 +132,22 @@ TEST_SUITE("semaphore path")
             CHECK(released == make_error_code(errc::closed));
     }
 
+    TEST_CASE("while its session should be over, no release waits; if it goes on, the permit is given back")
+    {
+        semaphore_path_scene s;
+        const auto holder = s.want_and_hold();
+        s.lose_connection();
+        int releases = 0;
+        holder->handle->release([&](error_code ec) { releases += !ec; });
+        s.clock.run();
+        CHECK(releases == 0);
+        s.clock.pass(15s); // the time-out, the margin and a tick
+        CHECK(releases == 1);
+        s.connect(5, false);
+        asked(s).to("remove " + s.held_permit).ends(outcome::ok);
+        CHECK(releases == 1);
+    }
+
     TEST_CASE("destroyed, it tells nobody anything any more")
     {
         semaphore_path_scene s;

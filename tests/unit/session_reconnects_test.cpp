@@ -33,6 +33,75 @@ TEST_SUITE("session, reconnects")
         CHECK(a->losses == 1);
     }
 
+    TEST_CASE("over a handle that has seen nothing, tell nobody before the server has caught up")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        for (const outcome how : {outcome::unknown, outcome::ok, outcome::no_auth}) {
+            s.servers.observer->on_disconnected();
+            s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+            s.clock.run();
+            CHECK(s.session->state() == connection_state::suspended);
+            REQUIRE(s.servers.requests.size() == 1);
+            asked(s).to("sync /").ends(how);
+            const bool began = how != outcome::unknown; // else its end comes
+            CHECK((s.session->state() == connection_state::connected) == began);
+            s.lose_answers();
+        }
+        CHECK(a->losses == 0);
+    }
+    TEST_CASE("over such a handle to a server with which the client is closed: nothing begins")
+    {
+        connected_scene s;
+        s.hold("/p", 0);
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+        s.session->close([] {});
+        asked(s).to("sync /").ends(outcome::ok);
+        asked(s).nothing_else();
+        CHECK(s.session->state() == connection_state::closed);
+    }
+    TEST_CASE("that do not come let no release wait for longer than the session should live, and forget nothing")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        s.acquire("/q");
+        s.lose_connection(); // nobody knows whether its node was made
+        a->handle->release([a](error_code ec) { a->released = ec; });
+        s.clock.pass(14s); // less than the time-out, the margin and a tick
+        CHECK(s.session->state() == connection_state::suspended);
+        CHECK_FALSE(a->released);
+        s.clock.pass(1s);
+        CHECK(s.session->state() == connection_state::connecting);
+        CHECK(s.session->id() == 5); // that is no expiry
+        CHECK(s.counted.expiries.read() == 0);
+        CHECK(a->released == error_code());
+        a->released.reset();
+
+        s.connect(5, false);
+        CHECK(s.session->state() == connection_state::connected);
+        asked(s).to("children /q");
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+        CHECK_FALSE(a->released); // once is enough
+    }
+    TEST_CASE("count that time from the last connection")
+    {
+        connected_scene s;
+        s.lose_connection();
+        s.clock.pass(10s);
+        s.connect(5, false);
+        s.lose_connection();
+        s.clock.pass(14s);
+        CHECK(s.session->state() == connection_state::suspended);
+        s.clock.pass(1s);
+        CHECK(s.session->state() == connection_state::connecting);
+        s.servers.observer->on_expired();
+        s.connect(6, true);
+        s.lose_connection();
+        s.clock.pass(14s);
+        CHECK(s.session->state() == connection_state::suspended);
+    }
+
     TEST_CASE("a time that a server has granted counts as long as that server may report late, and no longer")
     {
         for (const int connections : {1, 2}) {

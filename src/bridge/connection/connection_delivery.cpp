@@ -209,7 +209,7 @@ void connection::dispatch(message m)
         known_open_ = true;
         known_epoch_ = c->epoch;
         bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
-        observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_});
+        observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_, c->may_lag});
     } else if (std::holds_alternative<disconnected>(m)) {
         known_open_ = false;
         observer_->on_disconnected();

@@ -153,6 +153,7 @@ bool wire::point_at(decoy& where)
                               ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
     if (!handle_)
         return false;
+    handle_is_new_ = true;
     zoo_set_servers_resolution_delay(handle_, -1);
     for (const auto& who : options_.auth)
         zoo_add_auth(handle_, who.scheme.c_str(), who.secret.data(), static_cast<int>(who.secret.size()), nullptr,
@@ -285,7 +286,8 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
         const auto granted_before =
             std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
         to.epoch_open_ = true;
-        to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_});
+        const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
+        to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_, may_lag});
         to.log_connected(renewed, granted_before);
         return;
     }

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -187,12 +188,14 @@ private:
     decoy* decoy_ = nullptr; // at which the handle is pointed
     session_question asks_ = session_question::service;
     session_answer answer_ = session_answer::none;
-    std::optional<std::pair<_zhandle*, decoy*>> aside_; // the usual handle, while another asks; and where it is pointed
+    // The usual handle, while another asks; where it is pointed, and whether it is new.
+    std::optional<std::tuple<_zhandle*, decoy*, bool>> aside_;
     std::string address_;          // the last attempt's
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
     bool epoch_open_ = false;
+    bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     std::size_t unanswered_ = 0;

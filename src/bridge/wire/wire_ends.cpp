@@ -175,14 +175,14 @@ void wire::follow_question()
 /// The next one begins with nothing seen. Servers take it for a client that has missed all.
 void wire::set_handle_aside() noexcept
 {
-    aside_.emplace(std::exchange(handle_, nullptr), decoy_);
+    aside_.emplace(std::exchange(handle_, nullptr), decoy_, handle_is_new_);
 }
 
 void wire::take_handle_back()
 {
     asks_ = session_question::service;
     if (aside_)
-        std::tie(handle_, decoy_) = *std::exchange(aside_, std::nullopt);
+        std::tie(handle_, decoy_, handle_is_new_) = *std::exchange(aside_, std::nullopt);
 }
 
 void wire::give_session_up()

@@ -268,6 +268,12 @@ void lock_contender::finish_release(error_code ec)
         events_->released(ec);
 }
 
+void lock_contender::wait_no_longer()
+{
+    if (gives_back_ && released_)
+        tell_released(session_.make_slot(), {});
+}
+
 void lock_contender::delete_answered(store::outcome result, bool vanished) noexcept
 {
     using store::outcome;

@@ -88,6 +88,8 @@ public:
     void finish_downgrade(error_code, std::string node);
     /// The node is gone, or could not be deleted now: tells who waits for the release.
     void finish_release(error_code);
+    /// Its node should be gone, with its session: nobody waits for its release any longer. Its end is still told.
+    void wait_no_longer();
     /// Its node is gone, and no delete of it is under way. If none of them can have done that, others have deleted it:
     /// what it held was lost before it was given back.
     void node_vanished(std::string_view node);

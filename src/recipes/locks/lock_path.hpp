@@ -91,6 +91,7 @@ public:
     void refuse_all(errc why) override;
     void epoch_ended() override;
     void session_ended() override;
+    void session_overdue() override;
     void distrust() override;
     void lease_lapsed() override;
     void stop(errc why) override;

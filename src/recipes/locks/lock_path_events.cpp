@@ -91,6 +91,12 @@ void lock_path::session_ended()
     advance();
 }
 
+void lock_path::session_overdue()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->wait_no_longer();
+}
+
 void lock_path::lease_lapsed()
 {
     for (const auto& [id, contender] : contenders_)

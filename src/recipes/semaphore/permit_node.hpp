@@ -24,13 +24,19 @@ struct permits_release {
     std::int64_t token = 0;
     store::unique_function<void(boost::system::error_code)> released;
 
+    void tell_released()
+    {
+        if (released) // not told already
+            std::exchange(released, nullptr)(first);
+    }
+
     /// One has ended. With the last, `tell` is given a function that tells the caller, to be run later; if `tell`
     /// throws, nothing has changed.
     template <class Tell>
     static void one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec, Tell tell)
     {
         if (all->due == 1 && all->released)
-            tell([all] { std::exchange(all->released, nullptr)(all->first); });
+            tell([all] { all->tell_released(); });
         --all->due;
         if (ec && (!all->first || ec == errc::lost))
             all->first = ec;

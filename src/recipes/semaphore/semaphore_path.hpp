@@ -113,6 +113,7 @@ public:
     void epoch_began() override;
     void epoch_ended() override;
     void session_ended() override;
+    void session_overdue() override;
     void distrust() override;
     void lease_lapsed() override;
     void refuse_all(errc why) override;

@@ -51,6 +51,13 @@ void semaphore_path::session_ended()
     advance();
 }
 
+void semaphore_path::session_overdue()
+{
+    for (const auto& [id, node] : nodes_)
+        if (node->ending && node->ending->released)
+            session_.tell([ending = node->ending] { ending->tell_released(); });
+}
+
 void semaphore_path::distrust()
 {
     no_answer_due();

@@ -34,7 +34,7 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
 session::~session()
 {
     connected = false; // nothing is sent any more
-    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_})
+    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_, overdue_timer_})
         scheduler.cancel(timer);
 }
 
@@ -115,9 +115,9 @@ void session::deliver_news()
     guarded([this] { notice_lapse(scheduler.now()); });
     if (!stopped_)
         guarded([this] { stop(*over); });
-    if (expiry_untold_)
+    if (expiry_untold_ || overdue_untold_)
         guarded([this] { settle(); });
-    if (lapse_untold_ || expiry_untold_ || !stopped_) {
+    if (lapse_untold_ || expiry_untold_ || overdue_untold_ || !stopped_) {
         // Once more, but not at once: it could go on like that as long as memory fails. Since one of the attempts has
         // failed, settle() comes: with its timer, or behind the end of the epoch.
         the_rest.is_planned = settle_timer_ != 0 || (epoch_open_ && !over);
@@ -149,13 +149,38 @@ void session::on_connected(const store::connect_reply& answer)
     epoch_open_ = true;
     notice_lapse(now);
     id_ = answer.session_id;
-    connected = true;
+    overdue_ = overdue_untold_ = false;
+    scheduler.cancel(std::exchange(overdue_timer_, 0));
     reconnected_ = std::exchange(connected_before_, true);
     if (reconnected_)
         counters_.reconnects.add();
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
+    if (answer.may_lag && !answer.renewed && !ZKLOCK_MUTANT(shared_epoch_begins_behind_no_sync))
+        catch_up_first(answer.session_timeout);
+    else
+        begin_epoch(answer.session_timeout);
+}
+
+/// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up.
+void session::catch_up_first(std::chrono::milliseconds granted)
+{
+    store.sync("/", [this, granted](const store::reply& answer) {
+        if (over || answer.result == store::outcome::unknown)
+            return; // all is over, or the end of the epoch is on its way
+        begin_epoch(granted);
+        if (answer.result == store::outcome::ok && connected)
+            catching_up_ = catch_up_state::done;
+        else if (connected)
+            catching_up_refused(answer.result);
+        heard(answer);
+    });
+}
+
+void session::begin_epoch(std::chrono::milliseconds granted)
+{
+    connected = true;
     lost_containers.epoch_began(); // first of all: what users make now must not be taken for what was lost
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
     requests.epoch_began();
@@ -167,7 +192,7 @@ void session::on_connected(const store::connect_reply& answer)
     plan_beat();
     deliver_soon();
     if (lease_impossible())
-        refuse_all(answer.session_timeout);
+        refuse_all(granted);
     change(connection_state::connected);
 }
 
@@ -213,6 +238,8 @@ void session::on_expired()
     guarded([this] {
         id_ = 0;
         lease_.end();
+        overdue_untold_ = false; // this tells them more
+        scheduler.cancel(std::exchange(overdue_timer_, 0));
         expiry_untold_ = true;
         tell_expiry();
     });
@@ -236,7 +263,7 @@ void session::stop(errc why)
     connected = false;
     id_ = 0;
     lease_.end();
-    expiry_untold_ = false; // this tells them more
+    expiry_untold_ = overdue_untold_ = false; // this tells them more
     stopped_ = false;
     for (session_member* member : members())
         member->stop(why);

@@ -300,6 +300,8 @@ private:
     void on_certificate(const store::node_secret&) override;
     void on_awaited(const store::commitment&) override;
 
+    void begin_epoch(std::chrono::milliseconds granted);
+    void catch_up_first(std::chrono::milliseconds granted);
     void change(connection_state);
     void tell_listener(connection_state) noexcept;
     void tell_closed() noexcept;
@@ -313,6 +315,9 @@ private:
     void deliver_news();
     void tell_lapse();
     void tell_expiry();
+    void watch_overdue();
+    void notice_overdue();
+    void tell_overdue();
     void end_epoch();
     void settle();
     void look_at_everything_again();
@@ -354,6 +359,8 @@ private:
     bool stopped_ = true;        ///< or not over yet
     bool lapse_untold_ = false;  ///< not all members have heard of the lease's end yet
     bool expiry_untold_ = false; ///< not all members have heard of the session's end yet
+    bool overdue_ = false;       ///< the session should be over, as long as there is no connection
+    bool overdue_untold_ = false; ///< not all members have heard of that yet
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
     store::scheduler::time_point began_{}; ///< the present session, for all we know
     std::int64_t granted_zxid_ = 0; ///< the largest that something was granted by, in any session
@@ -372,6 +379,7 @@ private:
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;
     store::scheduler::timer_id settle_timer_ = 0;
+    store::scheduler::timer_id overdue_timer_ = 0;
     std::vector<session_member*> holders_; ///< granted lately
     /// Whether posted functions may still touch this object.
     std::shared_ptr<session*> alive_;

@@ -41,6 +41,8 @@ void session::settle()
         tell_lapse();
     if (expiry_untold_)
         tell_expiry();
+    if (overdue_untold_)
+        tell_overdue();
 }
 
 void session::end_epoch()
@@ -53,6 +55,7 @@ void session::end_epoch()
     for (session_member* member : members())
         member->epoch_ended();
     containers.epoch_ended();
+    watch_overdue();
     lost_track_ = false;
 }
 
@@ -85,6 +88,35 @@ void session::tell_expiry()
     for (session_member* member : members())
         member->session_ended();
     expiry_untold_ = false;
+}
+
+/// When the session should be over, by a clock that runs on while the machine sleeps: the servers, which may have heard
+/// of it until now, keep it no longer, if they run.
+void session::watch_overdue()
+{
+    if (overdue_timer_ != 0 || overdue_ || id_ == 0 || over || ZKLOCK_MUTANT(release_waits_for_the_servers))
+        return;
+    const auto& times = lease_.times();
+    plan(overdue_timer_, scheduler.now() + last_granted_ + times.margin() + times.tick, &session::notice_overdue);
+}
+
+void session::notice_overdue()
+{
+    if (epoch_open_ || over || id_ == 0)
+        return;
+    log(log_level::warning, "session ", store::session_name{id_}, " should be over: nothing was heard of it for ",
+        scheduler.now() - span()->heard(), "; it goes on if the servers still know it");
+    overdue_ = overdue_untold_ = true;
+    change(connection_state::connecting);
+    tell_overdue();
+}
+
+/// Nothing is forgotten for it: servers that were away may have the session still, with all its nodes.
+void session::tell_overdue()
+{
+    for (session_member* member : members())
+        ZKLOCK_MUTANT(clock_ends_the_session) ? member->session_ended() : member->session_overdue();
+    overdue_untold_ = false;
 }
 
 /// If it cannot be posted now, what is told next or the next connection brings it along.

@@ -81,6 +81,7 @@
     X(heeded_names_ignored) \
     X(heeds_every_number) \
     X(held_back_for_ever) \
+    X(history_never_asked) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_on_one_answer) \
     X(lease_counts_refusals) \
@@ -146,6 +147,7 @@
     X(refused_path_still_watched) \
     X(release_waits_for_the_servers) \
     X(requests_after_a_lost_answer) \
+    X(restored_session_goes_on) \
     X(revocation_before_the_wait_missed) \
     X(revocation_by_any_data) \
     X(revocation_event_lost) \

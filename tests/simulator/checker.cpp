@@ -223,9 +223,10 @@ void checker::check()
 void checker::check_releasing(contender_record& c)
 {
     const auto& set = world_.set;
-    if (c.now != phase::releasing || c.where->dead() || c.where->paused_until() + promptly_ > world_.time.now()) return;
     const auto margin = std::max(set.session_timeout / 4, set.tick);
-    if (c.store->silent(margin + set.tick + set.session_timeout / 4 + promptly_))
+    const auto limit = margin + set.tick + set.session_timeout + promptly_; // it has to notice that first
+    if (c.now != phase::releasing || c.where->dead() || c.where->paused_until() + limit > world_.time.now()) return;
+    if (c.store->silent(limit))
         world_.violate(label(c) + ": its session should be over, and its release still waits");
 }
 
@@ -357,6 +358,14 @@ void checker::listed(unsigned client, unsigned path, std::int64_t session, boost
         if (session != 0 && queue[i].ours != (queue[i].session_id == session))
             world_.violate(who + ": wrong about whose " + queue[i].node + " is");
     }
+}
+
+void checker::set_back()
+{
+    tokens_.clear();
+    last_token_.clear();
+    deleted_.clear(); // they may be back
+    deleted_waiting_.clear();
 }
 
 void checker::client_died(unsigned client)

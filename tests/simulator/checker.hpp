@@ -74,6 +74,7 @@ public:
     void deleted_by_others(const std::string& node);
     void killed(std::int64_t session) { killed_.push_back(session); }
     void made_out_of_turn(const std::string& node) { out_of_turn_.push_back(node); }
+    void set_back(); ///< the ensemble: tokens begin again
 
     [[nodiscard]] bool all_ended() const;    ///< nobody waits, holds or releases
     [[nodiscard]] bool is_ours(const znode_tree::node& node) const; ///< of a session that is alive

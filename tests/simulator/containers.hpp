@@ -27,6 +27,8 @@ public:
     /// What a client was shown of a node that it may delete next; null if it may not read it.
     void looked(const simulated_store& client, const std::string& path, const store::node_stat* stat);
 
+    /// The ensemble: what is there then is left to the servers, for the clients that made it may have forgotten it.
+    void set_back() { nodes_.clear(); }
     /// Those of that client that are empty and still there, although nobody has kept it from deleting them, or what it
     /// has made in them.
     [[nodiscard]] std::vector<std::string> left_by(const simulated_store& client) const;

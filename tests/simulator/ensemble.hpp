@@ -55,6 +55,13 @@ public:
     void hang_up(unsigned server);                   ///< on all its clients
     void restart(unsigned server, instant down);     ///< a follower; the leader too, and then another one leads
     void cut_off(unsigned server, instant duration); ///< a follower from the leader
+    /// None of the servers has a quorum: they hang up on everybody.
+    void all_down(instant duration);
+    /// What is written from now on is lost when the ensemble is set back. It is so much that nobody who has seen any of
+    /// it is caught up with after that.
+    void back_up();
+    /// All servers, which are down, have no more than what was backed up; without that, they have nothing.
+    void set_back();
     /// The leader stands still and the others elect another at once. When it wakes it believes for up to a tick that it
     /// leads: it answers reads, reconnecting sessions and syncs from what it knew.
     void pause_leader(instant duration);
@@ -114,6 +121,7 @@ private:
     void forward(const connection_ptr& c, const request& r);
     void execute_stale(const connection_ptr& c, const request& r);
     void stop_serving(unsigned server);
+    void look_up_sessions();
     void elect(unsigned next);
     void others_take_over(instant still, instant election, instant answers_on);
     void serve_again_after(unsigned server, instant down);
@@ -137,6 +145,9 @@ private:
     std::map<std::int64_t, session> sessions_;
     std::int64_t zxid_ = (std::int64_t{1} << 32);
     std::int64_t epoch_ = 1;
+    instant all_down_until_{0};
+    std::size_t kept_ = 0; ///< so many entries of the log are in the backup
+    std::int64_t kept_zxid_ = 0;
     std::int64_t next_session_ = 0x1000'0001;
     std::int64_t next_connection_ = 1;
 };

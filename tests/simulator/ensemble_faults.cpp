@@ -75,6 +75,47 @@ bool ensemble::answers_from_the_past() const
     return world_.time.now() < past_answered_until_ || std::any_of(servers_.begin(), servers_.end(), is_stale);
 }
 
+void ensemble::all_down(instant duration)
+{
+    all_down_until_ = std::max(all_down_until_, world_.time.now() + duration);
+    for (unsigned s = 0; s < size(); ++s) stop_serving(s);
+    for (unsigned s = 0; s < size(); ++s) serve_again_after(s, duration);
+}
+
+void ensemble::back_up()
+{
+    constexpr int many_elections = 1000;
+    kept_ = log_.size();
+    kept_zxid_ = zxid_;
+    zxid_ = (epoch_ += many_elections) << 32;
+}
+
+void ensemble::set_back()
+{
+    log_.resize(kept_);
+    zxid_ = kept_zxid_;
+    epoch_ = zxid_ >> 32;
+    look_up_sessions();
+    for (auto& s : servers_) {
+        s.tree = znode_tree();
+        s.applied = 0;
+        catch_up(s);
+    }
+}
+
+/// As the log has them.
+void ensemble::look_up_sessions()
+{
+    for (auto& [id, session] : sessions_) {
+        session.alive = false;
+        session.check_at = instant(0); // what is under way is void
+    }
+    for (const auto& e : log_) {
+        if (e->t.what == transaction::kind::open_session) sessions_[e->t.session].alive = true;
+        if (e->t.what == transaction::kind::close_session) sessions_[e->t.session].alive = false;
+    }
+}
+
 void ensemble::stop_serving(unsigned s)
 {
     hang_up(s);
@@ -97,7 +138,8 @@ void ensemble::elect(unsigned next)
 
 void ensemble::serve_again_after(unsigned s, instant down)
 {
-    world_.time.after(down, [this, s, incarnation = servers_[s].incarnation] {
+    const auto then = std::max(all_down_until_, world_.time.now() + down);
+    world_.time.at(then, [this, s, incarnation = servers_[s].incarnation] {
         auto& self = servers_[s];
         if (self.incarnation != incarnation) return;
         catch_up(self); // a server comes up with all that its leader has

@@ -122,6 +122,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives
                                                             {"semaphore_attempts_without_end", 6355},
                                                             {"semaphore_granted_without_the_line", 900732},
                                                             {"semaphore_watch_taken_back_before_its_list", 1592464640},
+                                                            {"shared_epoch_begins_behind_no_sync", 457},
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"shared_refused_downgrade_outlives_its_parent",
                                                              2902862474},

@@ -24,6 +24,9 @@ enum class act : std::uint8_t {
     cut_off,
     pause_leader,
     part_leader,
+    all_down,
+    back_up,
+    set_back,
     kill_session,
     // whoever administers the ensemble, and other programs
     delete_contender,

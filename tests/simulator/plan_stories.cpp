@@ -164,6 +164,37 @@ void planner::make_lone_refusals()
     plan_.steps.push_back(s);
 }
 
+/// No server has a quorum, for some time-outs of sessions, which outlive that. And where the checkers know it: the
+/// servers come back with what they had at some earlier time, or with next to nothing.
+void planner::make_outages()
+{
+    choices own(plan_.seed ^ 0x0'07a'6e5);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& set = plan_.set;
+    const auto long_time = static_cast<std::uint64_t>(set.session_timeout.count());
+    step s;
+    const auto happens = [&](act what, microseconds at, milliseconds duration) {
+        s.what = what;
+        s.at = at;
+        s.duration = duration;
+        plan_.steps.push_back(s);
+    };
+    const auto some_time = [&] {
+        const auto moment = moments_[pick(moments_.size())];
+        return moment + microseconds(1'000 * pick(long_time));
+    };
+    if (pick(2) == 0) {
+        const auto then = some_time();
+        happens(act::all_down, then, milliseconds(1 + pick(5 * long_time)));
+    }
+    const bool loses_numbers = set.first_sequence != 0; // the log has nothing of those that were used up before
+    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers) return;
+    set.is_set_back = true;
+    const auto then = some_time();
+    happens(act::back_up, microseconds(pick(static_cast<std::uint64_t>(then.count()))), milliseconds(0));
+    happens(act::set_back, then, set.session_timeout + set.tick + milliseconds(pick(2 * long_time)));
+}
+
 /// More at one moment than one transaction takes.
 void planner::make_crowd(bool troubled)
 {

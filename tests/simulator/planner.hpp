@@ -49,6 +49,7 @@ private:
     void make_vain_parents();
     void make_partitions();
     void make_lone_refusals();
+    void make_outages();
     void make_crowd(bool troubled);
 
     // clients with peers, drawn apart too (plan_peers.cpp)

@@ -216,3 +216,46 @@ TEST_CASE("a clock that drifts still runs its timers at the time it shows")
         CHECK(ran < wanted + 1ms);
     }
 }
+
+TEST_CASE("servers that are all down for long keep their sessions, and hang up on everybody meanwhile")
+{
+    scene s(calm(3));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.taken();
+    s.e.all_down(30s);
+    s.e.restart(0, 1s); // alone, it does not serve
+    s.pass(29s);
+    CHECK(c.taken() == notes{"disconnected"});
+    s.pass(10s);
+    CHECK(c.taken() == notes{"same session"});
+}
+
+TEST_CASE("servers that were set back keep out whoever has seen more, until his session should be over, and end it")
+{
+    for (const bool in_the_backup : {false, true}) {
+        CAPTURE(in_the_backup);
+        scene s(calm(3));
+        if (!in_the_backup) s.e.back_up();
+        client c(s.w, s.e, 0);
+        s.pass(1s);
+        c.create("/locks/old", node_kind::ephemeral);
+        s.pass(1s);
+        if (in_the_backup) s.e.back_up();
+        c.create("/locks/new", node_kind::ephemeral);
+        s.pass(1s);
+        const auto session = c.session;
+        c.taken();
+        s.e.all_down(1s);
+        s.e.set_back();
+        CHECK(s.e.alive(session) == in_the_backup);
+        CHECK((s.e.leaders_tree().find("/locks/old") != nullptr) == in_the_backup);
+        CHECK(s.e.leaders_tree().find("/locks/new") == nullptr);
+        s.pass(3s);
+        CHECK(c.taken() == notes{"disconnected"});
+        s.pass(10s);
+        CHECK(c.taken() == notes{"expired", "new session"});
+        CHECK_FALSE(s.e.alive(session));
+        CHECK(s.e.leaders_tree().find("/locks/old") == nullptr);
+    }
+}

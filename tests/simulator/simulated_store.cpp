@@ -257,7 +257,7 @@ void simulated_store::closed(const connection_ptr& which)
             say("loses its connection");
             end_epoch();
         } else if (state_ == state::opening) {
-            attempt_later();
+            attempt_failed(bridge::session_answer::hung_up);
         } else if (state_ == state::closing) {
             finish_close();
         }
@@ -267,6 +267,9 @@ void simulated_store::closed(const connection_ptr& which)
 void simulated_store::deliver(const connection_ptr& from, const answer& a)
 {
     if (connection_ != from || !from->client_open) return;
+    const bool serves = history_.asks() == bridge::session_question::service;
+    if (state_ == state::opening && !serves && (a.session == 0 || !ZKLOCK_MUTANT(restored_session_goes_on)))
+        return question_answered(a);
     if (silent({})) overdue_until_ = process_.now();
     heard_ = process_.now();
     last_zxid_ = std::max(last_zxid_, a.zxid);

@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/connection/history_check.hpp"
 #include "ensemble.hpp"
 #include "process.hpp"
 #include "scarce_memory.hpp"
@@ -129,7 +130,11 @@ private:
     void look_at_doubt(const waiting& w, const answer& a);
     [[nodiscard]] fate fate_of_next();
     void attempt();
+    void ask();
+    void question_answered(const answer& a);
+    void attempt_failed(bridge::session_answer);
     void attempt_later();
+    [[nodiscard]] bool session_should_be_over() const;
     void deliver(const connection_ptr& from, const answer& a);
     void deliver_connect(const answer& a);
     void call_back(waiting& w, const answer& a);
@@ -165,6 +170,9 @@ private:
     std::int64_t told_session_ = 0;   ///< of the last on_connected
     std::int64_t last_zxid_ = 0;
     bool may_lag_ = false; ///< that was forgotten
+    bridge::history_check history_;
+    unsigned server_ = 0; ///< of the present or last attempt
+    unsigned tried_ = 0;  ///< servers of this cycle, a bit for each
     std::int64_t xid_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;

@@ -1,6 +1,8 @@
 // How a simulated client connects, keeps its session alive, loses its connection, and closes.
 #include "simulated_store.hpp"
 
+#include "queue/mutants.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -13,18 +15,66 @@ using namespace std::chrono_literals;
 void simulated_store::attempt()
 {
     if (state_ == state::closed || state_ == state::closing) return;
+    // As the bridge does, which now and then has to drop the C client's handle with all that it has seen. Whoever has
+    // seen nothing does not find out that the servers were set back.
+    const bool drops_handle = !world_.quiet && !world_.set.is_set_back && last_zxid_ != 0;
+    if (drops_handle && world_.choose.one_in(8, stream::handle, number_)) last_zxid_ = 0;
+    may_lag_ = session_ != 0 && last_zxid_ == 0;
+    server_ = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
+    if ((tried_ >> server_ & 1) != 0) {
+        tried_ = 0;
+        history_.cycle_begins();
+    }
+    tried_ |= 1u << server_;
+    history_.attempt_begins();
+    ask();
+}
+
+void simulated_store::ask()
+{
+    const bool serves = history_.asks() == bridge::session_question::service;
     state_ = state::opening;
     asked_ = process_.now();
-    // As the bridge does, which now and then has to drop the C client's handle with all that it has seen.
-    if (!world_.quiet && last_zxid_ != 0 && world_.choose.one_in(8, stream::handle, number_)) last_zxid_ = 0;
-    may_lag_ = session_ != 0 && last_zxid_ == 0;
-    const auto server = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
-    connection_ = ensemble_.connect(*this, number_, server, session_, last_zxid_);
-    say("connects to server" + std::to_string(server));
+    connection_ = ensemble_.connect(*this, number_, server_, session_, serves ? last_zxid_ : 0);
+    say((serves ? "connects to server" : "asks for its session at server") + std::to_string(server_));
     const auto patience = process_.now() + world_.set.session_timeout / 3;
     (void)process_.call_at(patience, [this, which = connection_] {
-        if (connection_ == which && state_ == state::opening) attempt_later();
+        if (connection_ == which && state_ == state::opening) attempt_failed(bridge::session_answer::none);
     });
+}
+
+/// As the bridge does with such a connection: nobody hears of it.
+void simulated_store::question_answered(const answer& a)
+{
+    if (a.session != 0 && history_.asks() == bridge::session_question::end) {
+        request r;
+        r.what = operation::close_session;
+        r.xid = ++xid_;
+        ensemble_.send(connection_, std::move(r));
+    }
+    attempt_failed(a.session != 0 ? bridge::session_answer::taken_up : bridge::session_answer::unknown);
+}
+
+bool simulated_store::session_should_be_over() const
+{
+    const auto& set = world_.set;
+    const auto margin = set.stated_margin.value_or(std::max(session_timeout_ / 4, set.tick));
+    return silent(margin + set.tick) && !ZKLOCK_MUTANT(history_never_asked);
+}
+
+void simulated_store::attempt_failed(bridge::session_answer what)
+{
+    using verdict = bridge::history_check::verdict;
+    const auto judged = history_.answered(what, session_should_be_over(), ensemble_.size());
+    if (judged == verdict::ask) {
+        ensemble_.close(connection_);
+        return ask();
+    }
+    attempt_later();
+    if (judged != verdict::over) return;
+    say("gives its session up, of which the servers know nothing");
+    session_ = last_zxid_ = 0;
+    tell([&] { observer_->on_expired(); });
 }
 
 void simulated_store::attempt_later()

@@ -144,6 +144,27 @@ void stage::perform(const step& s)
         ensemble.pause_leader(s.duration);
         break;
     case act::part_leader: ensemble.part_leader(); break;
+    case act::all_down:
+        as_administrator("stops all servers for " + std::to_string(s.duration.count()) + " ms");
+        ensemble.all_down(s.duration);
+        break;
+    case act::back_up:
+        as_administrator("backs up");
+        ensemble.back_up();
+        break;
+    case act::set_back:
+        as_administrator("sets the ensemble back, which takes " + std::to_string(s.duration.count()) + " ms");
+        ensemble.all_down(s.duration);
+        // Those who hold something go on until their leases end: operators have to wait for that.
+        world.time.after(instant(s.duration) - 1us, [this] {
+            users_->set_back();
+            users_nodes_.clear(); // they may be gone, or be back
+            ensemble.set_back();
+            containers_.set_back();
+            delete_foreign_nodes(); // whoever comes back with them
+            make_all_readable();
+        });
+        break;
     case act::kill_session:
         if (const auto id = c->store.session_id(); id != 0) {
             as_administrator("ends the session of client" + std::to_string(s.who));
@@ -171,9 +192,7 @@ void stage::perform(const step& s)
         break;
     case act::replace_idle_parent: replace_idle_parent(s); break;
     case act::remove_idle_containers:
-        for (unsigned p = 0; p < the_plan.set.paths; ++p) {
-            for (const auto& place : users_->places(p)) make_readable(place);
-        }
+        make_all_readable();
         ensemble.remove_idle_containers();
         break;
     case act::set_register: set_register(s); break;
@@ -224,6 +243,11 @@ void stage::become_quiet()
                                       [](const step& s) { return s.what == act::acquire; });
     if (users_->all_ended() && users_->begun() == wanted)
         return; // others may stay: nobody waits for them, nor may watch them
+    delete_foreign_nodes();
+}
+
+void stage::delete_foreign_nodes()
+{
     for (const auto& node : foreign_nodes_) {
         if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
     }

@@ -110,6 +110,7 @@ public:
     virtual void deleted_by_others(const std::string& /*node*/) {}
     virtual void killed(std::int64_t /*session*/) {}
     virtual void made_out_of_turn(const std::string& /*node*/) {}
+    virtual void set_back() {}
     /// The owner of the node of that uuid has said that it never serves anybody again.
     virtual void let_go(std::string_view /*uuid*/) {}
 
@@ -196,6 +197,7 @@ private:
     void crash(client& c);
     void delete_node(const std::string& node);
     void make_readable(const std::string& path);
+    void make_all_readable();
     void delete_parent(const step& s);
     void replace_parent(const step& s);
     void replace_idle_parent(const step& s);
@@ -211,6 +213,7 @@ private:
     std::string some_contender(const step& s) const;
     std::string place(const step& s) const;
     void become_quiet();
+    void delete_foreign_nodes();
     void run_until(instant limit, const std::function<bool()>& done);
     bool all_closed() const;
     void check_users_nodes();

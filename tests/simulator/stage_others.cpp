@@ -54,6 +54,13 @@ void stage::make_readable(const std::string& path)
     ensemble.administrate(std::move(t));
 }
 
+void stage::make_all_readable()
+{
+    for (unsigned p = 0; p < the_plan.set.paths; ++p) {
+        for (const auto& place : users_->places(p)) make_readable(place);
+    }
+}
+
 void stage::delete_parent(const step& s)
 {
     const auto path = place(s);

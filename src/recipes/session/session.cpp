@@ -34,7 +34,7 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
 session::~session()
 {
     connected = false; // nothing is sent any more
-    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_, overdue_timer_})
+    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_, overdue_timer_, chroot_timer_})
         scheduler.cancel(timer);
 }
 
@@ -144,6 +144,8 @@ void session::on_connected(const store::connect_reply& answer)
     if (answer.renewed) {
         unopened_ = answer.sent;
         began_ = now;
+        if (has_chroot())
+            chroot_.session_began(should_be_over_);
     }
     settle();
     epoch_open_ = true;
@@ -157,19 +159,46 @@ void session::on_connected(const store::connect_reply& answer)
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
-    if (answer.may_lag && !answer.renewed && !ZKLOCK_MUTANT(shared_epoch_begins_behind_no_sync))
-        catch_up_first(answer.session_timeout);
+    const bool waits = chroot_.due() && chroot_.known();
+    if (chroot_.due())
+        look_at_chroot(answer);
+    if (!waits)
+        begin_epoch_in_time(answer);
+}
+
+/// See chroot_check. What the first session finds is only taken note of.
+void session::look_at_chroot(const store::connect_reply& connected_by)
+{
+    const bool begins = chroot_.known();
+    store.exists("/", false, [this, begins, connected_by](const store::stat_reply& seen) {
+        const auto now = scheduler.now();
+        if (chroot_.is_another(seen, now))
+            log(log_level::warning, "the node of the chroot ", options.chroot,
+                " is another than in the session before: the names of the servers have led to another ensemble, or it "
+                "was made anew; nothing is granted for ", chroot_.not_before() - now,
+                ", until the session before should be over");
+        if (begins && !chroot_.due() && !over)
+            begin_epoch_in_time(connected_by);
+    });
+}
+
+void session::begin_epoch_in_time(const store::connect_reply& answer)
+{
+    if (scheduler.now() < chroot_.not_before())
+        plan(chroot_timer_, chroot_.not_before(), &session::catch_up_first);
+    else if (answer.may_lag && !answer.renewed && !ZKLOCK_MUTANT(shared_epoch_begins_behind_no_sync))
+        catch_up_first();
     else
-        begin_epoch(answer.session_timeout);
+        begin_epoch();
 }
 
 /// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up.
-void session::catch_up_first(std::chrono::milliseconds granted)
+void session::catch_up_first()
 {
-    store.sync("/", [this, granted](const store::reply& answer) {
+    store.sync("/", [this](const store::reply& answer) {
         if (over || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way
-        begin_epoch(granted);
+        begin_epoch();
         if (answer.result == store::outcome::ok && connected)
             catching_up_ = catch_up_state::done;
         else if (connected)
@@ -178,7 +207,7 @@ void session::catch_up_first(std::chrono::milliseconds granted)
     });
 }
 
-void session::begin_epoch(std::chrono::milliseconds granted)
+void session::begin_epoch()
 {
     connected = true;
     lost_containers.epoch_began(); // first of all: what users make now must not be taken for what was lost
@@ -192,7 +221,7 @@ void session::begin_epoch(std::chrono::milliseconds granted)
     plan_beat();
     deliver_soon();
     if (lease_impossible())
-        refuse_all(granted);
+        refuse_all(std::chrono::duration_cast<std::chrono::milliseconds>(last_granted_));
     change(connection_state::connected);
 }
 
@@ -223,6 +252,7 @@ void session::on_disconnected()
     counters_.disconnects.add();
     guarded([this] {
         epoch_open_ = false;
+        scheduler.cancel(std::exchange(chroot_timer_, 0));
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
         end_epoch();
         deliver_soon();
@@ -261,6 +291,7 @@ void session::stop(errc why)
 {
     over = why;
     connected = false;
+    scheduler.cancel(std::exchange(chroot_timer_, 0));
     id_ = 0;
     lease_.end();
     expiry_untold_ = overdue_untold_ = false; // this tells them more

@@ -4,6 +4,7 @@
 #include "recipes/handoffs/handoffs.hpp"
 #include "recipes/lease/held_lease.hpp"
 #include "recipes/lease/lease.hpp"
+#include "recipes/session/chroot_check.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lost_containers.hpp"
@@ -300,8 +301,11 @@ private:
     void on_certificate(const store::node_secret&) override;
     void on_awaited(const store::commitment&) override;
 
-    void begin_epoch(std::chrono::milliseconds granted);
-    void catch_up_first(std::chrono::milliseconds granted);
+    void look_at_chroot(const store::connect_reply&);
+    void begin_epoch_in_time(const store::connect_reply&);
+    void begin_epoch();
+    void catch_up_first();
+    [[nodiscard]] bool has_chroot() const { return !options.chroot.empty() && options.chroot != "/"; }
     void change(connection_state);
     void tell_listener(connection_state) noexcept;
     void tell_closed() noexcept;
@@ -343,6 +347,8 @@ private:
     lease lease_;
     std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
     std::chrono::nanoseconds last_granted_{0};  ///< by the connection before, or by this one
+    store::scheduler::time_point should_be_over_{}; ///< the session, if it goes on no more after the last connection
+    chroot_check chroot_;
     node_budget budget_;
     std::list<session_member*> members_;
     std::multimap<std::string_view, session_member*> listeners_; ///< by path
@@ -380,6 +386,7 @@ private:
     store::scheduler::timer_id holders_timer_ = 0;
     store::scheduler::timer_id settle_timer_ = 0;
     store::scheduler::timer_id overdue_timer_ = 0;
+    store::scheduler::timer_id chroot_timer_ = 0;
     std::vector<session_member*> holders_; ///< granted lately
     /// Whether posted functions may still touch this object.
     std::shared_ptr<session*> alive_;

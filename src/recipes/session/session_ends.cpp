@@ -97,7 +97,8 @@ void session::watch_overdue()
     if (overdue_timer_ != 0 || overdue_ || id_ == 0 || over || ZKLOCK_MUTANT(release_waits_for_the_servers))
         return;
     const auto& times = lease_.times();
-    plan(overdue_timer_, scheduler.now() + last_granted_ + times.margin() + times.tick, &session::notice_overdue);
+    should_be_over_ = scheduler.now() + last_granted_ + times.margin() + times.tick;
+    plan(overdue_timer_, should_be_over_, &session::notice_overdue);
 }
 
 void session::notice_overdue()

@@ -33,14 +33,14 @@ public:
         if (seen.result == store::outcome::unknown)
             return false; // to be looked at on the next connection
         due_ = false;
-        if (seen.result != store::outcome::ok && seen.result != store::outcome::no_node)
-            return false; // it is not shown to us
         const mark is{seen.stat.czxid, seen.stat.created};
-        const bool another = known_ && *known_ != is;
-        known_ = is;
+        const bool shown = seen.result == store::outcome::ok || seen.result == store::outcome::no_node;
+        const bool another = shown && known_ && *known_ != is;
+        if (shown)
+            known_ = is;
         if (!another)
             not_before_ = {};
-        return another && now < not_before_;
+        return now < not_before_;
     }
     /// When something may be granted.
     [[nodiscard]] time_point not_before() const noexcept { return not_before_; }

@@ -123,5 +123,22 @@ TEST_SUITE("session, chroot")
         const auto a = s.acquire("/p");
         asked(s).to("exists /").czxid(8);
         CHECK(s.asked_for_the_lock());
+        CHECK(s.warnings.find("another ensemble") != std::string::npos);
+    }
+    TEST_CASE("another node: a third session waits for the first one, too")
+    {
+        chroot_scene s;
+        s.expire();
+        asked(s).to("exists /").czxid(8);
+        s.clock.pass(1s);
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_expired();
+        s.connect(7);
+        const auto a = s.acquire("/p");
+        asked(s).to("exists /").czxid(8);
+        CHECK_FALSE(s.asked_for_the_lock());
+        s.clock.pass(14s);
+        asked(s).to("sync /").ends(outcome::ok);
+        CHECK(s.asked_for_the_lock());
     }
 }

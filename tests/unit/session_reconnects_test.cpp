@@ -37,9 +37,15 @@ TEST_SUITE("session, reconnects")
     {
         connected_scene s;
         const auto a = s.hold("/p", 0);
-        for (const outcome how : {outcome::unknown, outcome::ok, outcome::no_auth}) {
+        struct attempt {
+            bool new_handle;
+            outcome sync;
+        };
+        // What is not answered well counts for the next connection over the same handle, too.
+        for (const auto& [new_handle, how] : {attempt{true, outcome::unknown}, attempt{false, outcome::ok},
+                                              attempt{true, outcome::no_auth}, attempt{false, outcome::ok}}) {
             s.servers.observer->on_disconnected();
-            s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+            s.servers.observer->on_connected({5, 10s, false, s.clock.now(), new_handle});
             s.clock.run();
             CHECK(s.session->state() == connection_state::suspended);
             REQUIRE(s.servers.requests.size() == 1);
@@ -84,6 +90,19 @@ TEST_SUITE("session, reconnects")
         asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         CHECK_FALSE(a->released); // once is enough
     }
+    TEST_CASE("that do not come: the session may live for the longest time that it was granted")
+    {
+        scene s;
+        s.start();
+        s.connect(5, true, 20s);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false, 10s);
+        s.servers.observer->on_disconnected();
+        s.clock.pass(20s);
+        CHECK(s.session->state() == connection_state::suspended);
+        s.clock.pass(5s);
+        CHECK(s.session->state() == connection_state::connecting);
+    }
     TEST_CASE("count that time from the last connection")
     {
         connected_scene s;
@@ -95,7 +114,11 @@ TEST_SUITE("session, reconnects")
         CHECK(s.session->state() == connection_state::suspended);
         s.clock.pass(1s);
         CHECK(s.session->state() == connection_state::connecting);
+        std::vector<std::int64_t> told;
+        s.session->on_state([&](connection_state) { told.push_back(s.session->id()); });
         s.servers.observer->on_expired();
+        s.clock.run();
+        CHECK(told == std::vector<std::int64_t>{0}); // the state is the same, the session is not
         s.connect(6, true);
         s.lose_connection();
         s.clock.pass(14s);

@@ -21,14 +21,14 @@ public:
     void session_began(time_point before_is_over) noexcept
     {
         due_ = true;
-        not_before_ = std::max(not_before_, before_is_over);
+        before_is_over_ = before_is_over;
     }
     /// The node has to be looked at.
     [[nodiscard]] bool due() const noexcept { return due_; }
     /// There is something to compare it with.
     [[nodiscard]] bool known() const noexcept { return known_.has_value(); }
-    /// It was looked at. Whether it is another one, and the session before may not be over yet.
-    [[nodiscard]] bool is_another(const store::stat_reply& seen, time_point now)
+    /// It was looked at. Whether it is another one.
+    [[nodiscard]] bool is_another(const store::stat_reply& seen)
     {
         if (seen.result == store::outcome::unknown)
             return false; // to be looked at on the next connection
@@ -38,9 +38,9 @@ public:
         const bool another = shown && known_ && *known_ != is;
         if (known_ ? shown : seen.result == store::outcome::ok)
             known_ = is;
-        if (!another)
-            not_before_ = {};
-        return now < not_before_;
+        if (another)
+            not_before_ = std::max(not_before_, before_is_over_);
+        return another;
     }
     /// When something may be granted.
     [[nodiscard]] time_point not_before() const noexcept { return not_before_; }
@@ -48,6 +48,7 @@ public:
 private:
     using mark = std::pair<std::int64_t, std::chrono::system_clock::time_point>; // of no node, where there is none
     std::optional<mark> known_;
+    time_point before_is_over_{};
     time_point not_before_{};
     bool due_ = false;
 };

@@ -71,7 +71,10 @@ void session::on_state(std::function<void(connection_state)> f)
 
 void session::change(connection_state next)
 {
-    if (state_.exchange(next) == next)
+    const bool same_state = state_.exchange(next) == next;
+    const std::int64_t id = id_;
+    const bool same_session = std::exchange(told_id_, id) == id;
+    if (same_state && same_session)
         return;
     if (options.listener)
         tell_listener(next);
@@ -159,34 +162,35 @@ void session::on_connected(const store::connect_reply& answer)
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
+    may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag);
     const bool waits = chroot_.due() && chroot_.known();
     if (chroot_.due())
-        look_at_chroot(answer);
+        look_at_chroot();
     if (!waits)
-        begin_epoch_in_time(answer);
+        begin_epoch_in_time();
 }
 
 /// See chroot_check. What the first session finds is only taken note of.
-void session::look_at_chroot(const store::connect_reply& connected_by)
+void session::look_at_chroot()
 {
     const bool begins = chroot_.known();
-    store.exists("/", false, [this, begins, connected_by](const store::stat_reply& seen) {
-        const auto now = scheduler.now();
-        if (chroot_.is_another(seen, now))
+    store.exists("/", false, [this, begins](const store::stat_reply& seen) {
+        if (chroot_.is_another(seen))
             log(log_level::warning, "the node of the chroot ", options.chroot,
                 " is another than in the session before: the names of the servers have led to another ensemble, or it "
-                "was made anew; nothing is granted for ", chroot_.not_before() - now,
+                "was made anew; nothing is done for ",
+                std::max(chroot_.not_before() - scheduler.now(), lease_clock::duration::zero()),
                 ", until the session before should be over");
-        if (begins && !chroot_.due() && !over)
-            begin_epoch_in_time(connected_by);
+        if (begins && !chroot_.due() && !over && !lost_track_)
+            begin_epoch_in_time();
     });
 }
 
-void session::begin_epoch_in_time(const store::connect_reply& answer)
+void session::begin_epoch_in_time()
 {
     if (scheduler.now() < chroot_.not_before())
         plan(chroot_timer_, chroot_.not_before(), &session::catch_up_first);
-    else if (answer.may_lag && !answer.renewed && !ZKLOCK_MUTANT(shared_epoch_begins_behind_no_sync))
+    else if (may_lag_ && !ZKLOCK_MUTANT(shared_epoch_begins_behind_no_sync))
         catch_up_first();
     else
         begin_epoch();
@@ -196,8 +200,10 @@ void session::begin_epoch_in_time(const store::connect_reply& answer)
 void session::catch_up_first()
 {
     store.sync("/", [this](const store::reply& answer) {
-        if (over || answer.result == store::outcome::unknown)
+        if (over || lost_track_ || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way
+        if (answer.result == store::outcome::ok)
+            may_lag_ = false;
         begin_epoch();
         if (answer.result == store::outcome::ok && connected)
             catching_up_ = catch_up_state::done;
@@ -250,6 +256,8 @@ void session::on_disconnected()
     if (over)
         return;
     counters_.disconnects.add();
+    const auto& times = lease_.times();
+    should_be_over_ = scheduler.now() + std::max(first_granted_, last_granted_) + times.margin() + times.tick;
     guarded([this] {
         epoch_open_ = false;
         scheduler.cancel(std::exchange(chroot_timer_, 0));
@@ -291,7 +299,8 @@ void session::stop(errc why)
 {
     over = why;
     connected = false;
-    scheduler.cancel(std::exchange(chroot_timer_, 0));
+    for (store::scheduler::timer_id* timer : {&chroot_timer_, &overdue_timer_})
+        scheduler.cancel(std::exchange(*timer, 0));
     id_ = 0;
     lease_.end();
     expiry_untold_ = overdue_untold_ = false; // this tells them more

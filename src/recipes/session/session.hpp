@@ -301,8 +301,8 @@ private:
     void on_certificate(const store::node_secret&) override;
     void on_awaited(const store::commitment&) override;
 
-    void look_at_chroot(const store::connect_reply&);
-    void begin_epoch_in_time(const store::connect_reply&);
+    void look_at_chroot();
+    void begin_epoch_in_time();
     void begin_epoch();
     void catch_up_first();
     [[nodiscard]] bool has_chroot() const { return !options.chroot.empty() && options.chroot != "/"; }
@@ -340,6 +340,7 @@ private:
     std::function<void(connection_state)> on_state_;
     std::atomic<connection_state> state_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};
+    std::int64_t told_id_ = 0; ///< with the last state
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
     bool closing_ = false;
     bool gone_ = false; ///< the store is closed
@@ -347,7 +348,9 @@ private:
     lease lease_;
     std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
     std::chrono::nanoseconds last_granted_{0};  ///< by the connection before, or by this one
-    store::scheduler::time_point should_be_over_{}; ///< the session, if it goes on no more after the last connection
+    /// The session, if nothing was heard of it after the last connection: by the longest time that it was granted.
+    store::scheduler::time_point should_be_over_{};
+    bool may_lag_ = false; ///< the server may not have got as far as one of an earlier connection: no sync has shown it
     chroot_check chroot_;
     node_budget budget_;
     std::list<session_member*> members_;

@@ -90,14 +90,12 @@ void session::tell_expiry()
     expiry_untold_ = false;
 }
 
-/// When the session should be over, by a clock that runs on while the machine sleeps: the servers, which may have heard
-/// of it until now, keep it no longer, if they run.
+/// Then the session should be over, by a clock that runs on while the machine sleeps: the servers, which may have heard
+/// of it until the connection ended, keep it no longer, if they run.
 void session::watch_overdue()
 {
     if (overdue_timer_ != 0 || overdue_ || id_ == 0 || over || ZKLOCK_MUTANT(release_waits_for_the_servers))
         return;
-    const auto& times = lease_.times();
-    should_be_over_ = scheduler.now() + last_granted_ + times.margin() + times.tick;
     plan(overdue_timer_, should_be_over_, &session::notice_overdue);
 }
 
@@ -105,9 +103,9 @@ void session::notice_overdue()
 {
     if (epoch_open_ || over || id_ == 0)
         return;
+    overdue_ = overdue_untold_ = true;
     log(log_level::warning, "session ", store::session_name{id_}, " should be over: nothing was heard of it for ",
         scheduler.now() - span()->heard(), "; it goes on if the servers still know it");
-    overdue_ = overdue_untold_ = true;
     change(connection_state::connecting);
     tell_overdue();
 }

@@ -34,7 +34,8 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
 session::~session()
 {
     connected = false; // nothing is sent any more
-    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_, overdue_timer_, chroot_timer_})
+    for (store::scheduler::timer_id timer :
+         {beat_timer_, lease_timer_, holders_timer_, settle_timer_, overdue_timer_, chroot_timer_})
         scheduler.cancel(timer);
 }
 

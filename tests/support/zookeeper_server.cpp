@@ -3,6 +3,7 @@
 #include "support/certificate_authority.hpp"
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/tcp_socket.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -10,6 +11,18 @@
 #include <utility>
 
 namespace zklock::test {
+namespace {
+
+/// A connection to that port is taken.
+bool is_bound(std::uint16_t port)
+try {
+    const tcp_socket connection(port, milliseconds{1'000});
+    return true;
+} catch (const std::runtime_error&) {
+    return false;
+}
+
+} // namespace
 
 secure_port_options::secure_port_options()
     : key_store(usual_authority().certify().store), trust_store(usual_authority().file())
@@ -111,7 +124,7 @@ void zookeeper_server::wait_serving(milliseconds limit)
     bool ended = false;
     wait_until("server on port " + std::to_string(port()) + " serves", limit, [&] {
         ended = !running();
-        return ended || !server_mode(port()).empty();
+        return ended || (!server_mode(port()).empty() && (!secure_port_ || is_bound(secure_port())));
     });
     if (ended) throw std::runtime_error("the server ended at its start:\n" + log_tail());
 }

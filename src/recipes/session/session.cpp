@@ -156,7 +156,7 @@ void session::on_connected(const store::connect_reply& answer)
     notice_lapse(now);
     id_ = answer.session_id;
     overdue_ = overdue_untold_ = false;
-    scheduler.cancel(std::exchange(overdue_timer_, 0));
+    call_off(overdue_timer_);
     reconnected_ = std::exchange(connected_before_, true);
     if (reconnected_)
         counters_.reconnects.add();
@@ -261,7 +261,7 @@ void session::on_disconnected()
     should_be_over_ = scheduler.now() + std::max(first_granted_, last_granted_) + times.margin() + times.tick;
     guarded([this] {
         epoch_open_ = false;
-        scheduler.cancel(std::exchange(chroot_timer_, 0));
+        call_off(chroot_timer_);
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
         end_epoch();
         deliver_soon();
@@ -278,7 +278,7 @@ void session::on_expired()
         id_ = 0;
         lease_.end();
         overdue_untold_ = false; // this tells them more
-        scheduler.cancel(std::exchange(overdue_timer_, 0));
+        call_off(overdue_timer_);
         expiry_untold_ = true;
         tell_expiry();
     });
@@ -301,7 +301,7 @@ void session::stop(errc why)
     over = why;
     connected = false;
     for (store::scheduler::timer_id* timer : {&chroot_timer_, &overdue_timer_})
-        scheduler.cancel(std::exchange(*timer, 0));
+        call_off(*timer);
     id_ = 0;
     lease_.end();
     expiry_untold_ = overdue_untold_ = false; // this tells them more

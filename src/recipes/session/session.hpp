@@ -336,6 +336,7 @@ private:
     void notice_slow_turn(store::scheduler::time_point due) noexcept;
     bool forget_left_watch(std::string_view path) noexcept;
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());
+    void call_off(store::scheduler::timer_id& timer) { scheduler.cancel(std::exchange(timer, 0)); }
 
     std::function<void(connection_state)> on_state_;
     std::atomic<connection_state> state_{connection_state::connecting};

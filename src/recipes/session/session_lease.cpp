@@ -40,7 +40,7 @@ void session::open_lease(const store::connect_reply& answer, store::scheduler::t
         lease_.open(timeout);
         // They were planned for the earlier lease, which may have been longer.
         for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
-            scheduler.cancel(std::exchange(*timer, 0));
+            call_off(*timer);
         tell_lapse();
     }
     // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does

@@ -133,7 +133,7 @@ public:
         after_cut_.print("told after the cut");
         granted_after_cut_.print("the next was granted after the cut");
         second_.print("granted on the word of a leader that is none");
-        const double margin = std::max(static_cast<double>(timeout_) / 4, static_cast<double>(options_.tick));
+        const double margin = std::max(0.21 * static_cast<double>(timeout_), static_cast<double>(options_.tick));
         std::cout << "stated margin: " << margin << " ms; told less than that before: "
                   << std::count_if(told_before_.values.begin(), told_before_.values.end(),
                                    [&](double v) { return v < margin; })

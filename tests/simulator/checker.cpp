@@ -364,7 +364,8 @@ void checker::set_back()
 {
     tokens_.clear();
     last_token_.clear();
-    deleted_.clear(); // they may be back
+    const auto is_back = [&](const auto& node) { return ensemble_.leaders_tree().find(node) != nullptr; };
+    std::erase_if(deleted_, is_back);
     deleted_waiting_.clear();
 }
 

@@ -157,9 +157,9 @@ void stage::perform(const step& s)
         ensemble.all_down(s.duration);
         // Those who hold something go on until their leases end: operators have to wait for that.
         world.time.after(instant(s.duration) - 1us, [this] {
+            ensemble.set_back();
             users_->set_back();
             users_nodes_.clear(); // they may be gone, or be back
-            ensemble.set_back();
             containers_.set_back();
             delete_foreign_nodes(); // whoever comes back with them
             make_all_readable();

@@ -1,6 +1,5 @@
 #pragma once
 #include "queue/lock_queue_action.hpp"
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -24,7 +23,7 @@ struct place_name {
     std::string_view node;
     friend std::strong_ordering operator<=>(const place_name& a, const place_name& b)
     {
-        if (a.sequence != b.sequence && !ZKLOCK_MUTANT(sorted_by_whole_name))
+        if (a.sequence != b.sequence)
             return a.sequence <=> b.sequence;
         return a.node <=> b.node;
     }

@@ -1,7 +1,6 @@
 // What callers wish, what became of creates, and epochs: the first part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace zklock::queue {
 void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 {
     contender& c = new_contender(id);
-    c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_in_its_place);
+    c.look_once = look_once;
     c.kind = kind;
     wanted_.add(c);
     ++contending_;
@@ -44,8 +43,7 @@ void lock_queue::leave(contender_id id, bool by_own_will)
 
 void lock_queue::leave(contender& c, bool by_own_will)
 {
-    const bool unknown = c.now == phase::unknown;
-    switch (unknown && ZKLOCK_MUTANT(cancelled_lost_create_forgotten) ? phase::wanted : c.now) {
+    switch (c.now) {
     case phase::wanted: forget(c, action::kind::gone); break;
     case phase::creating:
     case phase::unknown: abandon(c); break;
@@ -130,11 +128,10 @@ void lock_queue::stop_lingering()
 std::vector<contender_id> lock_queue::lapse()
 {
     if (lingering_ != nullptr)
-        start_leaving(*lingering_, ZKLOCK_MUTANT(handoff_on_a_lapse));
+        start_leaving(*lingering_);
     std::vector<contender_id> lost = holders();
     for (contender_id id : lost)
-        if (!ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
-            start_leaving(at(id), ZKLOCK_MUTANT(handoff_on_a_lapse));
+        start_leaving(at(id));
     for (auto next = downgrading_.begin(); next != downgrading_.end();) {
         contender& c = *next++;
         if (c.abandoned)
@@ -195,7 +192,7 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
     c.czxid = czxid;
     const bool known_to_be_given = dense_ && sequence <= known_through_;
     const bool numbers_began_again = sequence >= 0 && (known_to_be_given || own_node_from(sequence));
-    if (numbers_began_again && !ZKLOCK_MUTANT(numbers_that_begin_again_ignored)) {
+    if (numbers_began_again) {
         dense_ = false;
         last_look_.reset();
         forget_view();
@@ -204,7 +201,7 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
     give_place(c, node, sequence);
     // No number follows the largest.
     const bool follows = sequence >= 0 && sequence - 1 - numbers_used_ == known_through_;
-    const bool next_one = dense_ && (follows || ZKLOCK_MUTANT(gaps_ignored));
+    const bool next_one = dense_ && follows;
     if (next_one) {
         known_through_ = sequence;
         numbers_used_ = 0;
@@ -298,7 +295,7 @@ void lock_queue::create_failed(contender& c)
 
 void lock_queue::create_unknown(contender_id id)
 {
-    move(at(id), ZKLOCK_MUTANT(create_repeated_without_look_up) ? phase::wanted : phase::unknown);
+    move(at(id), phase::unknown);
 }
 
 // --- epochs and sessions ---------------------------------------------------------------------------------------------
@@ -308,16 +305,15 @@ void lock_queue::epoch_began()
     connected_ = true;
     to_remove_.clear();
     for (const auto& [id, c] : contenders_)
-        if (c.now == phase::leaving && !ZKLOCK_MUTANT(delete_not_retried))
+        if (c.now == phase::leaving)
             to_remove_.push_back(id);
     look_after_holders_ = true;
 }
 
 void lock_queue::contact_lost()
 {
-    if (!ZKLOCK_MUTANT(dense_view_outlives_its_epoch))
-        forget_parent();
-    connected_ = ZKLOCK_MUTANT(requests_after_a_lost_answer);
+    forget_parent();
+    connected_ = false;
     just_listed_ = false;
 }
 
@@ -326,8 +322,7 @@ void lock_queue::epoch_ended()
     contact_lost();
     connected_ = false;
     stop_lingering(); // nobody would tell us who queues
-    if (!ZKLOCK_MUTANT(watches_outlive_their_epoch))
-        watches_.clear();
+    watches_.clear();
     reads_.clear();
     look_up_refused_ = false;
     emptying_ = emptying::unasked;
@@ -371,8 +366,7 @@ void lock_queue::session_ended()
             forget(here, action::kind::lost);
         else if (c.now == phase::leaving || c.now == phase::lingering || c.abandoned)
             forget(here, action::kind::gone);
-        else if (c.now != phase::wanted &&
-                 !(c.now == phase::unknown && ZKLOCK_MUTANT(adopts_a_node_of_the_old_session)))
+        else if (c.now != phase::wanted)
             want_again(c);
     }
     view_.clear(); // the contenders' places are in them until here

@@ -1,7 +1,6 @@
 #pragma once
 #include "queue/contender.hpp"
 #include "queue/lock_queue_action.hpp"
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
@@ -193,7 +192,7 @@ public:
     /// is busy.
     [[nodiscard]] bool contended(contender_kind kind = contender_kind::mutex) const noexcept
     {
-        const bool all_count = !is_shared(kind) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
+        const bool all_count = !is_shared(kind);
         return (all_count ? contending_ : contending_alone_) != 0;
     }
     /// A contender of this client that has not left has a node, or may have one.
@@ -277,9 +276,7 @@ private:
     [[nodiscard]] contender& first_queued() { return *queued_.begin(); }
     [[nodiscard]] static bool excludes(contender_kind before, contender_kind kind)
     {
-        return (!is_shared(kind) && !(is_shared(before) && ZKLOCK_MUTANT(shared_writers_ignore_readers))) ||
-               (!is_shared(before) && !ZKLOCK_MUTANT(shared_readers_ignore_writers)) ||
-               ZKLOCK_MUTANT(shared_readers_exclude_readers);
+        return !is_shared(kind) || !is_shared(before);
     }
     void leave(contender&, bool by_own_will);
     void abandon(contender&);
@@ -312,7 +309,7 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
-    [[nodiscard]] bool has_to_watch_own(const contender&, bool over_let_go) const;
+    [[nodiscard]] bool has_to_watch_own(const contender&) const;
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
     bool pass_over(const contender&);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
@@ -332,7 +329,7 @@ private:
     [[nodiscard]] bool only_ours_wait_for(const place&) const;
     [[nodiscard]] bool scarce() const noexcept
     {
-        return next_number_ >= scarce_from_ && !ZKLOCK_MUTANT(numbers_used_up);
+        return next_number_ >= scarce_from_;
     }
     void note_ever(std::int32_t ever);
     void numbers_begin_again();

@@ -1,7 +1,6 @@
 // What the server tells: the second part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
     disturbed_ = disturbed_ || others_expected_;
     know_through(ever);
     if (!unknown_.empty())
-        look_up_unknown(names, sent.looks_up && (synced || ZKLOCK_MUTANT(look_up_without_sync)));
+        look_up_unknown(names, sent.looks_up && synced);
 }
 
 void lock_queue::read_failed()
@@ -52,7 +51,7 @@ void lock_queue::look_up_again()
 /// The view is complete, and the parent has had that many children.
 void lock_queue::know_through(std::int32_t ever)
 {
-    const bool parent_known = parent_ == watch_state::armed || ZKLOCK_MUTANT(dense_without_the_parents_watch);
+    const bool parent_known = parent_ == watch_state::armed;
     if (!parent_known || !connected_)
         return;
     dense_ = true;
@@ -78,7 +77,7 @@ void lock_queue::see_whether_alone()
         const auto youngest = where.lower_bound(place_name{ever - 1, {}});
         if (youngest == where.end() || youngest->first.sequence != ever - 1 || youngest->second == 0)
             return false;
-        return at(youngest->second).czxid == changed_by || ZKLOCK_MUTANT(children_only_counted);
+        return at(youngest->second).czxid == changed_by;
     };
     const bool alone = children == 1 && (ours(view_) || ours(left_));
     if (children == 0 || alone) {
@@ -128,8 +127,6 @@ void lock_queue::parent_watch_failed()
 
 void lock_queue::parent_deleted()
 {
-    if (ZKLOCK_MUTANT(parents_events_ignored))
-        return;
     numbers_begin_again();
     forget_parent();
     forget_view(); // nobody can delete a node that has children
@@ -138,8 +135,6 @@ void lock_queue::parent_deleted()
 void lock_queue::parent_changed()
 {
     // A client that sets the data may delete the node next and make it again, and no watch would tell.
-    if (ZKLOCK_MUTANT(parents_events_ignored) || ZKLOCK_MUTANT(only_the_parents_deletion_counts))
-        return;
     parent_ = watch_state::off;
     last_look_.reset();
     dense_ = false;
@@ -153,8 +148,6 @@ void lock_queue::children_changed()
 
 void lock_queue::path_refused()
 {
-    if (ZKLOCK_MUTANT(refused_path_still_watched))
-        return;
     refused_watch_ = watches_parent();
     for (watch_state* const watch : {&parent_, &children_})
         if (*watch == watch_state::armed) // an answer that is still due comes after the refusal
@@ -191,7 +184,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
         return !std::binary_search(listed.begin(), listed.end(), known.first);
     });
     const auto counts_no_more = [this](const place& live) {
-        return left_.contains(live) || (let_go_.contains(live) && !ZKLOCK_MUTANT(handoff_comes_back_with_a_list));
+        return left_.contains(live) || let_go_.contains(live);
     };
     std::vector<contender_id> missing;
     for (const auto& [node, id] : left_)
@@ -231,7 +224,7 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
         prefixes.emplace(c.prefix, &c);
     for (const std::string& name : names) {
         const auto sequence = names_.sequence_of(name);
-        if (!sequence || (ZKLOCK_MUTANT(names_with_a_mark_not_looked_up) && !sequence_of(name)))
+        if (!sequence)
             continue;
         const auto hit = prefixes.find(prefix_of(name, *sequence));
         if (hit == prefixes.end())
@@ -263,7 +256,7 @@ void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
     if (c == nullptr || node_of(*c) != node)
         return;
     watched(node);
-    if (ours || ZKLOCK_MUTANT(adopts_a_node_of_the_old_session)) {
+    if (ours) {
         move(*c, phase::queued);
     } else {
         watched_others_.insert(node_of(*c));
@@ -307,8 +300,6 @@ void lock_queue::unwatched(std::string_view node)
 
 void lock_queue::watch_fired(std::string_view node)
 {
-    if (ZKLOCK_MUTANT(used_up_watch_not_armed_again))
-        return;
     forget_watch(node);
     look_after_holders_ = true;
 }
@@ -343,7 +334,7 @@ void lock_queue::node_gone(std::string_view node)
 /// A node of another client, and of that kind, counts no more: a writer may read on with one that was not seen yet.
 void lock_queue::may_have_read_on(contender_kind its)
 {
-    if (its == contender_kind::writer && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
+    if (its == contender_kind::writer)
         doubt_stamp_ = growth_stamp_ = ++stamp_;
 }
 

@@ -1,7 +1,6 @@
 // What to do next: the third part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <algorithm>
@@ -89,21 +88,17 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             seek_coverage(actions, creating_.begin()->create_stamp);
         return false;
     }
-    contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? queued_.last() : first_queued();
+    contender& c = first_queued();
     // What stands before it is to be known: all who were there when it came.
-    if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view) &&
-        !(ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty())) {
+    if (!c.covered) {
         if (connected_)
             seek_coverage(actions, c.create_stamp);
         return false;
     }
-    const auto from = ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(c.kind) ? view_.end() : c.spot;
-    const auto predecessor = nearest_below(from, c.kind);
+    const auto predecessor = nearest_below(c.spot, c.kind);
     const bool anothers = predecessor != view_.end() && predecessor->second == 0;
     // Neither the end of the connection tells that another's node is gone, nor the end of a node behind it.
-    if (predecessor == view_.end() ||
-        (ZKLOCK_MUTANT(disconnection_counts_as_deletion) && anothers && last_read_stamp_ == 0) ||
-        (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && anothers && answered_stamp_ < doubt_stamp_))
+    if (predecessor == view_.end())
         return grant_first(actions, c, lease_fresh);
     if (!anothers)
         return false; // it is one of ours: we shall know
@@ -122,17 +117,15 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
     c.waited_for_another = true;
     if (!connected_)
         return false;
-    if (!ZKLOCK_MUTANT(own_node_not_watched) && !ZKLOCK_MUTANT(handoff_without_the_own_watch))
-        arm(actions, node_of(c));
-    wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
+    arm(actions, node_of(c));
+    wait_for(actions, predecessor, c.kind);
     return false;
 }
 
 /// It has waited, and others may have deleted its node meanwhile: it would not hear of that.
-bool lock_queue::has_to_watch_own(const contender& c, bool over_let_go) const
+bool lock_queue::has_to_watch_own(const contender& c) const
 {
-    return c.waited_for_another && !watches_own(c) && !ZKLOCK_MUTANT(own_node_not_watched) &&
-           !(ZKLOCK_MUTANT(handoff_without_the_own_watch) && over_let_go);
+    return c.waited_for_another && !watches_own(c);
 }
 
 /// Nothing that is known is in the way of the first that waits: true when it is granted, false when something has to be
@@ -147,15 +140,14 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
     if (!may_pass_over(actions, c))
         return false;
     const bool over_let_go = stands_over_let_go(c);
-    if (has_to_watch_own(c, over_let_go)) {
+    if (has_to_watch_own(c)) {
         if (connected_)
             arm(actions, node_of(c));
         return false;
     }
     if (!c.token_known)
         return false;
-    if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease) &&
-        !(ZKLOCK_MUTANT(handoff_without_a_fresh_lease) && over_let_go))
+    if (!lease_fresh)
         return false;
     make_room(news_, 1);
     move(c, phase::held);
@@ -168,7 +160,7 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
 /// likely to be alone asks for the parent's own node only: the number of its children may tell.
 void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t stamp)
 {
-    if (parent_ == watch_state::off && !ZKLOCK_MUTANT(dense_without_the_parents_watch)) {
+    if (parent_ == watch_state::off) {
         parent_ = watch_state::arming;
         actions.push_back({action::kind::watch_parent, 0, {}});
     }
@@ -194,7 +186,7 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
     if (in_doubt)
         return;
     const auto before = nearest_below(predecessor, kind);
-    if (before != view_.end() && before->second == 0 && !ZKLOCK_MUTANT(watch_on_the_next_higher_node))
+    if (before != view_.end() && before->second == 0)
         watch_foreign(before);
 }
 
@@ -210,7 +202,7 @@ bool lock_queue::may_stay(const contender& c) const
     const bool others_of_ours = with_node_ > 1 || !creating_.empty() || !unknown_.empty(); // some may be leaving
     if (!connected_ || others_of_ours || c.further_grants == 0)
         return false;
-    if (c.revoked && !ZKLOCK_MUTANT(revocation_node_passed_on))
+    if (c.revoked)
         return false;
     return (!wanted_.empty() && c.cohort_left > 0) || undisturbed(c);
 }
@@ -218,9 +210,9 @@ bool lock_queue::may_stay(const contender& c) const
 /// Whether a node may stay without counting on its cohort: nobody else is known to be behind it.
 bool lock_queue::undisturbed(const contender& c) const
 {
-    if (!allowed_.linger || ZKLOCK_MUTANT(lingers_although_others_queue))
+    if (!allowed_.linger)
         return allowed_.linger;
-    if (scarce() && !ZKLOCK_MUTANT(lingers_where_numbers_are_scarce))
+    if (scarce())
         return false; // those who are held back would not be seen to queue
     const auto of_another = [](const auto& known) { return known.second == 0; };
     return !disturbed_ && std::none_of(view::const_iterator(c.spot), view_.cend(), of_another);
@@ -238,7 +230,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         read(actions, action::kind::watch_children, false);
     }
     if (!wanted_.empty() && (alone || c.cohort_left > 0)) {
-        if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
+        if (!lease_fresh)
             return;
         if (!may_pass_over(actions, c))
             return;
@@ -250,7 +242,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         next.create_stamp = c.create_stamp;
         next.covered = next.token_known = true;
         next.further_grants = c.further_grants - 1;
-        const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
+        const bool counts = !alone;
         next.cohort_left = std::min(c.cohort_left - (counts ? 1 : 0), next.further_grants);
         move(next, phase::held);
         news_.push_back({action::kind::granted, next.id, {}, false, c.id, false, over_let_go, pass_over(next)});
@@ -295,9 +287,6 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
         if (found == nullptr || std::exchange(found->removing, true))
             continue;
         const contender& c = *found;
-        if ((c.look_once && ZKLOCK_MUTANT(refused_look_keeps_its_node)) ||
-            (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted)))
-            continue;
         actions.push_back({action::kind::remove, id, {}, only_ours_wait_for(c.spot->first), 0, c.left_by_own_will});
     }
     to_remove_.clear();
@@ -329,10 +318,7 @@ view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kin
     while (node != view_.begin()) {
         --node;
         const bool ours = node->second != 0;
-        if (excludes(node->first.kind, kind) && !(ZKLOCK_MUTANT(own_nodes_do_not_count) && ours) &&
-            !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && ours && !let_go_.empty()) &&
-            !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && !ours && let_go_.lower_bound(node->first) != let_go_.end()) &&
-            !(ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin()))
+        if (excludes(node->first.kind, kind))
             return node;
         if (ours && at(node->second).now == phase::held)
             break; // this reader of ours holds: so no writer is before it
@@ -344,7 +330,7 @@ void lock_queue::read(std::vector<action>& actions, action::kind how, bool looks
 {
     last_read_stamp_ = ++stamp_;
     reads_.push_back({last_read_stamp_, looks_up, how == action::kind::watch_children});
-    if (looks_up && !ZKLOCK_MUTANT(look_up_without_sync) && !ZKLOCK_MUTANT(adopts_a_node_of_the_old_session))
+    if (looks_up)
         actions.push_back({action::kind::synchronize, 0, {}});
     actions.push_back({how, 0, {}});
 }
@@ -358,8 +344,6 @@ void lock_queue::arm(std::vector<action>& actions, const std::string& node)
 /// A node of ours takes its watches with it; watches on nodes of others would stay on the server after us.
 void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
-    if (ZKLOCK_MUTANT(watch_left_on_the_server))
-        return;
     auto predecessor = view_.end();
     auto before = view_.end();
     const bool held_back = queued_.empty() && !awaited_.empty();

@@ -1,7 +1,6 @@
 // How a writer that holds becomes a reader: the sixth part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <utility>
@@ -53,7 +52,7 @@ void lock_queue::downgrade_refused(contender_id id)
     contender* const c = find_in(phase::downgrading, id);
     if (c == nullptr)
         return;
-    if (c->parent_gone && !ZKLOCK_MUTANT(shared_refused_downgrade_outlives_its_parent))
+    if (c->parent_gone)
         return downgrade_lost(id); // its node is gone, and its number says nothing of the next parent's
     c->into_reader = downgrade_state::unsent;
     look_after_holders_ = true; // an event meanwhile may have used up its watch

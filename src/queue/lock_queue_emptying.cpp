@@ -1,7 +1,6 @@
 // Where the parent's numbers are scarce: the fifth part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <iterator>
@@ -19,8 +18,6 @@ void lock_queue::note_ever(std::int32_t ever)
 /// The parent is gone, and the next one has not had a child yet.
 void lock_queue::numbers_begin_again()
 {
-    if (ZKLOCK_MUTANT(held_back_for_ever))
-        return;
     next_number_ = 0;
     emptying_ = emptying::unasked;
     awaited_.clear();
@@ -59,8 +56,8 @@ void lock_queue::empty_parent(std::vector<action>& actions)
 /// False when there is nothing to wait for.
 bool lock_queue::wait_for_youngest(std::vector<action>& actions)
 {
-    if (answered_stamp_ < occupied_stamp_ || ZKLOCK_MUTANT(occupied_parent_not_looked_at_again)) {
-        if (last_read_stamp_ < occupied_stamp_ && !ZKLOCK_MUTANT(occupied_parent_not_looked_at_again))
+    if (answered_stamp_ < occupied_stamp_) {
+        if (last_read_stamp_ < occupied_stamp_)
             read(actions, action::kind::read_children, false);
         return true;
     }

@@ -1,7 +1,6 @@
 // Nodes of others that were let go, and grants over them: the seventh part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <algorithm>
@@ -15,12 +14,9 @@ bool lock_queue::certified(std::string_view node)
     if (!sequence)
         return false;
     const place_name where{*sequence, node};
-    const auto found = ZKLOCK_MUTANT(handoff_by_number_not_name) ? view_.lower_bound(place_name{*sequence, {}})
-                                                                 : view_.find(where);
+    const auto found = view_.find(where);
     if (found == view_.end() || found->first.sequence != *sequence || found->second != 0)
         return false;
-    if (ZKLOCK_MUTANT(handoff_comes_back_with_a_list) && let_go_.contains(where))
-        return false; // it is told again of those that a list shows
     const contender_kind its = found->first.kind;
     let_go_.insert(view_.extract(found));
     may_have_read_on(its);
@@ -53,12 +49,12 @@ bool lock_queue::watches_own(const contender& c) const
 /// right now, or it has to hear when others delete it. Nobody could tell it so without a connection.
 bool lock_queue::may_pass_over(std::vector<action>& actions, const contender& c)
 {
-    if (!stands_over_let_go(c) || ZKLOCK_MUTANT(handoff_without_the_own_watch))
+    if (!stands_over_let_go(c))
         return true;
     if (!connected_)
         return false;
     const bool listed = answered_stamp_ > c.create_stamp;
-    if (listed && (just_listed_ || ZKLOCK_MUTANT(handoff_own_node_seen_long_ago)))
+    if (listed && just_listed_)
         return true;
     if (!watches_own(c))
         arm(actions, node_of(c));

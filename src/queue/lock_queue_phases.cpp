@@ -1,7 +1,6 @@
 // How contenders go from phase to phase: the fourth part of lock_queue.
 #include "queue/lock_queue.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <algorithm>
@@ -170,7 +169,7 @@ void lock_queue::own_node_gone(contender_id id)
 void lock_queue::own_node_gone(contenders::iterator whose)
 {
     contender& c = whose->second;
-    if (c.now == phase::downgrading || (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued))
+    if (c.now == phase::downgrading)
         return; // by others, or by its own transaction: whose answer will tell
     const view::iterator place = c.spot; // the contender's phase is left by way of it
     view& of_it = c.now == phase::leaving ? left_ : view_;

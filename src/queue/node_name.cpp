@@ -1,7 +1,5 @@
 #include "queue/node_name.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -131,12 +129,12 @@ std::optional<contender_kind> name_rules::kind_of(std::string_view before_the_nu
     if (usual || !more_)
         return usual;
     const auto fits = [before_the_number](const std::string& mark) {
-        if (mark.empty() && !ZKLOCK_MUTANT(heeds_every_number))
+        if (mark.empty())
             return before_the_number.empty();
         return before_the_number.ends_with(mark);
     };
     const bool ours = !more_->mark.empty() && fits(more_->mark);
-    if (ours || (std::ranges::any_of(more_->heeded, fits) && !ZKLOCK_MUTANT(heeded_names_ignored)))
+    if (ours || std::ranges::any_of(more_->heeded, fits))
         return contender_kind::mutex;
     return std::nullopt;
 }
@@ -168,7 +166,7 @@ std::optional<contender_name> name_rules::parse(std::string_view child) const no
     std::string_view prefix = child.substr(0, child.size() - sequence_digits);
 
     bool negative = false;
-    auto kind = kind_of(ZKLOCK_MUTANT(every_number_is_a_contender) ? curators_lock.text : prefix);
+    auto kind = kind_of(prefix);
     if (!kind) {
         if (!prefix.ends_with('-'))
             return std::nullopt;

@@ -103,7 +103,7 @@ TEST_SUITE("peers: bounds")
     {
         const unsigned bound = 64 + 60 * 4; // at once, and four each second
         CHECK(connects_by_changes() <= bound);
-        const with_mutant now(mutant::endpoint_changes_reconnect_without_bound);
+        const with_mutant now(mutants::id::endpoint_changes_reconnect_without_bound);
         CHECK(connects_by_changes() > bound);
     }
 

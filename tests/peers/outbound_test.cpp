@@ -43,7 +43,7 @@ TEST_SUITE("peers: to whom we connect")
     TEST_CASE("nothing is said before the greeting, and a bug that speaks first is found")
     {
         CHECK(said_before_the_greeting() == 0);
-        const with_mutant now(mutant::client_speaks_first);
+        const with_mutant now(mutants::id::client_speaks_first);
         CHECK(said_before_the_greeting() != 0);
     }
 

@@ -1,8 +1,8 @@
 #pragma once
 // What the tests of peers have in common: nodes, secrets and times that are told apart by a number.
 #include "bridge/peers/frames.hpp"
-#include "bridge/peers/mutants.hpp"
 #include "bridge/peers/node_id.hpp"
+#include "mutants/mutants.hpp"
 #include "zklock/lease_clock.hpp"
 
 #include <doctest/doctest.h>
@@ -68,8 +68,8 @@ inline std::string greeting_text()
 
 /// As long as it lives, the library has that bug.
 struct with_mutant {
-    explicit with_mutant(peering::mutant which) { peering::active_mutant = which; }
-    ~with_mutant() { peering::active_mutant = peering::mutant::none; }
+    explicit with_mutant(mutants::id which) { mutants::active = which; }
+    ~with_mutant() { mutants::active = mutants::id::none; }
     with_mutant(const with_mutant&) = delete;
     with_mutant& operator=(const with_mutant&) = delete;
 };

@@ -57,6 +57,7 @@ public:
     void cut_off(unsigned server, instant duration); ///< a follower from the leader
     /// None of the servers has a quorum: they hang up on everybody.
     void all_down(instant duration);
+    [[nodiscard]] instant all_down_until() const { return all_down_until_; }
     /// What is written from now on is lost when the ensemble is set back. It is so much that nobody who has seen any of
     /// it is caught up with after that.
     void back_up();

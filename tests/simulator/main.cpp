@@ -1,4 +1,4 @@
-#include "queue/mutants.hpp"
+#include "mutants/mutants.hpp"
 #include "shrink.hpp"
 #include "simulation.hpp"
 
@@ -130,29 +130,34 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives
                                                             {"try_waits_in_its_place", 901009},
                                                             {"watch_left_on_the_server", 901168}};
 
+/// What the mutant does wrong in that schedule, or nothing. It is the mutant's doing only if the schedule is right
+/// without it.
+std::string found_by(mutants::id which, std::uint64_t seed, const kind_of_plan& kind)
+{
+    seed_under_way = seed;
+    const auto plan = make_plan(seed, kind);
+    mutants::active = which;
+    auto violation = simulate(plan, false).violation;
+    mutants::active = mutants::id::none;
+    return violation.empty() || simulate(plan, false).violation.empty() ? violation : std::string();
+}
+
 /// Proof that the checkers bite: each mutant has to be found.
 int check_mutants(std::uint64_t seed)
 {
     int missed = 0;
     for (const auto& m : mutants::all) {
-        if (m.which == mutants::id::none) continue;
-        mutants::active = m.which;
         const auto begin = std::clock(); // the process's own time: others may keep the machine busy
         std::string violation;
         std::uint64_t done = 0;
-        if (const auto known = known_finds.find(m.name); known != known_finds.end()) {
-            seed_under_way = known->second;
-            violation = simulate(make_plan(seed_under_way, kind_for(m.name)), false).violation;
-        }
-        while (violation.empty() && std::clock() - begin < 10 * CLOCKS_PER_SEC) {
-            seed_under_way = seed_of(seed, done++);
-            violation = simulate(make_plan(seed_under_way, kind_for(m.name)), false).violation;
-        }
+        if (const auto known = known_finds.find(m.name); known != known_finds.end())
+            violation = found_by(m.which, known->second, kind_for(m.name));
+        while (violation.empty() && std::clock() - begin < 10 * CLOCKS_PER_SEC)
+            violation = found_by(m.which, seed_of(seed, done++), kind_for(m.name));
         missed += violation.empty();
         std::cout << m.name << ": " << (violation.empty() ? "MISSED" : violation) << " (" << done << " schedules)\n";
     }
-    mutants::active = mutants::id::none;
-    std::cout << mutants::all.size() - 1 << " mutants, " << missed << " missed\n";
+    std::cout << mutants::all.size() << " mutants, " << missed << " missed\n";
     return missed == 0 ? 0 : 1;
 }
 

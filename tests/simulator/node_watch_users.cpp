@@ -361,7 +361,8 @@ private:
         const auto in_line = 4 * waits_.size() * instant(set.slow_message());
         if (calm_ && now() > std::max(*w.since, w.began) + instant(set.a_while()) + in_line)
             return violate(w, "is not told promptly");
-        if (quiet_since_ && now() > std::max({*w.since, w.began, *quiet_since_}) + patience())
+        const auto servers_since = stage_.ensemble.all_down_until();
+        if (quiet_since_ && now() > std::max({*w.since, w.began, *quiet_since_, servers_since}) + patience())
             violate(w, "is not told of what has come");
     }
 

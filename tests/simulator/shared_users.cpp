@@ -3,7 +3,7 @@
 #include "users.hpp"
 
 #include "checker.hpp"
-#include "queue/mutants.hpp"
+#include "mutants/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/requests/node_operations.hpp"
 #include "zklock/errc.hpp"
@@ -108,7 +108,7 @@ protected:
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
                 if (!stage_.may_tell(c)) return;
                 downgraded(u, ec, g);
-                if (!ec && ZKLOCK_MUTANT(shared_handoff_on_a_downgrade)) c.tell_too_early(g.node);
+                if (!ec && mutants::on(mutants::id::shared_handoff_on_a_downgrade)) c.tell_too_early(g.node);
             });
         });
         if (!begun) violate(u, "a writer's downgrade is not begun");

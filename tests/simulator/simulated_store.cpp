@@ -1,5 +1,6 @@
 #include "simulated_store.hpp"
 
+#include "mutants/mutants.hpp"
 #include "scarce_memory.hpp"
 
 #include <algorithm>
@@ -268,7 +269,8 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
 {
     if (connection_ != from || !from->client_open) return;
     const bool serves = history_.asks() == bridge::session_question::service;
-    if (state_ == state::opening && !serves && (a.session == 0 || !ZKLOCK_MUTANT(restored_session_goes_on)))
+    const bool is_over = a.session == 0 || !mutants::on(mutants::id::restored_session_goes_on);
+    if (state_ == state::opening && !serves && is_over)
         return question_answered(a);
     if (silent({})) overdue_until_ = process_.now();
     heard_ = process_.now();

@@ -1,7 +1,7 @@
 // How a simulated client connects, keeps its session alive, loses its connection, and closes.
 #include "simulated_store.hpp"
 
-#include "queue/mutants.hpp"
+#include "mutants/mutants.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -59,7 +59,7 @@ bool simulated_store::session_should_be_over() const
 {
     const auto& set = world_.set;
     const auto margin = set.stated_margin.value_or(std::max(session_timeout_ / 4, set.tick));
-    return silent(margin + set.tick) && !ZKLOCK_MUTANT(history_never_asked);
+    return silent(margin + set.tick) && !mutants::on(mutants::id::history_never_asked);
 }
 
 void simulated_store::attempt_failed(bridge::session_answer what)

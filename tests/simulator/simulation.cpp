@@ -2,7 +2,7 @@
 
 #include "checker.hpp"
 #include "held_registers.hpp"
-#include "queue/mutants.hpp"
+#include "mutants/mutants.hpp"
 #include "stage.hpp"
 #include "users.hpp"
 
@@ -110,8 +110,8 @@ void mutex_users::acquire(client& where, const step& s)
         registers_.granted({c.tag, &where, c.path, g.node, c.wish.choice, c.wish.duration,
                             [&c] { return c.believes(); }, [this, &c] { return checker_.excused(c); },
                             [] { return false; }});
-        if (ZKLOCK_MUTANT(handoff_given_before_the_release) ||
-            (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards) && was_passed_on(c)))
+        if (mutants::on(mutants::id::handoff_given_before_the_release) ||
+            (mutants::on(mutants::id::handoff_node_passed_on_afterwards) && was_passed_on(c)))
             where.tell_too_early(g.node);
         (void)where.where.call_at(where.where.now() + c.wish.duration, [this, &c] { release(c); });
     };
@@ -135,13 +135,15 @@ void mutex_users::release(contender_record& c)
 {
     auto& where = stage_.current(c.client);
     checker_.releasing(c);
-    if (ZKLOCK_MUTANT(handoff_told_without_a_connection) && !where.store.connected()) where.tell_too_early(c.given.node);
+    if (mutants::on(mutants::id::handoff_told_without_a_connection) && !where.store.connected())
+        where.tell_too_early(c.given.node);
     const bool after_the_end = where.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> released = [this, &c, &where, after_the_end](const auto& ec) {
         scarce_memory::ends();
         if (!after_the_end && !stage_.may_tell(where)) return;
         checker_.released(c, ec);
-        if (ZKLOCK_MUTANT(handoff_while_lingering) && is_there(c.given.node)) where.tell_too_early(c.given.node);
+        if (mutants::on(mutants::id::handoff_while_lingering) && is_there(c.given.node))
+            where.tell_too_early(c.given.node);
     };
     const bool has_it = c.handle->held(where.where.now());
     const auto end = [&](recipes::session&) { c.handle->release(std::move(released)); };

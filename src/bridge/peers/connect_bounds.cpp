@@ -1,6 +1,5 @@
 #include "bridge/peers/connect_bounds.hpp"
 
-#include "bridge/peers/mutants.hpp"
 
 #include <algorithm>
 
@@ -13,7 +12,7 @@ bool connect_bounds::permit(const endpoint& to, time_point now)
     forget_attempts(now);
     if (tried_.contains(to))
         return false;
-    return attempts_.next(now) <= now || ZKLOCK_PEERS_MUTANT(endpoint_changes_reconnect_without_bound);
+    return attempts_.next(now) <= now;
 }
 
 bool connect_bounds::begin(const endpoint& to, time_point now)

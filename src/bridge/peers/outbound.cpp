@@ -1,6 +1,5 @@
 #include "bridge/peers/outbound.hpp"
 
-#include "bridge/peers/mutants.hpp"
 
 namespace zklock::bridge::peering {
 
@@ -10,7 +9,7 @@ void outbound::want(const node_id& node, time_point now, std::string& out)
         return;
     used_last_ = now;
     wanted_last_ = node;
-    if (greeted() || ZKLOCK_PEERS_MUTANT(client_speaks_first))
+    if (greeted())
         append_wish(out, wish::subscribe, node);
 }
 
@@ -19,7 +18,7 @@ void outbound::want_no_more(const node_id& node, time_point now, std::string& ou
     if (wanted_.erase(node) == 0)
         return;
     used_last_ = now;
-    if (greeted() || ZKLOCK_PEERS_MUTANT(client_speaks_first))
+    if (greeted())
         append_wish(out, wish::unsubscribe, node);
 }
 

@@ -1,7 +1,5 @@
 #include "recipes/acquisition/timed_acquisition.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -43,8 +41,6 @@ void timed_acquisition::await_deadline()
 {
     timer_ = session_.scheduler.call_at(*deadline(), [this] {
         timer_ = 0;
-        if (!session_.connected && ZKLOCK_MUTANT(deadline_waits_for_a_connection))
-            return;
         report_.keep([this] { return waits_for(); });
         time_out();
     });

@@ -1,6 +1,5 @@
 #include "recipes/composed/election.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "store/each_told.hpp"
 #include "zklock/errc.hpp"
@@ -27,7 +26,7 @@ public:
         inner.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
         inner.lost = [weak = weak_from_this()] {
             const auto self = weak.lock();
-            if (self && self->call_.lost && !ZKLOCK_MUTANT(election_loss_not_told))
+            if (self && self->call_.lost)
                 std::exchange(self->call_.lost, nullptr)();
         };
         lock_ = acquire(std::move(inner));
@@ -84,8 +83,7 @@ public:
     /// Its candidate has resigned. True if it is over; else it will be, when the leader stops or the grant comes.
     bool resign(session& s)
     {
-        if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_ ||
-            !lock_->withdraw())
+        if (state_ != state::waiting || !lock_ || !lock_->withdraw())
             return false;
         cancel_wait(s);
         end();
@@ -120,14 +118,14 @@ private:
             call_.lost = nullptr;
             each([&] { end(); });
             each([&] { done(ec, std::move(given)); });
-        } else if (candidate_->resigned() && !ZKLOCK_MUTANT(election_resigned_candidate_stays)) {
+        } else if (candidate_->resigned()) {
             each([&] { release({}); }); // the grant was on its way
             each([&] { done(cancelled(), {}); });
         } else {
             state_ = state::leading;
             const auto keep = election_;
             each([&] { keep->tell_waits(true); });
-            each([&] { done({}, ZKLOCK_MUTANT(election_token_not_told) ? grant{given.node} : std::move(given)); });
+            each([&] { done({}, std::move(given)); });
         }
         each.rethrow();
     }
@@ -152,7 +150,7 @@ std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candida
                                              const acquire_function& acquire, acquire_call call)
 {
     const auto standing = std::make_shared<term>(s, shared_from_this(), who, std::move(call));
-    if (who->resigned() && !ZKLOCK_MUTANT(election_stands_again_after_resigning)) {
+    if (who->resigned()) {
         standing->cancel_wait(s);
         return standing;
     }
@@ -180,13 +178,12 @@ void election::resign(session& s, std::function<void()> out)
     for (const auto& weak : std::exchange(candidates_, {}))
         if (const auto who = weak.lock()) {
             who->resigned_ = true;
-            if (!ZKLOCK_MUTANT(election_resigned_leader_not_stopped))
-                s.tell(std::move(who->to_stop_), [who] { who->ask_to_stop(); });
+            s.tell(std::move(who->to_stop_), [who] { who->ask_to_stop(); });
         }
     store::each_told each;
     for (const auto& weak : terms)
         each([&] {
-            if (const auto t = weak.lock(); t && !t->resign(s) && !ZKLOCK_MUTANT(election_resign_does_not_wait))
+            if (const auto t = weak.lock(); t && !t->resign(s))
                 leaving.front().due.push_back(weak);
         });
     s.tell(std::move(for_waits), [self = shared_from_this()] { self->tell_waits(false); });

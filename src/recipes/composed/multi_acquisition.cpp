@@ -1,6 +1,5 @@
 #include "recipes/composed/multi_acquisition.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
@@ -14,8 +13,7 @@ namespace zklock::recipes {
 
 std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<member> members, acquire_call call)
 {
-    if (!ZKLOCK_MUTANT(multi_takes_members_as_given))
-        std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
+    std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
     const auto same = [](const member& a, const member& b) { return a.path == b.path; };
     const auto twice = std::adjacent_find(members.begin(), members.end(), same);
     const bool invalid = members.empty() || twice != members.end();
@@ -49,8 +47,7 @@ void multi_acquisition::next()
     m.now = acquire;
     acquire_call inner;
     inner.mode = call_.mode;
-    if (reached_ == 1 || !ZKLOCK_MUTANT(multi_deadline_for_the_first_member_only))
-        inner.deadline = call_.deadline;
+    inner.deadline = call_.deadline;
     // Both ends keep this alive until the wait is over.
     inner.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
         if (acquire->dropped) {
@@ -85,7 +82,7 @@ void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
     if (reached_ < members_.size())
         return go_on();
     granted_ = true;
-    if (!held(session_.scheduler.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
+    if (!held(session_.scheduler.now())) {
         granted_ = false;
         return begin_anew();
     }
@@ -120,12 +117,11 @@ void multi_acquisition::on_lost()
 {
     if (!call_.done) { // all were granted
         asked_ = nullptr;
-        if (call_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
+        if (call_.lost)
             std::exchange(call_.lost, nullptr)();
         return;
     }
-    if (!ZKLOCK_MUTANT(multi_granted_with_a_lost_member))
-        begin_anew();
+    begin_anew();
 }
 
 /// What was held is not held any more.
@@ -156,8 +152,7 @@ void multi_acquisition::roll_back()
         const auto acquire = std::exchange(m.now, nullptr);
         if (acquire->granted) {
             acquire->dropped = true;
-            if (reached_ != 0 || !ZKLOCK_MUTANT(multi_roll_back_stops_early))
-                std::exchange(acquire->handle, nullptr)->release({});
+            std::exchange(acquire->handle, nullptr)->release({});
         } else if (!acquire->handle || acquire->handle->withdraw()) { // it has none if memory failed
             acquire->handle = nullptr;
         } else {
@@ -256,7 +251,7 @@ bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
     const auto is_held = [now](const member_state& m) { return m.now->handle->held(now); };
     return granted_ &&
            std::all_of(members_.begin(),
-                       ZKLOCK_MUTANT(multi_held_while_one_is) ? std::next(members_.begin()) : members_.end(), is_held);
+                       members_.end(), is_held);
 }
 
 std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point now) const noexcept

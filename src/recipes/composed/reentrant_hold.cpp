@@ -1,6 +1,5 @@
 #include "recipes/composed/reentrant_hold.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/composed/reentrant_tenure.hpp"
 
 #include <new>
@@ -73,13 +72,13 @@ void reentrant_locks::hold::on_revoked(std::function<void()> asked)
 bool reentrant_locks::hold::stands_on(const grant&) const noexcept
 {
     const auto where = where_.lock();
-    return (where && where->stands_on_its_node()) || ZKLOCK_MUTANT(owned_stands_on_while_downgrading);
+    return where && where->stands_on_its_node();
 }
 
 std::vector<std::string> reentrant_locks::hold::nodes_of(const grant& given) const
 {
     const auto where = where_.lock();
-    return {where && !ZKLOCK_MUTANT(owned_stands_on_its_first_node) ? where->node() : given.node};
+    return {where ? where->node() : given.node};
 }
 
 // --- for its tenure --------------------------------------------------------------------------------------------------

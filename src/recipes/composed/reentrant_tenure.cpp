@@ -1,6 +1,5 @@
 #include "recipes/composed/reentrant_tenure.hpp"
 
-#include "queue/mutants.hpp"
 #include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
@@ -48,14 +47,14 @@ void reentrant_locks::tenure::close_if_unused() noexcept
 
 void reentrant_locks::tenure::add(const hold_ptr& h)
 {
-    if (granted_ && !ours() && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
+    if (granted_ && !ours())
         return fail_later(h, errc::lost);
     if (!may_join(*h))
         return fail_later(h, errc::not_upgradable);
     if (granted_)
         return enter_again(h);
     const bool queues = lock_ && mode_ == acquire_mode::wait;
-    if (queues && h->mode() == acquire_mode::look_once && !ZKLOCK_MUTANT(reentrant_look_joins_those_who_queue))
+    if (queues && h->mode() == acquire_mode::look_once)
         return fail_later(h, errc::busy); // its owner queues for it
     waiting_.push_back(h);
     try {
@@ -75,8 +74,8 @@ bool reentrant_locks::tenure::may_join(const hold& h) const noexcept
     if (h.reads())
         return true;
     if (granted_)
-        return readers_ < held_.size() || ZKLOCK_MUTANT(owned_reader_becomes_a_writer);
-    return !lock_ || kind_ != queue::contender_kind::reader || ZKLOCK_MUTANT(owned_waiting_reader_becomes_a_writer);
+        return readers_ < held_.size();
+    return !lock_ || kind_ != queue::contender_kind::reader;
 }
 
 /// Contends for all who wait: as a writer, if anybody wants to write. A mere look is repeated as a contender if anybody
@@ -148,8 +147,7 @@ void reentrant_locks::tenure::on_done(error_code ec, grant given)
     readers_ = static_cast<std::size_t>(
         std::count_if(held_.begin(), held_.end(), [](const hold_ptr& h) { return h->reads(); }));
     count();
-    if (kind_ != queue::contender_kind::reader && readers_ == held_.size() &&
-        !ZKLOCK_MUTANT(owned_granted_readers_stay_alone))
+    if (kind_ != queue::contender_kind::reader && readers_ == held_.size())
         read_on(nullptr); // the writers have left while the grant was on its way
     tell_holders([this](hold& h) {
         if (!h.told())
@@ -164,7 +162,7 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
     holds failed;
     for (auto h = waiting_.begin(); h != waiting_.end();) {
         const auto next = std::next(h);
-        if (mode_ == (*h)->mode() || (*h)->given_up || ZKLOCK_MUTANT(reentrant_queue_fails_with_a_look)) {
+        if (mode_ == (*h)->mode() || (*h)->given_up) {
             (*h)->disarm_deadline();
             failed.splice(failed.end(), waiting_, h);
         }
@@ -228,7 +226,7 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
     const auto place = std::find(waiting_.begin(), waiting_.end(), h);
     if (place == waiting_.end())
         return false;
-    if (waiting_.size() == 1 || ZKLOCK_MUTANT(reentrant_joined_acquire_takes_all_along)) {
+    if (waiting_.size() == 1) {
         if (lock_ && !lock_->withdraw())
             return false;
         lock_ = nullptr;
@@ -237,7 +235,7 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
     waiting_.erase(place);
     const auto reads = [](const hold_ptr& other) { return other->reads(); };
     if (lock_ && mode_ == acquire_mode::wait && kind_ == queue::contender_kind::writer &&
-        std::all_of(waiting_.begin(), waiting_.end(), reads) && !ZKLOCK_MUTANT(owned_joined_readers_wait_as_writers))
+        std::all_of(waiting_.begin(), waiting_.end(), reads))
         wait_as_readers();
     return true;
 }
@@ -286,7 +284,7 @@ void reentrant_locks::tenure::enter_again(const hold_ptr& h)
 
 void reentrant_locks::tenure::tell_entered(hold& h)
 {
-    if (ours() || ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
+    if (ours())
         return tell_granted(h);
     // Lost between the call and now: never granted. The lock is given back if this was the last who had it.
     const auto self = shared_from_this();
@@ -302,7 +300,7 @@ void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<
     readers_ -= h->reads() ? 1 : 0;
     ++changes_;
     count();
-    if (held_.empty() || ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
+    if (held_.empty())
         release_lock(h, std::move(released));
     else
         release_one(h, last_of_the_writers, std::move(released));
@@ -313,22 +311,18 @@ void reentrant_locks::tenure::release_one(const hold_ptr& h, bool last_writer,
                                           store::unique_function<void(error_code)> released)
 {
     h->on_release(std::move(released));
-    const bool none_writes = last_writer || (readers_ != 0 && ZKLOCK_MUTANT(owned_downgraded_although_it_writes));
-    if (ours() && none_writes && !ZKLOCK_MUTANT(owned_last_writer_stays_alone)) {
-        read_on(h);
-        if (!ZKLOCK_MUTANT(owned_release_told_before_the_downgrade))
-            return;
-    }
+    if (ours() && last_writer)
+        return read_on(h);
     h->tell_released(ours() ? error_code() : make_error_code(errc::lost));
 }
 
 /// It was the last of the owner.
 void reentrant_locks::tenure::release_lock(const hold_ptr& h, store::unique_function<void(error_code)> released)
 {
-    const auto lock = ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all) ? lock_ : std::exchange(lock_, nullptr);
+    const auto lock = std::exchange(lock_, nullptr);
     granted_ = !held_.empty();
     close_if_unused();
-    if (!last_writer_ || ZKLOCK_MUTANT(owned_release_without_its_downgrades_end))
+    if (!last_writer_)
         return lock->release(std::move(released));
     h->on_release(std::move(released)); // both end with it
     const auto finish = [](hold& writer, error_code ec) { writer.finish_release(ec); };
@@ -362,7 +356,7 @@ void reentrant_locks::tenure::on_lost()
 {
     lost_ = true;
     tell_holders([this](hold& h) {
-        if (h.granted() && (&h == held_.front().get() || !ZKLOCK_MUTANT(reentrant_loss_told_to_one)))
+        if (h.granted())
             h.lose();
     });
 }
@@ -402,8 +396,7 @@ template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
 
 void reentrant_locks::tenure::count() noexcept
 {
-    const hold_count holds{held_.size() - (ZKLOCK_MUTANT(owned_kinds_not_told_apart) ? 0 : readers_),
-                           ZKLOCK_MUTANT(owned_kinds_not_told_apart) ? 0 : readers_};
+    const hold_count holds{held_.size() - readers_, readers_};
     all_.counts_->set(who_, holds, held_.empty() ? nullptr : lock_);
 }
 

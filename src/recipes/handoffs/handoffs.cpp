@@ -1,7 +1,5 @@
 #include "recipes/handoffs/handoffs.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <algorithm>
 #include <new>
 #include <ranges>
@@ -83,9 +81,7 @@ void handoffs::forget(lingering_nodes::iterator node) noexcept
 void handoffs::on_certificate(const store::node_secret& secret)
 {
     const store::commitment commitment = peers.commitment_to(secret);
-    auto [first, last] = ZKLOCK_MUTANT(handoff_certificate_not_checked)
-                             ? std::pair(followed_.begin(), followed_.end())
-                             : followed_.equal_range(commitment);
+    auto [first, last] = followed_.equal_range(commitment);
     std::vector<node_of_others> certified; // they go from the list when they are told
     for (; first != last; ++first)
         certified.push_back(first->second);
@@ -126,7 +122,7 @@ void handoffs::unseen_for_ever(std::size_t count) noexcept
 
 std::uint64_t handoffs::to_catch_up() const noexcept
 {
-    return synced_ == certified_grants_ || ZKLOCK_MUTANT(handoff_no_sync_after) ? 0 : certified_grants_;
+    return synced_ == certified_grants_ ? 0 : certified_grants_;
 }
 
 void handoffs::caught_up(std::uint64_t grants) noexcept

@@ -1,5 +1,4 @@
 #pragma once
-#include "queue/mutants.hpp"
 #include "store/store.hpp"
 
 #include <cstddef>
@@ -27,8 +26,7 @@ public:
         const moment last = now();
         const bool none_open = then.none_open && last.none_open;
         const bool none_unknown = then.none_unknown && last.none_unknown && then.unknown == last.unknown;
-        return then.ended == last.ended && (none_open || ZKLOCK_MUTANT(handoff_with_a_write_under_way)) &&
-               (none_unknown || ZKLOCK_MUTANT(handoff_after_an_unknown_write));
+        return then.ended == last.ended && none_open && none_unknown;
     }
 
     /// A write was done over a connection that is newer than all whose answers were lost. So those are done, or never

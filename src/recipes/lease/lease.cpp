@@ -1,7 +1,5 @@
 #include "recipes/lease/lease.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <algorithm>
 
 namespace zklock::recipes {
@@ -14,12 +12,12 @@ constexpr int percent_early = 15; // of an interval
 lease_times::duration lease_times::margin() const noexcept
 {
     const duration usual = timeout / 4 * (100 - percent_early) / 100;
-    return ZKLOCK_MUTANT(lease_margin_below_a_tick) ? usual : stated_margin.value_or(std::max(usual, tick));
+    return stated_margin.value_or(std::max(usual, tick));
 }
 
 lease_times::duration lease_times::sure() const noexcept
 {
-    return std::chrono::duration_cast<duration>(timeout * (ZKLOCK_MUTANT(lease_ignores_drift) ? 1.0 : 1.0 - drift));
+    return std::chrono::duration_cast<duration>(timeout * (1.0 - drift));
 }
 
 lease_times::duration lease_times::interval() const noexcept
@@ -107,7 +105,7 @@ void lease::answered(time_point sent, time_point now)
         counted = uncounted_.front().sent;
         uncounted_.pop_front();
     }
-    if (margin_ == duration::zero() || ZKLOCK_MUTANT(lease_counts_on_one_answer))
+    if (margin_ == duration::zero())
         counted = sent;
     if (counted)
         confirmed(*counted, now);

@@ -1,6 +1,5 @@
 #include "recipes/locks/lock_contender.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/locks/lock_path.hpp"
@@ -74,8 +73,7 @@ bool lock_contender::withdraw()
         events_->failed(cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
-    if (!ZKLOCK_MUTANT(withdrawn_node_stays))
-        session_.guarded([this] { path_->leave(*this); });
+    session_.guarded([this] { path_->leave(*this); });
     return true;
 }
 
@@ -114,7 +112,7 @@ void lock_contender::tell_done(error_code ec)
 {
     if (!request_.done) // its path is gone
         return;
-    if (!ec && !holding() && !ZKLOCK_MUTANT(grant_told_after_the_loss)) {
+    if (!ec && !holding()) {
         ec = session_.granted_and_lost();
         request_.lost = nullptr;
     }
@@ -152,11 +150,10 @@ template <class Log> void lock_contender::lose(const lock_loss& how, const Log& 
     to_tell_ = std::move(for_release);
     log();
     finish_downgrade(errc::lost, {});
-    if (!ZKLOCK_MUTANT(loss_not_told))
-        session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {
-            if (c.request_.lost) // not released meanwhile
-                std::exchange(c.request_.lost, nullptr)();
-        });
+    session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {
+        if (c.request_.lost) // not released meanwhile
+            std::exchange(c.request_.lost, nullptr)();
+    });
     state_.lose(how);
     asked_ = nullptr;
     if (events_)
@@ -174,10 +171,8 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
     session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
-    if (!ZKLOCK_MUTANT(loss_told_after_the_release))
-        request_.lost = nullptr;
-    if (!ZKLOCK_MUTANT(revocation_told_after_the_release))
-        asked_ = nullptr;
+    request_.lost = nullptr;
+    asked_ = nullptr;
     downgraded_ = nullptr;
     if (holding() && path_) {
         state_.end();
@@ -215,8 +210,7 @@ void lock_contender::revoke()
     session_.tell(shared_from_this(), [](lock_contender& c) {
         if (!c.asked_) // lost or released meanwhile
             return;
-        const std::function<void()> asked =
-            ZKLOCK_MUTANT(revocation_told_twice) ? c.asked_ : std::exchange(c.asked_, nullptr);
+        const std::function<void()> asked = std::exchange(c.asked_, nullptr);
         asked();
     });
 }
@@ -279,11 +273,9 @@ void lock_contender::delete_answered(store::outcome result, bool vanished) noexc
     using store::outcome;
     deleting_ = false;
     switch (result) {
-    case outcome::ok: may_be_deleted_ = true; break;
+    case outcome::ok:
+    case outcome::unknown: may_be_deleted_ = true; break;
     case outcome::no_node: break;
-    case outcome::unknown:
-        may_be_deleted_ = may_be_deleted_ || !ZKLOCK_MUTANT(unknown_delete_counts_as_not_done);
-        break;
     default: // refused: who deletes it after that, as far as is known, does what it wanted
         may_be_deleted_ = may_be_deleted_ || !vanished;
     }
@@ -291,7 +283,7 @@ void lock_contender::delete_answered(store::outcome result, bool vanished) noexc
 
 void lock_contender::node_vanished(std::string_view node)
 {
-    if (!gives_back_ || may_be_deleted_ || ZKLOCK_MUTANT(deleted_node_counts_as_released))
+    if (!gives_back_ || may_be_deleted_)
         return finish_release({});
     lock_loss how = session_.loss_of(held_since());
     how.reason = loss_reason::node_deleted;

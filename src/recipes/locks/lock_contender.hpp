@@ -1,6 +1,5 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "queue/mutants.hpp"
 #include "recipes/acquisition/acquire_events.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
@@ -58,7 +57,7 @@ public:
     /// The access list of its nodes; null means the client's.
     [[nodiscard]] const access_list* access() const noexcept
     {
-        return options().access && !ZKLOCK_MUTANT(locks_access_ignored) ? &*options().access : nullptr;
+        return options().access ? &*options().access : nullptr;
     }
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;

@@ -1,6 +1,5 @@
 #include "recipes/locks/lock_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
@@ -205,7 +204,7 @@ void lock_path::watch_for_revocation(lock_contender& contender)
 {
     if (!queue_.knows(contender.id))
         return;
-    if (queue_.revoked(contender.id) && !ZKLOCK_MUTANT(revocation_before_the_wait_missed))
+    if (queue_.revoked(contender.id))
         return contender.revoke();
     queue_.hold_on(contender.id);
     advance();

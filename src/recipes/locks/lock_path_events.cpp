@@ -1,8 +1,6 @@
 // What the session tells a lock_path.
 #include "recipes/locks/lock_path.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <vector>
 
 namespace zklock::recipes {
@@ -132,10 +130,10 @@ bool lock_path::notice_long_holder(store::scheduler::time_point now)
 
 void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
 {
-    if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion)) {
+    if (kind == store::event_kind::deleted) {
         log_deletion(node);
         queue_.node_gone(node);
-    } else if (!ZKLOCK_MUTANT(revocation_event_lost) || queue_.contender_of(node) == 0) {
+    } else {
         queue_.watch_fired(node);
     }
     advance();

@@ -1,7 +1,6 @@
 // What the lock_queue wants done, as requests and news.
 #include "recipes/locks/lock_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/session/error_mapping.hpp"
@@ -81,7 +80,7 @@ void lock_path::start_remove(const queue::action& action)
 /// Users may wait for the same node.
 void lock_path::send_unwatch(const std::string& node)
 {
-    if (!ZKLOCK_MUTANT(node_watch_taken_by_a_lock) && session_.hand_over_watch(full(node)))
+    if (session_.hand_over_watch(full(node)))
         return queue_.unwatched(node);
     session_.store.unwatch(full(node), expect([this, node](const store::reply&) { queue_.unwatched(node); }));
 }
@@ -164,8 +163,7 @@ void lock_path::send_read(bool watch)
 void lock_path::send_inspect(const contender_ptr& contender, const std::string& node)
 {
     session_.store.get(full(node), true, expect([this, contender, node](const store::get_reply& answer) {
-        const bool unknown = answer.result == outcome::unknown;
-        switch (unknown && ZKLOCK_MUTANT(unknown_inspection_counts_as_gone) ? outcome::no_node : answer.result) {
+        switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
             queue_.inspected(contender->id, node, ours);
@@ -174,7 +172,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
             look_at_data(node, answer.data);
             if (ours && contender->listens())
                 contender->queued(full(node));
-            if (ours && !ZKLOCK_MUTANT(token_not_read_after_a_look_up))
+            if (ours)
                 take_czxid(*contender, answer.stat.czxid);
             return;
         }
@@ -191,8 +189,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
 
 void lock_path::send_watch(const std::string& node)
 {
-    const bool watch = !(ZKLOCK_MUTANT(handoff_no_watch_when_subscribed) && handoffs_ && queue_.waits_behind(node));
-    session_.store.get(full(node), watch, expect([this, node](const store::get_reply& answer) {
+    session_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok:
             queue_.watched(node, answer.stat.ephemeral_owner == 0);
@@ -201,7 +198,7 @@ void lock_path::send_watch(const std::string& node)
                 handoffs_->look_at(node, answer.data);
             return;
         case outcome::no_node:
-            return ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone) ? queue_.watched(node) : queue_.node_gone(node);
+            return queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default:
             fail_waiting(error_of(answer.result));
@@ -214,7 +211,7 @@ void lock_path::send_watch(const std::string& node)
 /// asks us to let go unseen.
 void lock_path::look_at_data(const std::string& node, std::string_view data)
 {
-    if (data != queue::revocation_request && !ZKLOCK_MUTANT(revocation_by_any_data))
+    if (data != queue::revocation_request)
         return;
     const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
     if (!its)
@@ -240,10 +237,10 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
     both[0].path = reader;
     both[0].data = data;
     both[0].created = store::node_kind::ephemeral;
-    both[0].access = ZKLOCK_MUTANT(shared_reader_without_the_locks_access) ? nullptr : contender->access();
+    both[0].access = contender->access();
     both[1].what = kind::remove;
     both[1].path = writer;
-    both[1].version = ZKLOCK_MUTANT(revocation_lost_in_a_downgrade) ? store::any_version : version;
+    both[1].version = version;
     const auto answered = expect([this, contender, node](const store::batch_reply& answer) {
         session_.wrote(answer);
         const queue::contender_id id = contender->id;
@@ -259,7 +256,7 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
         }
     });
     const std::span<const store::batch_write> all(both);
-    session_.store.batch(ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? all.last(1) : all, answered);
+    session_.store.batch(all, answered);
 }
 
 /// Somebody has written on the writer's node.
@@ -287,7 +284,7 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
 {
     const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {
         const queue::contender_id id = contender->id;
-        switch (ZKLOCK_MUTANT(shared_refused_downgrade_never_done) ? outcome::no_node : answer.result) {
+        switch (answer.result) {
         case outcome::ok:
         case outcome::no_auth: return queue_.downgraded(id, true);
         case outcome::no_node:
@@ -313,7 +310,7 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
     if (action.from != 0) {
         lock_contender& before = *contenders_.at(action.from);
         contender.czxid = before.czxid;
-        contender.grants_before = before.grants_before + (ZKLOCK_MUTANT(grants_of_a_node_not_counted) ? 0 : 1);
+        contender.grants_before = before.grants_before + 1;
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }

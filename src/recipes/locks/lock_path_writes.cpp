@@ -1,7 +1,6 @@
 // The nodes of a lock_path's contenders: created, numbered and deleted, by way of group_commit.
 #include "recipes/locks/lock_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
@@ -29,13 +28,7 @@ bool lock_path::prepare_delete(node_write& next)
     if (!queue_.knows(next.id))
         return false; // others have deleted its node meanwhile
     lock_contender& contender = *contenders_.at(next.id);
-    if (ZKLOCK_MUTANT(handoff_delete_only_if_awaited) && contender.offer && !contender.offer->awaited())
-        return false;
-    queue::child_of(path_,
-                    queue_.node(ZKLOCK_MUTANT(deletes_the_holders_node) && !queue_.holders().empty()
-                                    ? queue_.holders().front()
-                                    : next.id),
-                    next.node);
+    queue::child_of(path_, queue_.node(next.id), next.node);
     contender.delete_sent();
     if (handoffs_)
         handoffs_->delete_goes(contender, queue::name_of(next.node));
@@ -88,7 +81,7 @@ void lock_path::create(lock_contender& contender, node_write& next)
     contender.setback = errc::lost;
     // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
     contender.grants_before = 0;
-    if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
+    if (last_of_batch_) {
         contender.grants_before = last_of_batch_->grants_before + 1;
         last_of_batch_->further_grants = 0;
     }
@@ -176,7 +169,7 @@ void lock_path::on_czxid(const node_write& made, std::int64_t czxid)
 {
     answer_came();
     // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
-    if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(czxid_of_an_earlier_node))
+    if (!queue_.stands_on(made.id, queue::name_of(made.node)))
         return;
     const contender_ptr* const its = contenders_.find(made.id);
     if (!its)
@@ -217,8 +210,7 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
         notice_refusal(result);
         return end_release(*contender, {});
     }
-    const bool unknown = result == outcome::unknown;
-    switch (unknown && ZKLOCK_MUTANT(unknown_delete_counts_as_done) ? outcome::ok : result) {
+    switch (result) {
     case outcome::ok:
     case outcome::no_node: return queue_.removed(id, result == outcome::ok);
     case outcome::unknown: return queue_.remove_failed(id);

@@ -1,6 +1,5 @@
 #include "recipes/locks/path_handoffs.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/locks/lock_contender.hpp"
@@ -43,12 +42,9 @@ std::string path_handoffs::offer(lock_contender& contender)
     if (lingers_)
         contender.offer->tell(*this);
     advertise(contender);
-    const auto commits_to = ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty()
-                                ? all_.peers.commitment_to(let_go_.back().secret)
-                                : contender.offer->commitment();
     std::string uuid;
     uuid.reserve(64); // with what the name has besides
-    uuid = store::text(commits_to);
+    uuid = store::text(contender.offer->commitment());
     return uuid;
 }
 
@@ -202,7 +198,7 @@ void path_handoffs::make_room() noexcept
 
 bool path_handoffs::waits_behind(const handoffs::node_of_others& other) const noexcept
 {
-    return queue_.waits_behind(other.node) || ZKLOCK_MUTANT(handoff_by_number_not_name);
+    return queue_.waits_behind(other.node);
 }
 
 bool path_handoffs::certified(std::string_view node, const store::node_secret& secret)

@@ -1,6 +1,5 @@
 #include "recipes/requests/node_operations.hpp"
 
-#include "queue/mutants.hpp"
 #include "store/access_size.hpp"
 
 #include <string>
@@ -258,15 +257,15 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
 /// The checks of the lock's nodes go first, so that nothing else can be the reason when the lock is lost.
 void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<commit_result>& self)
 {
-    if (c->guard && !ZKLOCK_MUTANT(transaction_after_the_loss)) {
+    if (c->guard) {
         session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
         if (!c->guard->lock->held(session_.scheduler.now()))
             return self.fail(errc::lost);
         // It has another node meanwhile, or is about to.
-        if (!c->guard->lock->stands_on(c->guard->given) && !ZKLOCK_MUTANT(shared_commit_after_a_downgrade))
+        if (!c->guard->lock->stands_on(c->guard->given))
             return self.fail(errc::not_owner);
     }
-    if (c->guard && !ZKLOCK_MUTANT(transaction_without_a_check))
+    if (c->guard)
         c->checks = c->guard->checks();
     std::vector<store::batch_write> writes;
     writes.reserve(c->checks.size() + c->what.size());

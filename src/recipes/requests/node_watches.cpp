@@ -1,6 +1,5 @@
 #include "recipes/requests/node_watches.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/requests/node_operations.hpp"
 
 #include <utility>
@@ -21,8 +20,7 @@ public:
 private:
     void send() override
     {
-        const bool wanted = session_.wanted(path_) && !ZKLOCK_MUTANT(node_watch_taken_from_a_lock) &&
-                            !ZKLOCK_MUTANT(node_watch_returned_unasked);
+        const bool wanted = session_.wanted(path_);
         if (epoch_ != all_.epoch_)
             withdraw(); // it is gone
         else if (!wanted)
@@ -110,8 +108,8 @@ void node_watches::forget(watched_path& idle)
 
 void node_watches::take_back(const watched_path& from)
 {
-    const bool wanted = session_.wanted(from.path()) && !ZKLOCK_MUTANT(node_watch_taken_from_a_lock);
-    if ((wanted && !from.armed_for_creation()) || ZKLOCK_MUTANT(node_watch_left_on_the_server))
+    const bool wanted = session_.wanted(from.path());
+    if (wanted && !from.armed_for_creation())
         return;
     session_.requests.enter(std::make_shared<watch_return>(*this, from.path(), from.armed_for_creation()));
 }

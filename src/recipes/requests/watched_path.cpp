@@ -1,6 +1,5 @@
 #include "recipes/requests/watched_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/requests/node_watches.hpp"
 #include "recipes/session/error_mapping.hpp"
 
@@ -23,7 +22,7 @@ node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_
 
 bool node_wait::withdraw()
 {
-    if (ended_ && !ZKLOCK_MUTANT(node_watch_told_although_withdrawn))
+    if (ended_)
         return false;
     if (!std::exchange(ended_, true))
         done_ = nullptr;
@@ -38,17 +37,15 @@ bool node_wait::is_met_by(const std::optional<node_stat>& now)
         return now.has_value();
     if (!now)
         return true;
-    if (!seen_ || ZKLOCK_MUTANT(node_watch_look_counts_as_seen)) {
+    if (!seen_) {
         seen_ = now;
         return false;
     }
-    const auto later = [](std::int64_t found, std::int64_t seen) {
-        return found > seen || (found != seen && ZKLOCK_MUTANT(node_watch_older_counts_as_newer));
-    };
+    const auto later = [](std::int64_t found, std::int64_t seen) { return found > seen; };
     switch (for_) {
     case goal::created: break;
     case goal::deleted: // whatever replaces a node has larger zxids, all of them
-        return later(now->czxid, seen_->czxid) && !ZKLOCK_MUTANT(node_watch_other_node_unnoticed);
+        return later(now->czxid, seen_->czxid);
     case goal::changed: return later(now->mzxid, seen_->mzxid);
     case goal::children_changed: return later(now->pzxid, seen_->pzxid);
     }
@@ -168,7 +165,7 @@ void watched_path::epoch_ended()
 {
     for (const side s : {side::data, side::children}) {
         watch_of& w = of(s);
-        w.armed = w.armed && ZKLOCK_MUTANT(node_watch_outlives_its_epoch);
+        w.armed = false;
         if (w.looking)
             w.looking->epoch_ended();
         drop_look(s);
@@ -184,9 +181,9 @@ void watched_path::on_event(event_kind what)
         if (what != event_kind::deleted && (what == event_kind::children_changed) != (s == side::children))
             continue;
         const bool was_armed = std::exchange(w.armed, false);
-        if (was_armed && (what == event_kind::deleted || ZKLOCK_MUTANT(node_watch_every_event_is_a_deletion)))
+        if (was_armed && what == event_kind::deleted)
             end_with_the_node(w);
-        if (!w.waits.empty() && !w.looking && !ZKLOCK_MUTANT(node_watch_not_armed_again))
+        if (!w.waits.empty() && !w.looking)
             begin_look(s, !all_end_by(w, what));
     }
     leave_if_idle();

@@ -1,5 +1,4 @@
 #pragma once
-#include "queue/mutants.hpp"
 #include "recipes/acquisition/acquire_events.hpp"
 #include "zklock/detail/event_sink.hpp"
 
@@ -25,7 +24,7 @@ public:
     /// A permit was given back, and its node is gone; or can be deleted no more.
     void returned(boost::system::error_code ec) noexcept
     {
-        if (--left_ == 0 || ZKLOCK_MUTANT(semaphore_release_told_with_the_first_permit))
+        if (--left_ == 0)
             released(ec);
     }
 

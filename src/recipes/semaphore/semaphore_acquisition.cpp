@@ -1,6 +1,5 @@
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
@@ -73,7 +72,7 @@ void semaphore_acquisition::line_up()
     lock.internal = true;
     lock.mode = request_.mode;
     using queue::contender_kind;
-    lock.kind = ZKLOCK_MUTANT(semaphore_line_lets_several_in) ? contender_kind::reader : contender_kind::mutex;
+    lock.kind = contender_kind::mutex;
     const semaphore_options& own = request_.options;
     mutex_options line;
     line.names = path_->layout().names;
@@ -81,8 +80,7 @@ void semaphore_acquisition::line_up()
     line.identifier = own.identifier;
     line.properties = own.properties;
     line.access = own.access;
-    if (!ZKLOCK_MUTANT(semaphore_place_not_told))
-        line.listener = events_;
+    line.listener = events_;
     line.max_attempts = own.max_attempts == 0 ? 0 : own.max_attempts - setbacks_;
     lock.options = std::move(line);
     const auto mine = std::make_shared<place>();
@@ -142,7 +140,7 @@ void semaphore_acquisition::leave_line()
 bool semaphore_acquisition::may_attempt_again() const noexcept
 {
     const unsigned allowed = request_.options.max_attempts;
-    return allowed == 0 || setbacks_ < allowed || ZKLOCK_MUTANT(semaphore_attempts_without_end);
+    return allowed == 0 || setbacks_ < allowed;
 }
 
 bool semaphore_acquisition::attempt_again(errc why)
@@ -186,10 +184,8 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
         node->owner = nullptr;
         node->ending = ending;
     }
-    const bool never_held = state_.done() && !ending;
     for (const permit_ptr& node : dropped)
-        if (!never_held || !ZKLOCK_MUTANT(semaphore_node_stays_after_the_wait))
-            path_->drop(node);
+        path_->drop(node);
     path_->flush(); // before the lock: who has it next shall not find them
 }
 
@@ -263,7 +259,7 @@ void semaphore_acquisition::grant_all()
         if (!a.request_.done) // its path is gone
             return;
         const auto done = std::exchange(a.request_.done, nullptr);
-        if (a.holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
+        if (a.holding())
             return done({}, std::move(a.untold_));
         a.request_.lost = nullptr;
         done(a.session_.granted_and_lost(), std::move(a.untold_));
@@ -287,13 +283,12 @@ void semaphore_acquisition::lose(std::string_view node)
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, path_->path(), node.empty() ? std::string_view(first_node()) : node, token_);
     const auto self = shared_from_this();
-    if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
-        session_.tell(self, [](semaphore_acquisition& a) {
-            if (a.request_.lost) // not released meanwhile
-                std::exchange(a.request_.lost, nullptr)();
-        });
+    session_.tell(self, [](semaphore_acquisition& a) {
+        if (a.request_.lost) // not released meanwhile
+            std::exchange(a.request_.lost, nullptr)();
+    });
     state_.lose(how);
-    if (events_ && !ZKLOCK_MUTANT(semaphore_loss_not_told_to_the_listener))
+    if (events_)
         events_->lost(how);
     asked_ = nullptr;
     path_->forget(*this);

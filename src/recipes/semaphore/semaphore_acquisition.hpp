@@ -1,5 +1,4 @@
 #pragma once
-#include "queue/mutants.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/semaphore/permit_events.hpp"
@@ -80,14 +79,14 @@ public:
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] bool looks_once() const noexcept
     {
-        return request_.mode == acquire_mode::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
+        return request_.mode == acquire_mode::look_once;
     }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
     /// The access list of its nodes; null means the client's.
     [[nodiscard]] const access_list* access() const noexcept
     {
         const auto& own = request_.options.access;
-        return own && !ZKLOCK_MUTANT(semaphore_permits_without_the_locks_access) ? &*own : nullptr;
+        return own ? &*own : nullptr;
     }
     /// What the data of its permits' nodes says.
     [[nodiscard]] const std::string& data() const noexcept;

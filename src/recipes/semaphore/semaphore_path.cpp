@@ -1,6 +1,5 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
@@ -144,7 +143,7 @@ void semaphore_path::drop(const permit_ptr& node)
 /// deleted it: the permit was lost before it was given back.
 boost::system::error_code semaphore_path::fate(const permit_node& node) const
 {
-    const bool lost = node.ending && !node.may_be_deleted && !ZKLOCK_MUTANT(semaphore_deleted_node_counts_as_released);
+    const bool lost = node.ending && !node.may_be_deleted;
     return lost ? make_error_code(errc::lost) : boost::system::error_code();
 }
 
@@ -162,9 +161,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     if (!node->name.empty())
         by_name_.erase(node->name);
     // What is taken from its owner is no release.
-    const auto events = !node->owner || ZKLOCK_MUTANT(semaphore_deletion_told_as_a_release)
-                            ? std::exchange(node->events, nullptr)
-                            : nullptr;
+    const auto events = node->owner ? nullptr : std::exchange(node->events, nullptr);
     if (nodes_.erase(node->id) != 0)
         session_.release(node_cost_);
     if (events && ending && ec == errc::lost)
@@ -192,7 +189,7 @@ void semaphore_path::lost_to_others(const permit_ptr& node)
     }
     auto* const owner = node->owner;
     gone(node, fate(*node));
-    if (owner && !ZKLOCK_MUTANT(semaphore_deleted_node_ignored))
+    if (owner)
         owner->node_gone(node->name);
 }
 

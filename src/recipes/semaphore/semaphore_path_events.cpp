@@ -1,8 +1,6 @@
 // What the session tells a semaphore_path: epochs, events, losses.
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <chrono>
 #include <utility>
 

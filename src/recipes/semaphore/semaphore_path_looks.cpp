@@ -1,7 +1,6 @@
 // What the head of a semaphore's line looks at before it is granted: how many permits are in use, and of how many.
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -139,7 +138,7 @@ void semaphore_path::send_look()
     if (check_ == check::due)
         send_check();
     count_.read(watch);
-    const bool armed = watch && !ZKLOCK_MUTANT(semaphore_list_without_watch);
+    const bool armed = watch;
     session_.store.children(layout_.permits, armed, expect([this, watch](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         listing_ = false;
@@ -176,7 +175,7 @@ void semaphore_path::on_list(const std::vector<std::string>& names)
         if (found != head->nodes.end())
             lost_to_others(permit_ptr(*found));
         else
-            decide(*head, ZKLOCK_MUTANT(semaphore_counts_without_own_nodes) ? others : names.size());
+            decide(*head, names.size());
     }
 }
 
@@ -190,7 +189,7 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
         return; // what is missing makes it look again
     if (static_cast<std::int64_t>(in_use) <= *count_.maximum()) {
         // The lease is fresh, then: the lock of the line has not been lost with it.
-        if (head.at_head() || ZKLOCK_MUTANT(semaphore_granted_without_the_line))
+        if (head.at_head())
             head.grant_all();
     } else if (head.looks_once()) {
         head.fail(errc::busy);
@@ -210,10 +209,10 @@ void semaphore_path::notice_refusal(outcome result) noexcept
 /// Nobody is left who would look at what they tell.
 void semaphore_path::stop_watching()
 {
-    if (waiting_ != 0 || ZKLOCK_MUTANT(semaphore_watch_left_on_the_server))
+    if (waiting_ != 0)
         return;
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
-    const bool listing = listing_ && !ZKLOCK_MUTANT(semaphore_watch_taken_back_before_its_list);
+    const bool listing = listing_;
     if (!listing && std::exchange(watching_, false) && session_.leave_watch(layout_.permits))
         session_.store.unwatch(layout_.permits, expect([](const store::reply&) {}));
     count_.stop_watching();
@@ -239,8 +238,7 @@ void semaphore_path::on_check(const store::get_reply& answer)
     if (answer.data.empty())
         return write_maximum(answer.stat.version);
     const auto number = number_in(answer.data);
-    if (!number || *number == static_cast<std::int64_t>(options_.permits) ||
-        ZKLOCK_MUTANT(semaphore_maxima_not_compared))
+    if (!number || *number == static_cast<std::int64_t>(options_.permits))
         check_ = check::none; // other text is somebody's own business
     else
         fail_heads(report_fault(session_, path_,

@@ -1,7 +1,6 @@
 // The nodes of a semaphore_path: made, looked for when it is not known whether they were, watched, and deleted.
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/session/error_mapping.hpp"
@@ -112,8 +111,7 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
     case outcome::ok: return take_name(node, queue::name_of(path));
     case outcome::unknown:
         node->now = phase::unknown;
-        if (node->owner || !ZKLOCK_MUTANT(semaphore_lost_create_forgotten))
-            unknown_.push_back(node);
+        unknown_.push_back(node);
         return;
     case outcome::no_node:
         if (!node->owner)
@@ -143,7 +141,7 @@ void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
     by_name_.emplace(known, node);
     node->name = std::move(known);
     node->now = phase::there;
-    if (!node->owner && !ZKLOCK_MUTANT(semaphore_node_of_a_cancelled_create_stays))
+    if (!node->owner)
         to_remove_.push_back(node);
 }
 
@@ -154,14 +152,13 @@ void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
-    if (!ZKLOCK_MUTANT(semaphore_look_up_without_sync))
-        session_.catch_up();
+    session_.catch_up();
     session_.store.children(layout_.permits, false, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
         look_up_ = look_up::none;
-        const bool complete = session_.caught_up() || ZKLOCK_MUTANT(semaphore_look_up_without_sync);
+        const bool complete = session_.caught_up();
         if (complete && answer.result == outcome::ok)
             return on_look_up(*answer.names);
         if (complete && answer.result == outcome::no_node)
@@ -276,12 +273,11 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
 {
     if (node->now != phase::removing)
         return; // gone with its session, or by others
-    const bool unknown = result == outcome::unknown;
-    switch (unknown && ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done) ? outcome::ok : result) {
+    switch (result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);
     case outcome::unknown:
-        node->may_be_deleted = !ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_not_done);
+        node->may_be_deleted = true;
         node->now = phase::there;
         to_remove_.push_back(node);
         return;

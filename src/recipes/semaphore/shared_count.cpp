@@ -1,6 +1,5 @@
 #include "recipes/semaphore/shared_count.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
@@ -22,7 +21,7 @@ shared_count::shared_count(semaphore_path& semaphore, session& s, const std::str
 
 bool shared_count::is_current() const noexcept
 {
-    return maximum_ && (!outdated_ || ZKLOCK_MUTANT(semaphore_granted_by_an_outdated_count));
+    return maximum_ && !outdated_;
 }
 
 void shared_count::listen()
@@ -49,7 +48,7 @@ void shared_count::stop_watching()
 
 bool shared_count::on_event(store::event_kind kind, std::string_view path) noexcept
 {
-    if (path != path_ || kind == store::event_kind::children_changed || ZKLOCK_MUTANT(semaphore_count_changes_ignored))
+    if (path != path_ || kind == store::event_kind::children_changed)
         return false;
     watched_ = false;
     outdated_ = true;

@@ -1,6 +1,5 @@
 #include "recipes/session/group_commit.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
@@ -243,8 +242,7 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
 {
     --under_way_;
     session_.wrote(answer);
-    const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown &&
-                            !ZKLOCK_MUTANT(failed_batch_counts_as_done);
+    const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown;
     if (sent_again) {
         on_failure(together->all(), answer);
     } else {

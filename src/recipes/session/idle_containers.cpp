@@ -1,6 +1,5 @@
 #include "recipes/session/idle_containers.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/session/recipe_path.hpp"
 #include "recipes/session/session.hpp"
 
@@ -109,7 +108,7 @@ void idle_containers::look()
 void idle_containers::on_look(removal& r, const store::stat_reply& answer)
 {
     r.found = caught_up_ ? answer.result : outcome::unknown;
-    r.version = ZKLOCK_MUTANT(container_deleted_at_any_version) ? store::any_version : answer.stat.version;
+    r.version = answer.stat.version;
     if (r.found == outcome::ok &&
         !r.which.may_go(answer.stat, session_.lost_containers.found(r.node, answer.stat.czxid)))
         r.found = outcome::not_empty;

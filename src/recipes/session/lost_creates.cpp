@@ -1,6 +1,5 @@
 #include "recipes/session/lost_creates.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/session.hpp"
 
@@ -14,7 +13,7 @@ using store::outcome;
 
 void lost_creates::not_found(const std::string& parent, std::string name)
 {
-    if (!session_.server_proved() && !ZKLOCK_MUTANT(lost_create_looked_for_once))
+    if (!session_.server_proved())
         lost_[parent].emplace(std::move(name), create{true, session_.scheduler.now()});
 }
 
@@ -80,7 +79,7 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
         if (after == entry->second.begin())
             continue;
         auto& [name, create] = *std::prev(after); // none of them begins with another one
-        if (!child.starts_with(name) && !ZKLOCK_MUTANT(users_node_taken_for_a_lost_one))
+        if (!child.starts_with(name))
             continue;
         create = {};
         remove(parent, name, child);

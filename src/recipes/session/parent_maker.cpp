@@ -1,6 +1,5 @@
 #include "recipes/session/parent_maker.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 
 #include <algorithm>
@@ -16,10 +15,9 @@ bool made_container::may_go(const store::node_stat& found, bool found_first) con
         return false;
     if (czxid == 0) {
         const bool unused = found.cversion == 0 && found.version == 0 && found.data_length == 0;
-        return unused && (found_first || ZKLOCK_MUTANT(container_of_a_lost_answer_taken_for_another));
+        return unused && found_first;
     }
-    return (found.czxid == czxid && (found.mzxid == mzxid || ZKLOCK_MUTANT(container_with_data_deleted))) ||
-           ZKLOCK_MUTANT(container_of_others_deleted);
+    return found.czxid == czxid && found.mzxid == mzxid;
 }
 
 void made_containers::add(const made_container& made)
@@ -95,17 +93,14 @@ void parent_maker::create_next()
     if (kind_ == store::node_kind::container)
         in_case_ = lost_containers::prepare(missing_.back());
     store_.create(missing_.back(), {}, kind_, access_ ? &*access_ : nullptr, [this](const store::create_reply& answer) {
-        const bool lost = answer.result == store::outcome::unknown && !answer.undone &&
-                          !ZKLOCK_MUTANT(container_of_a_lost_answer_stays);
+        const bool lost = answer.result == store::outcome::unknown && !answer.undone;
         if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)
             made.add({missing_.size() - 1, answer.stat.czxid, answer.stat.czxid});
         if (lost && kind_ == store::node_kind::container)
             lost_.lost(std::move(in_case_));
         else if (answer.result == store::outcome::ok)
             lost_.forget(missing_.back()); // what was sent before has not made this one
-        const bool exists = answer.result == store::outcome::node_exists;
-        switch (exists && ZKLOCK_MUTANT(parent_made_by_another_is_an_error) ? store::outcome::server_error
-                                                                            : answer.result) {
+        switch (answer.result) {
         case store::outcome::ok:
         case store::outcome::node_exists:
             missing_.pop_back();

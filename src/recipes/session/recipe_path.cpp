@@ -1,7 +1,5 @@
 #include "recipes/session/recipe_path.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <utility>
 
 namespace zklock::recipes {
@@ -31,7 +29,7 @@ void recipe_path::retire()
     if (!idle() || place_ != place::nowhere)
         return;
     used_ = false;
-    if (next_making().made->any() && !ZKLOCK_MUTANT(containers_stay))
+    if (next_making().made->any())
         return session_.containers.enter(*this);
     retired_ = true;
     retire_the_rest();

@@ -1,5 +1,4 @@
 #pragma once
-#include "queue/mutants.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session.hpp"
 #include "store/store.hpp"
@@ -129,8 +128,7 @@ protected:
         session_.requests.sends(*this, weight);
         write_.sends();
         return [this, self = shared_from_this(), weight, f = std::move(f)](const auto& answer) {
-            if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
-                session_.requests.answered(*this, weight);
+            session_.requests.answered(*this, weight);
             write_.answered(answer);
             const std::size_t before = session_.requests.under_way(*this);
             try {

@@ -1,6 +1,5 @@
 #include "recipes/session/request_line.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace zklock::recipes {
 void request_line::enter(std::shared_ptr<user_request> request)
 {
     user_request& entering = *request;
-    if (entering.place_in_line_ == 0 || ZKLOCK_MUTANT(transaction_comes_back_last))
+    if (entering.place_in_line_ == 0)
         entering.place_in_line_ = ++last_place_;
     if (session_.over)
         return entering.fail(*session_.over);

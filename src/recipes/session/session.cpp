@@ -1,6 +1,5 @@
 #include "recipes/session/session.hpp"
 
-#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "store/each_told.hpp"
@@ -191,7 +190,7 @@ void session::begin_epoch_in_time()
 {
     if (scheduler.now() < chroot_.not_before())
         plan(chroot_timer_, chroot_.not_before(), &session::catch_up_first);
-    else if (may_lag_ && !ZKLOCK_MUTANT(shared_epoch_begins_behind_no_sync))
+    else if (may_lag_)
         catch_up_first();
     else
         begin_epoch();
@@ -244,8 +243,7 @@ void session::contact_lost() noexcept
 {
     if (!std::exchange(connected, false))
         return;
-    if (!ZKLOCK_MUTANT(caught_up_outlives_its_epoch))
-        catching_up_ = catch_up_state::not_asked;
+    catching_up_ = catch_up_state::not_asked;
     if (handoffs)
         handoffs->did_not_catch_up();
     for (session_member* member : members_)

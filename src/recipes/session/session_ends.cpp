@@ -3,16 +3,12 @@
 // have not been told of something are told then.
 #include "recipes/session/session.hpp"
 
-#include "queue/mutants.hpp"
-
 #include <utility>
 
 namespace zklock::recipes {
 
 void session::give_up_epoch() noexcept
 {
-    if (ZKLOCK_MUTANT(exception_ignored))
-        return;
     lost_track_ = true;
     contact_lost();
     if (epoch_open_ && !over)
@@ -94,7 +90,7 @@ void session::tell_expiry()
 /// of it until the connection ended, keep it no longer, if they run.
 void session::watch_overdue()
 {
-    if (overdue_timer_ != 0 || overdue_ || id_ == 0 || over || ZKLOCK_MUTANT(release_waits_for_the_servers))
+    if (overdue_timer_ != 0 || overdue_ || id_ == 0 || over)
         return;
     plan(overdue_timer_, should_be_over_, &session::notice_overdue);
 }
@@ -114,7 +110,7 @@ void session::notice_overdue()
 void session::tell_overdue()
 {
     for (session_member* member : members())
-        ZKLOCK_MUTANT(clock_ends_the_session) ? member->session_ended() : member->session_overdue();
+        member->session_overdue();
     overdue_untold_ = false;
 }
 

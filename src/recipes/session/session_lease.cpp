@@ -2,7 +2,6 @@
 // catches up with the leader.
 #include "recipes/session/session.hpp"
 
-#include "queue/mutants.hpp"
 #include "recipes/session/error_mapping.hpp"
 
 #include <algorithm>
@@ -58,7 +57,7 @@ void session::heard(const store::reply& answer)
         return contact_lost();
     const auto now = scheduler.now();
     notice_lapse(now);
-    if (answer.result != store::outcome::ok && !ZKLOCK_MUTANT(lease_counts_refusals))
+    if (answer.result != store::outcome::ok)
         return;
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
@@ -90,7 +89,7 @@ void session::plan_beat()
 /// A sync, because it goes through the leader.
 void session::beat()
 {
-    if (!connected || ZKLOCK_MUTANT(no_heartbeat))
+    if (!connected)
         return;
     requests.proceed();
     const auto now = scheduler.now();
@@ -105,8 +104,7 @@ void session::beat()
             counters_.heartbeats.add(answered - answer.sent);
         lease_.heartbeat_answered(answer.sent, answered, chance_of(id_, answered));
         heard(answer);
-        if (!ZKLOCK_MUTANT(heartbeat_sent_once))
-            plan_beat();
+        plan_beat();
     });
     beating_ = true;
     counters_.heartbeat_delays.add(now - beat_due_);
@@ -114,8 +112,7 @@ void session::beat()
 
 void session::granted(session_member& member)
 {
-    if (!ZKLOCK_MUTANT(lease_not_watched))
-        plan_lease_watch();
+    plan_lease_watch();
     look_at_later(member);
     if (holders_timer_ == 0)
         plan(holders_timer_, scheduler.now() + between_looks_at_holders, &session::look_for_long_holders);
@@ -146,7 +143,7 @@ void session::plan_lease_watch()
 void session::watch_lease()
 {
     notice_lapse(scheduler.now());
-    if (lease_fresh() && !ZKLOCK_MUTANT(lease_watched_once))
+    if (lease_fresh())
         plan_lease_watch();
 }
 
@@ -219,7 +216,7 @@ void session::catching_up_refused(store::outcome why)
 
 std::uint64_t session::catch_up_for_users()
 {
-    if (reconnected_ && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync))
+    if (reconnected_)
         catch_up();
     return catch_up_with_handoffs();
 }
@@ -245,7 +242,7 @@ std::uint64_t session::catch_up_with_handoffs()
 
 bool session::behind_users(std::uint64_t grants) const noexcept
 {
-    const bool behind_epoch = reconnected_ && !caught_up() && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync);
+    const bool behind_epoch = reconnected_ && !caught_up();
     return behind_epoch || behind_handoffs(grants);
 }
 

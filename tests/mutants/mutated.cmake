@@ -1,0 +1,29 @@
+# Copies of sources with known bugs in them, each to be switched on at run time.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(zklock_mutants_folder ${CMAKE_CURRENT_LIST_DIR})
+# The core, with its headers.
+get_target_property(zklock_core_files zklock_core SOURCES)
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp)
+list(FILTER headers INCLUDE REGEX "/src/(bridge|counters|queue|recipes|runtime|store)/")
+list(APPEND zklock_core_files ${headers})
+
+# zklock_mutated(SOURCES TABLE FILE...): puts the mutants of TABLE.table, beside this file, into copies of the files, which
+# are below the folder src. Gives the copies, and in SOURCES_folder where to look for their headers.
+function(zklock_mutated sources table)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/mutated)
+  set(names "")
+  set(copies ${folder}/mutant_names.inc)
+  foreach(file ${ARGN})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/src ${file})
+    list(APPEND names ${name})
+    list(APPEND copies ${folder}/${name})
+  endforeach()
+  set(table ${zklock_mutants_folder}/${table}.table)
+  set(mutate ${zklock_mutants_folder}/mutate.py)
+  add_custom_command(OUTPUT ${copies}
+    COMMAND Python3::Interpreter ${mutate} ${table} ${folder} ${PROJECT_SOURCE_DIR}/src ${names}
+    DEPENDS ${mutate} ${table} ${ARGN}
+    COMMENT "Putting mutants into copies of the sources" VERBATIM)
+  set(${sources} ${copies} PARENT_SCOPE)
+  set(${sources}_folder ${folder} PARENT_SCOPE)
+endfunction()

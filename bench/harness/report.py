@@ -1,5 +1,6 @@
 """The tables that are printed."""
 from drivers import OURS, PEERS, PROMISES
+from outage import COUNTED
 from results import ratio
 
 
@@ -58,6 +59,26 @@ def rows(results, scenario):
                show(shorter_tail(zklock, r) if zklock else None, "{:.2f}"))
 
 
+TRAFFIC_HEADER = ("load", "system", "sent", "calm: peak", "peak", "2 s gone", "2 s back", "whole", "late: mean",
+                  "late: peak", "whole x Curator", "sessions lost")
+
+
+def traffic_rows(results, scenario):
+    for r in results.all:
+        if r.scenario != scenario:
+            continue
+        curator = results.beside(r, "curator")
+        for counted in COUNTED:
+            traffic = r.traffic()
+            whole, late = traffic.whole(counted), traffic.late(counted)
+            others = sum(curator.traffic().whole(counted)) if curator and curator is not r else None
+            yield (show_parameters(r.parameters), r.system, counted, *(show(n, "{:,}") for n in (
+                max(traffic.calm(counted)), max(whole), sum(traffic.first_away(counted)),
+                sum(traffic.first_back(counted)), sum(whole))), show(sum(late) / len(late)), show(max(late), "{:,}"),
+                show(sum(whole) / others if others else None, "{:.2f}"),
+                show(r.figure("sessions_lost"), "{:.0f}"))
+
+
 def lay_out(table):
     """Aligned columns; the first two to the left."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
@@ -70,12 +91,17 @@ def tables(results):
     names = list(dict.fromkeys(r.scenario for r in results.all))
     lines = []
     for name in names:
-        lines += ["", f"== {name}", *lay_out([HEADER, *rows(results, name)])]
+        counted = any(r.scenario == name and r.traffic() for r in results.all)
+        table = [TRAFFIC_HEADER, *traffic_rows(results, name)] if counted else [HEADER, *rows(results, name)]
+        lines += ["", f"== {name}", *lay_out(table)]
         lines += [f"   {r.system}, {show_parameters(r.parameters)}: {r.notes()}" for r in results.all
                   if r.scenario == name and r.note]
     lines += ["", "x floor: times the raw C client's p50, or of its rate where many wait at once. x best peer: how",
               "many times as fast as the best of Curator, kazoo and the C recipe. zklock x: how many times as fast",
-              "zklock was as that row's system. All by the median over the rounds. p99 x: its p99 by that of zklock."]
+              "zklock was as that row's system. All by the median over the rounds. p99 x: its p99 by that of zklock.",
+              "outage: connects, and requests, of all clients together. peak: in 100 ms. 2 s gone, 2 s back: in the",
+              "first 2 s after the server went, and after it served again. whole: since it went. late: in the last",
+              "session time-out, each 100 ms."]
     return lines
 
 

@@ -5,7 +5,7 @@ import math
 import statistics
 
 FIELDS = ("system", "scenario", "parameters", "operations", "rate_per_s", "p50_us", "p90_us", "p99_us", "p999_us",
-          "max_us", "requests_per_operation", "data", "note")
+          "max_us", "requests_per_operation", "data", "note", "traffic")
 
 
 def percentile(counts, share):
@@ -27,6 +27,7 @@ class Round:
     requests: float
     latencies: dict  # nanoseconds: count
     figures: dict
+    traffic: object = None  # of a fleet, over an outage
 
     def p50(self):
         return percentile(self.latencies, 0.5)
@@ -78,6 +79,10 @@ class Result:
     def figure(self, name):
         return statistics.median(r.figures[name] for r in self.rounds)
 
+    def traffic(self):
+        """Of the only round."""
+        return self.rounds[0].traffic
+
     def p(self, share):
         return percentile(self.latencies(), share)
 
@@ -97,7 +102,7 @@ class Result:
         return dict(zip(FIELDS, (
             self.system, self.scenario, self.parameters, self.operations(), rounded(self.rate()),
             *(rounded(percentile(merged, share)) for share in (0.5, 0.9, 0.99, 0.999, 1)),
-            rounded(self.requests_per_operation()), data, self.notes())))
+            rounded(self.requests_per_operation()), data, self.notes(), self.traffic() and self.traffic().entry())))
 
 
 class Ratio(float):

@@ -52,12 +52,13 @@ class Runner:
         start = time.monotonic()
         for number, scenario in enumerate(scenarios, 1):
             progress(f"[{number}/{len(scenarios)}] {scenario.name} ({time.monotonic() - start:.0f} s so far)")
-            if self.addresses and (scenario.one_way_us or scenario.tls or scenario.servers > len(self.addresses)):
+            ours_alone = scenario.one_way_us or scenario.special  # what only servers that are started here can do
+            if self.addresses and (ours_alone or scenario.servers > len(self.addresses)):
                 progress("    left out: the given servers do not allow it")
                 continue
             with self._services_of(scenario):
                 self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers),
-                                   scenario.tls)
+                                   scenario.special)
 
     @contextlib.contextmanager
     def _services_of(self, scenario):
@@ -73,11 +74,11 @@ class Runner:
                 service.close()
             self._services.clear()
 
-    def _with_servers(self, members, one_way_us, use, tls=False):
+    def _with_servers(self, members, one_way_us, use, special=None):
         if self.addresses:
             servers = Servers.running(self.addresses)
         else:
-            servers = Servers.start(self.programs, members, one_way_us, tls, self.place.folder)
+            servers = Servers.start(self.programs, members, one_way_us, special, self.place.folder)
         self._servers = servers
         try:
             self._warm_up_servers(servers)
@@ -149,6 +150,9 @@ class Runner:
             if load.fresh_process or driver.system not in BECOME_FASTER:
                 driver.close()
         company.set_up(load.workload, values)
+        if load.outage:
+            self._measure_outage(company, load, number, servers, results)
+            return True
         processor_before = servers.processor_us()
         before = counted.requests()
         company.start_measuring()
@@ -173,6 +177,17 @@ class Runner:
             result.rounds.append(Round(number, found["operations"], found["seconds"], requests, latencies,
                                        {**found["figures"], **more}))
         return True
+
+    def _measure_outage(self, company, load, number, servers, results):
+        """A server that starts again counts from 0, whatever it counts; what stands before it does not."""
+        company.start_measuring()
+        traffic = load.outage.happen(servers)
+        found = company.result()
+        company.tear_down()
+        requests = sum(traffic.counts["requests"])
+        for result in results:
+            result.rounds.append(Round(number, found["operations"], found["seconds"], requests, {}, found["figures"],
+                                       traffic))
 
     def _driver(self, system, name=None):
         return self._drivers.setdefault(name or system, Driver(system, self.programs, self.sources,

@@ -2,6 +2,7 @@
 import dataclasses
 
 from drivers import ON_ZOOKEEPER, OURS, PEERS, SERVICES, SYSTEMS
+from outage import Outage
 
 LINGER_MS = 20
 POLL_US = 1_000  # between two tries for a lock of Redis, in the mean; its users' libraries wait 100 ms and more
@@ -37,6 +38,7 @@ class Load:
     extra: dict = dataclasses.field(default_factory=dict)  # values for one system only
     until_children: int = None  # wait until the path has no more children than that
     note: object = None  # a function of the result, for what the fields cannot tell
+    outage: Outage = None  # that happens meanwhile
 
     def systems_of(self, number):
         """Who has a turn in this round."""
@@ -60,16 +62,16 @@ class Scenario:
     loads: list
     servers: int = 1
     one_way_us: int = None
-    tls: bool = False  # the server has a port for it
+    special: str = None  # about its one server: tls (it has a port for that), or outages
 
 
 ONE_WAY_US = 500
 BATCH = 64  # writes in one multi, as zklock gathers them
 
 
-def scenarios(quick):
-    """All of them, in the order in which they are run."""
-    scale = Scale(quick)
+def scenarios(quick, clients=None):
+    """All of them, in the order in which they are run. `clients`: so many are in a fleet."""
+    scale = Scale(quick, clients)
     return [
         Scenario("raw", [
             scale.latency(Load("uncontended", {}, [
@@ -95,11 +97,14 @@ def scenarios(quick):
         Scenario("cancel", [scale.cancel(waiters) for waiters in (scale.choose(1_000, 100), 10_000)]),
         Scenario("memory", [scale.memory(waiters) for waiters in (scale.choose(1_000, 100), 100_000)]),
         Scenario("fleet", [scale.fleet(session_ms) for session_ms in scale.choose([10_000, 4_000], [4_000])]),
+        Scenario("outage", [scale.outage(*outage) for outage in scale.choose(
+            [("restart", 10_000, 5_000), ("restart", 10_000, 15_000), ("stall", 10_000, 6_000)],
+            [("restart", 4_000, 2_000), ("stall", 4_000, 2_000)])], special="outages"),
         Scenario("ensemble", [load for member, via in enumerate(("leader", "follower"))
                               for load in scale.several(member, {"servers": 3, "via": via}, ("etcd",))], servers=3),
         Scenario("distance", scale.several(0, {"round_trip_us": 2 * ONE_WAY_US}), one_way_us=ONE_WAY_US),
         Scenario("tls", scale.at_both_ports(scale.uncontended() + scale.handoff(2, 1_000) + scale.crowd(1_000)),
-                 tls=True),
+                 special="tls"),
         Scenario("linger", [scale.latency(Load("uncontended", {"linger_ms": 10_000}, [
             Timed(name, {"operation": name, "linger_ms": 10_000}, one_by_one=True, fewer_requests=0)
             for name in ("acquire", "cycle")], ("zklock",)))]),
@@ -125,6 +130,10 @@ def fleet_note(result):
     return f"an operation is a second of one client; servers' CPU {each:.3g} us per operation"
 
 
+def outage_note(result):
+    return f"{result.figure('sessions_lost'):.0f} of {result.parameters['clients']} sessions were lost"
+
+
 def apart_note(result):
     grants = sum(r.figures["grants"] for r in result.rounds)
     share = sum(r.figures["passed_on"] for r in result.rounds) / grants if grants else 0
@@ -139,8 +148,9 @@ def waiting_systems(waiters):
 class Scale:
     """How often and how long."""
 
-    def __init__(self, quick):
+    def __init__(self, quick, clients):
         self.quick = quick
+        self.clients = clients
 
     def choose(self, full, quick):
         return quick if self.quick else full
@@ -167,11 +177,20 @@ class Scale:
                     rounds=self.choose(3, 1), fresh_process=True, note=memory_note)
 
     def fleet(self, session_ms):
-        clients = self.choose(1_000, 100)
+        clients = self.clients or self.choose(1_000, 100)
         parameters = {"clients": clients, "session_ms": session_ms}
         return Load("fleet", {"sessions": clients, "session_ms": session_ms, "paths": clients // 2,
                               "ms": self.choose(10_000, 2_000)},
                     [Timed("fleet", parameters)], ("raw", "zklock", "curator"), rounds=1, note=fleet_note)
+
+    def outage(self, kind, session_ms, away_ms):
+        clients = self.clients or self.choose(300, 100)
+        happens = Outage(kind, session_ms, session_ms // 2, away_ms, self.choose(3, 2) * session_ms)
+        values = {"sessions": clients, "session_ms": session_ms, "paths": clients, "outage": kind,
+                  "ms": happens.whole_ms()}
+        parameters = {"outage": kind, "away_ms": away_ms, "clients": clients, "session_ms": session_ms}
+        return Load("fleet", values, [Timed("fleet", parameters)], ("zklock", "curator"), rounds=1, note=outage_note,
+                    outage=happens)
 
     def uncontended(self, member=0, more={}, systems=ON_ZOOKEEPER):
         return [self.latency(Load("uncontended", {}, [

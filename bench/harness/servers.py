@@ -7,12 +7,16 @@ import subprocess
 import time
 
 
+LINES = {"tls": 3, "outages": 2}  # that bench_servers begins with
+
+
 class ServersError(Exception):
     """A server does not answer, or not as ZooKeeper does."""
 
 
 class Servers:
-    """Addresses of the members, the leader first. `own` ones are started here, and stopped by close()."""
+    """Addresses of the members, the leader first. `own` ones are started here, and stopped by close(). `distant`: those
+    of what stands before them, and takes its time, or counts."""
 
     def __init__(self, addresses, distant=(), secure=(), authority=None, process=None):
         self.addresses = list(addresses)
@@ -27,17 +31,18 @@ class Servers:
         self._per_look = self._received() - before
 
     @classmethod
-    def start(cls, programs, members, one_way_us=None, tls=False, folder=None):
-        """`folder`: on a disk, for their data; otherwise they are in memory."""
+    def start(cls, programs, members, one_way_us=None, special=None, folder=None):
+        """`special`: tls or outages, for one server. `folder`: on a disk, for their data; otherwise they are in
+        memory."""
         command = [programs / "bench_servers", str(members)] + ([str(one_way_us)] if one_way_us else [])
-        command += (["tls"] if tls else []) + ([f"data={folder}"] if folder else [])
+        command += ([special] if special else []) + ([f"data={folder}"] if folder else [])
         # An interrupt is not for them: they end with their input, and take their data with them.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    process_group=0)
-        lines = [process.stdout.readline().split() for _ in range(3 if tls else 2 if one_way_us else 1)]
+        lines = [process.stdout.readline().split() for _ in range(LINES.get(special, 2 if one_way_us else 1))]
         if not lines[-1]:
             raise ServersError("the servers did not start")
-        if tls:
+        if special == "tls":
             addresses, secure, (authority,) = lines
             return cls(addresses, secure=secure, authority=authority, process=process)
         return cls(*lines, process=process)
@@ -52,6 +57,14 @@ class Servers:
         if self.process:
             self.process.stdin.close()
             self.process.wait()
+
+    def tell(self, word):
+        """To a server that was started for outages. Returns its answer."""
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        if not (line := self.process.stdout.readline()):
+            raise ServersError(f"the server did not {word}")
+        return line.strip()
 
     def check(self):
         """Raises ServersError unless all of them answer."""

@@ -55,12 +55,29 @@ class Bench:
 
 def check_entry(entry):
     check(tuple(entry) == FIELDS, f"the fields of {entry}")
-    numbers = [entry[name] for name in FIELDS[3:-2]]
+    check((entry["traffic"] is None) == (entry["scenario"] != "outage"), f"the traffic of {entry}")
+    if entry["traffic"]:
+        return check_traffic(entry)
+    numbers = [entry[name] for name in FIELDS[3:10]] + [entry["requests_per_operation"]]
     check(all(isinstance(n, (int, float)) and math.isfinite(n) and n > 0 for n in numbers), f"the numbers of {entry}")
     latencies = [entry[name] for name in FIELDS[5:10]]
     check(latencies == sorted(latencies), f"the order of the percentiles of {entry}")
     if entry["scenario"] == "uncontended" and entry["system"] in COUNTED:
         check_requests(entry, REQUESTS[entry["parameters"]["operation"]])
+
+
+def check_traffic(entry):
+    """All clients connect again after a restart, and at no time when nothing happens."""
+    traffic, clients = entry["traffic"], entry["parameters"]["clients"]
+    gone, back = (traffic[when] // traffic["step_ms"] for when in ("gone_ms", "back_ms"))
+    connects, requests = traffic["connects"], traffic["requests"]
+    check(0 < gone < back < len(connects) == len(requests), f"the times of {entry}")
+    check(not any(connects[:gone]), f"connects while nothing happens of {entry}")
+    check(sum(requests[:gone]) >= clients, f"the heartbeats of {entry}")  # of two seconds
+    check(sum(requests[back:]) >= clients, f"the requests afterwards of {entry}")
+    if entry["parameters"]["outage"] == "restart":
+        check(sum(connects[gone:]) >= clients, f"the connects of {entry}")
+    check(f" of {clients} sessions were lost" in entry["note"], f"the note of {entry}")
 
 
 def check_requests(entry, each):
@@ -106,6 +123,15 @@ def processes(bench):
         check("of the grants followed a hold of another process" in entry["note"], f"the note of {entry}")
         if entry["system"] == "raw":
             check_requests(entry, 3)  # a create, a watch and a delete
+
+
+def outages(bench):
+    """A fleet whose server starts again, or stands still."""
+    printed, entries = bench.measure(("zklock",), "--scenario", "outage", "--clients", "20")
+    expected = {("zklock", "outage", f"outage={kind}", "away_ms=2000", "clients=20", "session_ms=4000")
+                for kind in ("restart", "stall")}
+    check(kinds(entries) == expected, f"measured was {kinds(entries)}")
+    check("whole x Curator" in printed, "the table of outages")
 
 
 def too_short(bench):
@@ -196,6 +222,7 @@ def main(build):
         scatter()
         uncontended(bench, pathlib.Path(scratch))
         processes(bench)
+        outages(bench)
         too_short(bench)
         own_processors(pathlib.Path(scratch))
         on_disk(bench)

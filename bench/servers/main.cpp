@@ -1,9 +1,11 @@
-// bench_servers MEMBERS [DISTANCE_US | tls] [data=FOLDER]: starts so many ZooKeeper servers, tells their addresses, the
-// leader first, and stops them when standard input ends. With a distance, a second line tells the addresses of relays
-// to them, through which every byte takes that long each way. With tls there is one server, a second line tells the
-// address of its port for TLS, and a third the file of the authority that has signed its certificate. With a folder,
-// the servers' data are there, and every write is on the disk before it is answered, as is usual; otherwise they are in
-// memory.
+// bench_servers MEMBERS [DISTANCE_US | tls | outages] [data=FOLDER]: starts so many ZooKeeper servers, tells their
+// addresses, the leader first, and stops them when standard input ends. With a distance, a second line tells the
+// addresses of relays to them, through which every byte takes that long each way. With tls there is one server, a
+// second line tells the address of its port for TLS, and a third the file of the authority that has signed its
+// certificate. With outages there is one server, a second line tells the address of a relay to it that counts, and
+// standard input says what becomes of the server (servers/outages.hpp). With a folder, the servers' data are there, and
+// every write is on the disk before it is answered, as is usual; otherwise they are in memory.
+#include "servers/outages.hpp"
 #include "servers/relay.hpp"
 #include "servers/ticker.hpp"
 #include "support/certificate_authority.hpp"
@@ -57,13 +59,14 @@ int main(int argc, char** argv)
 try {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     auto options = bench_options(take(arguments, "data="));
-    if (arguments.empty()) throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US | tls] [data=FOLDER]");
+    if (arguments.empty())
+        throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US | tls | outages] [data=FOLDER]");
     const auto members = static_cast<std::size_t>(std::stoul(arguments[0]));
-    const bool tls = arguments.size() > 1 && arguments[1] == "tls";
-    if (tls) {
-        if (members != 1) throw std::runtime_error("tls is for one server");
-        options.secure.emplace().tls_1_3 = true;
-    }
+    const std::string special = arguments.size() > 1 ? arguments[1] : "";
+    const bool tls = special == "tls";
+    const bool outages = special == "outages";
+    if ((tls || outages) && members != 1) throw std::runtime_error(special + " is for one server");
+    if (tls) options.secure.emplace().tls_1_3 = true;
     std::optional<zookeeper_server> one;
     std::optional<zookeeper_ensemble> several;
     std::vector<std::uint16_t> ports;
@@ -82,11 +85,18 @@ try {
         print(std::vector{one->secure_address()});
         print(std::vector{usual_authority().file()});
     }
+    if (outages) {
+        zklock::bench::traffic counted;
+        const zklock::bench::relay relay{ports.front(), {}, &counted};
+        print(std::vector{relay.address()});
+        zklock::bench::serve_outages(*one, counted);
+        return 0;
+    }
     std::deque<zklock::bench::relay> relays;
-    if (arguments.size() > 1 && !tls) {
+    if (!special.empty() && !tls) {
         std::vector<std::string> distant;
         for (const auto port : ports)
-            distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(arguments[1])}).address());
+            distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(special)}).address());
         print(distant);
     }
     std::optional<zklock::bench::ticker> company;

@@ -27,8 +27,8 @@ namespace {
 
     /// A connection from a client, and the one to the server that goes with it.
     struct link {
-        link(tcp::socket c, std::chrono::microseconds way)
-            : client(std::move(c)), server(client.get_executor()), one_way(way)
+        link(tcp::socket c, std::chrono::microseconds way, traffic* t)
+            : client(std::move(c)), server(client.get_executor()), one_way(way), counted(t)
         {
         }
         void close()
@@ -39,6 +39,8 @@ namespace {
         }
         tcp::socket client, server;
         std::chrono::microseconds one_way;
+        traffic* counted;
+        request_counter requests;
     };
 
     /// What one side has sent and the other has not received.
@@ -65,6 +67,9 @@ namespace {
         try {
             for (;;) {
                 const auto size = co_await d->from.async_read_some(asio::buffer(buffer), use_awaitable);
+                auto& l = *d->owner;
+                if (l.counted != nullptr && &d->from == &l.client)
+                    l.counted->requested(l.requests.count({buffer.data(), size}));
                 d->under_way.push_back({clock::now() + d->owner->one_way, {buffer.data(), buffer.data() + size}});
                 if (d->under_way.size() == 1) d->changed.cancel();
             }
@@ -116,23 +121,27 @@ namespace {
         }
     }
 
-    awaitable<void> accept(tcp::acceptor acceptor, tcp::endpoint server, std::chrono::microseconds one_way)
+    awaitable<void> accept(tcp::acceptor acceptor, tcp::endpoint server, std::chrono::microseconds one_way,
+                           traffic* counted)
     {
         const auto executor = acceptor.get_executor();
         for (;;) {
             auto client = co_await acceptor.async_accept(use_awaitable);
-            asio::co_spawn(executor, join(std::make_shared<link>(std::move(client), one_way), server), asio::detached);
+            if (counted != nullptr) counted->connected();
+            auto joined = std::make_shared<link>(std::move(client), one_way, counted);
+            asio::co_spawn(executor, join(std::move(joined), server), asio::detached);
         }
     }
 
 } // namespace
 
-relay::relay(std::uint16_t server_port, std::chrono::microseconds one_way)
+relay::relay(std::uint16_t server_port, std::chrono::microseconds one_way, traffic* counted)
 {
     const auto local = asio::ip::address_v4::loopback();
     tcp::acceptor acceptor{io_, tcp::endpoint{local, 0}};
     address_ = "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
-    asio::co_spawn(io_, accept(std::move(acceptor), tcp::endpoint{local, server_port}, one_way), asio::detached);
+    asio::co_spawn(io_, accept(std::move(acceptor), tcp::endpoint{local, server_port}, one_way, counted),
+                   asio::detached);
     thread_ = std::thread([this] { io_.run(); });
 }
 

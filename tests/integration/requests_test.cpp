@@ -183,7 +183,10 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
                 co_await until_watched(*sessions[i], before); // it looks ahead
             before = predecessor;
             predecessor = path + "/" + queue_of(admin, path).back();
-            sessions[i]->link.forget();
+            // Watches: of the path, which it uses for the first time, its own node, and the nearest two before that.
+            expect_requests(sessions[i]->link, {{opcode::create2, 1},
+                                                {opcode::get_children2, 1},
+                                                {opcode::get_data, i == 0 ? 3U : 4U}});
         }
         admin.remove(holder);
         guard held = co_await granted(attempts[0]);
@@ -197,9 +200,13 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
             expect_requests(sessions[i]->link, {});
             CHECK_FALSE(attempts[i].ended());
         }
-        for (std::size_t i = 2; i < waiters; ++i)
+        co_await release(std::move(held));
+        held = co_await granted(attempts[2]);
+        expect_requests(sessions[2]->link, {}); // with its delete it has cost seven, and the watch of the path
+        for (std::size_t i = 3; i < waiters; ++i)
             attempts[i].cancel();
         co_await release(std::move(held));
+        expect_requests(sessions[2]->link, {{opcode::remove, 1}});
         co_await nothing_left(server().port());
         for (auto& session : sessions)
             co_await session->close();

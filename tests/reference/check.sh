@@ -2,7 +2,7 @@
 # none are given, the first page has to be short, too.
 set -u
 here=$(dirname "$0")
-[ $# -ge 4 ] || sh "$here/length.sh" "$here/../../README.md" 1500 || exit 1
+[ $# -ge 4 ] || sh "$here/length.sh" "$here/../../README.md" 900 || exit 1
 rm -rf "$3"
 mkdir -p "$3" || exit 1
 {

@@ -109,6 +109,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives
                                                             {"container_of_a_lost_answer_taken_for_another",
                                                              43142933},
                                                             {"czxid_of_an_earlier_node", 700009176},
+                                                            {"epoch_begins_behind_a_sync", 7002837},
                                                             {"handoff_by_number_not_name", 900412},
                                                             {"heeds_every_number", 902859},
                                                             {"lease_counts_refusals", 2678},

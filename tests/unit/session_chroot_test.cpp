@@ -80,7 +80,7 @@ TEST_SUITE("session, chroot")
             CHECK_FALSE(s.asked_for_the_lock());
             CHECK(s.session->state() == connection_state::connecting);
             s.clock.pass(5s); // margin and tick
-            asked(s).to("sync /").ends(outcome::ok);
+            asked(s).to("batch check /").ends(outcome::ok);
             CHECK(s.asked_for_the_lock());
             CHECK(s.session->state() == connection_state::connected);
         }
@@ -97,7 +97,7 @@ TEST_SUITE("session, chroot")
         s.clock.pass(5s);
         CHECK_FALSE(s.asked_for_the_lock());
         s.clock.pass(7s);
-        asked(s).to("sync /").ends(outcome::ok);
+        asked(s).to("batch check /").ends(outcome::ok);
         CHECK(s.asked_for_the_lock());
     }
     TEST_CASE("an answer that is lost, or is none: looked at again, or left alone")
@@ -138,7 +138,7 @@ TEST_SUITE("session, chroot")
         asked(s).to("exists /").czxid(8);
         CHECK_FALSE(s.asked_for_the_lock());
         s.clock.pass(14s);
-        asked(s).to("sync /").ends(outcome::ok);
+        asked(s).to("batch check /").ends(outcome::ok);
         CHECK(s.asked_for_the_lock());
     }
 }

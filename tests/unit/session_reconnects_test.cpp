@@ -39,17 +39,17 @@ TEST_SUITE("session, reconnects")
         const auto a = s.hold("/p", 0);
         struct attempt {
             bool new_handle;
-            outcome sync;
+            outcome answer;
         };
-        // What is not answered well counts for the next connection over the same handle, too.
+        // What is not answered counts for the next connection over the same handle, too. A refusal is an answer.
         for (const auto& [new_handle, how] : {attempt{true, outcome::unknown}, attempt{false, outcome::ok},
-                                              attempt{true, outcome::no_auth}, attempt{false, outcome::ok}}) {
+                                              attempt{true, outcome::unknown}, attempt{false, outcome::no_auth}}) {
             s.servers.observer->on_disconnected();
             s.servers.observer->on_connected({5, 10s, false, s.clock.now(), new_handle});
             s.clock.run();
             CHECK(s.session->state() == connection_state::suspended);
             REQUIRE(s.servers.requests.size() == 1);
-            asked(s).to("sync /").ends(how);
+            asked(s).to("batch check /").ends(how);
             const bool began = how != outcome::unknown; // else its end comes
             CHECK((s.session->state() == connection_state::connected) == began);
             s.lose_answers();
@@ -63,7 +63,7 @@ TEST_SUITE("session, reconnects")
         s.servers.observer->on_disconnected();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
         s.session->close([] {});
-        asked(s).to("sync /").ends(outcome::ok);
+        asked(s).to("batch check /").ends(outcome::ok);
         asked(s).nothing_else();
         CHECK(s.session->state() == connection_state::closed);
     }

@@ -196,21 +196,22 @@ void session::begin_epoch_in_time()
         begin_epoch();
 }
 
-/// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up.
+/// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up. It does so
+/// by a transaction that writes nothing: even one that is refused is agreed on by a majority. A sync may be answered by
+/// a leader that others have replaced, and that does not know it yet.
 void session::catch_up_first()
 {
-    store.sync("/", [this](const store::reply& answer) {
+    static constexpr store::batch_write nothing{.path = "/"};
+    const auto answered = [this](const store::reply& answer) {
         if (over || lost_track_ || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way
-        if (answer.result == store::outcome::ok)
-            may_lag_ = false;
+        may_lag_ = false;
         begin_epoch();
-        if (answer.result == store::outcome::ok && connected)
+        if (connected)
             catching_up_ = catch_up_state::done;
-        else if (connected)
-            catching_up_refused(answer.result);
-        heard(answer);
-    });
+        wrote(answer);
+    };
+    store.batch({&nothing, 1}, answered);
 }
 
 void session::begin_epoch()

@@ -19,6 +19,7 @@ public:
     virtual void epoch_began() = 0;
     /// An outcome is unknown: the end of the epoch is on its way, and nothing is to be sent any more.
     virtual void contact_lost() {}
+    /// The end of the connection; also of one with which no epoch began.
     virtual void epoch_ended() = 0;
     /// The nodes of the session are gone.
     virtual void session_ended() = 0;

@@ -188,7 +188,7 @@ TEST_CASE("one server of several refuses the credentials at a reconnect: the ses
         admin.sync("/"); // else it would hang up on a client that has seen more
         const std::int64_t session = zk.session_id();
         const auto before = to_refusing.accepted();
-        const auto syncs = link.count(opcode::sync);
+        const auto transactions = link.count(opcode::multi);
         const auto is_refused = [&] { return to_refusing.accepted() > before && to_refusing.connections() == 0; };
         const auto goes_on = [&] { return zk.state() == connection_state::connected && link.connections() == 1; };
         link.cut();
@@ -197,7 +197,7 @@ TEST_CASE("one server of several refuses the credentials at a reconnect: the ses
         // The log may have said so before, when it connected first, and does not repeat itself within a second.
         CHECK(lines.count(log_level::warning, to_refusing.address() + " refuses the credentials") >= 1);
         // What the client had seen was forgotten, so nobody was told of the connection before the server had caught up.
-        CHECK(link.count(opcode::sync) == syncs + 1);
+        CHECK(link.count(opcode::multi) == transactions + 1);
         CHECK(zk.session_id() == session);
         CHECK(must(co_await zk.exists(held.node())));
         CHECK(held);

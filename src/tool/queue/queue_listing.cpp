@@ -32,12 +32,14 @@ bool has(const std::vector<std::string>& children, const char* name)
     return std::ranges::find(children, name) != children.end();
 }
 
-asio::awaitable<result<void>> add(client zk, queue_listing& to, std::vector<contender> some, std::size_t holders)
+asio::awaitable<result<void>> add(client zk, queue_listing& to, std::vector<contender> some, std::size_t holders,
+                                  bool permits)
 {
     for (std::size_t i = 0; i < some.size(); ++i) {
         listed each;
         each.holds = i < holders;
-        if (!to.semaphore) { // the token of permits is that of a place in the line, which has gone
+        each.permit = permits;
+        if (!permits) { // the token of permits is that of a place in the line, which has gone
             auto looked = zk.exists(some[i].node);
             result<std::optional<node_stat>> stat = co_await std::move(looked);
             if (stat.has_error())
@@ -57,6 +59,38 @@ std::size_t count_holders(const std::vector<contender>& queue)
     if (queue.empty() || !queue.front().shared)
         return std::min<std::size_t>(queue.size(), 1);
     return static_cast<std::size_t>(std::ranges::find(queue, false, &contender::shared) - queue.begin());
+}
+
+asio::awaitable<result<void>> add_mutex(client zk, queue_listing& to)
+{
+    shared_mutex lock(zk, to.path); // it also knows the nodes of a mutex
+    auto reading = lock.contenders();
+    result<std::vector<contender>> queue = co_await std::move(reading);
+    if (queue.has_error())
+        co_return queue.error();
+    const std::size_t holders = count_holders(queue.value());
+    auto adding = add(zk, to, std::move(queue).value(), holders, false);
+    co_return co_await std::move(adding);
+}
+
+asio::awaitable<result<void>> add_semaphore(client zk, queue_listing& to)
+{
+    semaphore gate(zk, to.path, 1);
+    auto holding = gate.holders();
+    result<std::vector<contender>> holders = co_await std::move(holding);
+    if (holders.has_error())
+        co_return holders.error();
+    const std::size_t count = holders.value().size();
+    auto adding = add(zk, to, std::move(holders).value(), count, true);
+    result<void> added = co_await std::move(adding);
+    if (added.has_error())
+        co_return added;
+    auto waiting = gate.contenders();
+    result<std::vector<contender>> line = co_await std::move(waiting);
+    if (line.has_error())
+        co_return line.error();
+    auto adding_line = add(zk, to, std::move(line).value(), 0, true);
+    co_return co_await std::move(adding_line);
 }
 
 std::string in_seconds(std::chrono::system_clock::duration age)
@@ -83,54 +117,53 @@ asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path)
         co_return names.error();
     }
     listing.semaphore = has(names.value(), "locks") && has(names.value(), "leases");
-    if (!listing.semaphore) {
-        shared_mutex lock(zk, listing.path); // it also knows the nodes of a mutex
-        auto reading = lock.contenders();
-        result<std::vector<contender>> queue = co_await std::move(reading);
-        if (queue.has_error())
-            co_return queue.error();
-        const std::size_t holders = count_holders(queue.value());
-        auto adding = add(zk, listing, std::move(queue).value(), holders);
-        result<void> added = co_await std::move(adding);
-        if (added.has_error())
-            co_return added.error();
-        co_return listing;
-    }
-    semaphore gate(zk, listing.path, 1);
-    auto holding = gate.holders();
-    result<std::vector<contender>> holders = co_await std::move(holding);
-    if (holders.has_error())
-        co_return holders.error();
-    const std::size_t count = holders.value().size();
-    auto adding = add(zk, listing, std::move(holders).value(), count);
+    auto adding = add_mutex(zk, listing);
     result<void> added = co_await std::move(adding);
-    if (added.has_error())
-        co_return added.error();
-    auto waiting = gate.contenders();
-    result<std::vector<contender>> line = co_await std::move(waiting);
-    if (line.has_error())
-        co_return line.error();
-    auto adding_line = add(zk, listing, std::move(line).value(), 0);
-    added = co_await std::move(adding_line);
+    if (!added.has_error() && listing.semaphore) {
+        auto adding_permits = add_semaphore(zk, listing);
+        added = co_await std::move(adding_permits);
+    }
     if (added.has_error())
         co_return added.error();
     co_return listing;
 }
 
+bool queue_listing::of_both_kinds() const
+{
+    return !all.empty() && !all.front().permit && all.back().permit;
+}
+
+namespace {
+
+std::string to_row(const listed& each, system_time now)
+{
+    return fmt::format("  {:<8}{:>11}  {:<#18x}  {:>8}  {:>16}  {:<22} {}\n",
+                       each.holds ? (each.who.shared ? "reads" : "holds") : (each.who.shared ? "reader" : "waits"),
+                       each.who.sequence, static_cast<std::uint64_t>(each.who.session_id),
+                       in_seconds(each.who.age(now)), each.token == 0 ? "-" : std::to_string(each.token),
+                       each.who.revoked ? "(asked to let go)" : printable(each.who.identifier),
+                       printable(name_of(each.who.node)));
+}
+
+} // namespace
+
 std::string to_text(const queue_listing& listing, system_time now)
 {
     if (listing.all.empty())
         return listing.path + ": nobody\n";
-    std::string text = fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", listing.path,
-                                   listing.semaphore ? " (semaphore)" : "", "", "SEQUENCE", "SESSION", "AGE", "TOKEN",
-                                   "IDENTIFIER", "NODE");
-    for (const listed& each : listing.all)
-        text += fmt::format("  {:<8}{:>11}  {:<#18x}  {:>8}  {:>16}  {:<22} {}\n",
-                            each.holds ? (each.who.shared ? "reads" : "holds") : (each.who.shared ? "reader" : "waits"),
-                            each.who.sequence, static_cast<std::uint64_t>(each.who.session_id),
-                            in_seconds(each.who.age(now)), each.token == 0 ? "-" : std::to_string(each.token),
-                            each.who.revoked ? "(asked to let go)" : printable(each.who.identifier),
-                            printable(name_of(each.who.node)));
+    std::string text;
+    for (const bool permits : {false, true}) {
+        if (std::ranges::find(listing.all, permits, &listed::permit) == listing.all.end())
+            continue;
+        text += fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", listing.path,
+                            permits ? " (semaphore)" : "", "", "SEQUENCE", "SESSION", "AGE", "TOKEN", "IDENTIFIER",
+                            "NODE");
+        for (const listed& each : listing.all)
+            if (each.permit == permits)
+                text += to_row(each, now);
+    }
+    if (listing.of_both_kinds())
+        text += listing.path + ": a mutex and a semaphore, which do not exclude each other\n";
     return text;
 }
 
@@ -145,6 +178,7 @@ boost::json::object to_json(const queue_listing& listing, system_time now)
             {"node", utf8(each.who.node)},
             {"holds", each.holds},
             {"shared", each.who.shared},
+            {"permit", each.permit},
             {"sequence", each.who.sequence},
             {"session", fmt::format("{:#x}", static_cast<std::uint64_t>(each.who.session_id))},
             {"identifier", each.who.revoked ? std::string() : utf8(each.who.identifier)},

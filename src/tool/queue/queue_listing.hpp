@@ -19,6 +19,7 @@ struct listed {
 
     contender who;
     bool holds = false;
+    bool permit = false; ///< of a semaphore; else it is a mutex's, or a reader's
     /// The fencing token of its hold, or of the one it waits for; 0 if its node had gone meanwhile, or it has none.
     std::int64_t token = 0;
 };
@@ -28,11 +29,15 @@ struct queue_listing {
     queue_listing() = default;
 
     std::string path;
-    bool semaphore = false;
-    std::vector<listed> all; ///< holders first, then those who wait, in their order
+    bool semaphore = false;  ///< there is one
+    std::vector<listed> all; ///< holders first, then those who wait, in their order; behind those of a mutex, permits
+
+    /// Whether a mutex and a semaphore are in use at the path, which do not exclude each other.
+    [[nodiscard]] bool of_both_kinds() const;
 };
 
-/// Reads it: two requests for each contender. A path with children `locks` and `leases` is a semaphore's.
+/// Reads it: two requests for each contender. A path with children `locks` and `leases` is a semaphore's; but others
+/// may use it as a mutex all the same.
 [[nodiscard]] boost::asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path);
 
 using system_time = std::chrono::system_clock::time_point;

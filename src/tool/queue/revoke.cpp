@@ -21,14 +21,17 @@ namespace asio = boost::asio;
 
 asio::awaitable<result<std::size_t>> ask(client zk, const queue_listing& listing)
 {
-    if (listing.semaphore) {
-        semaphore gate(zk, listing.path, 1);
-        auto asking = gate.revoke_holders();
-        co_return co_await std::move(asking);
-    }
     shared_mutex lock(zk, listing.path); // it also knows the nodes of a mutex
     auto asking = lock.revoke_holders();
-    co_return co_await std::move(asking);
+    result<std::size_t> asked = co_await std::move(asking);
+    if (asked.has_error() || !listing.semaphore)
+        co_return asked;
+    semaphore gate(zk, listing.path, 1);
+    auto asking_permits = gate.revoke_holders();
+    result<std::size_t> permits = co_await std::move(asking_permits);
+    if (permits.has_error())
+        co_return permits;
+    co_return asked.value() + permits.value();
 }
 
 asio::awaitable<int> ask_holders(client zk, std::string path, bool json, voice& out)

@@ -2,10 +2,13 @@
 
 #include "tool/program/client_program.hpp"
 #include "tool/program/exit_status.hpp"
+#include "tool/run/other_kind.hpp"
 
 #include <zklock/errc.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 
 #include <fmt/format.h>
 
@@ -138,6 +141,8 @@ asio::awaitable<int> lock_session::acquire()
         co_return acquire_failed(outcome.error);
     lease_end_ = held_->held_until();
     tell_acquired(zk_.metrics().handoff.taken != handed_over);
+    // Nobody waits for it: it is asked before the lock is given back, so it is answered before.
+    asio::co_spawn(ticks_.get_executor(), warn_of_other_kind(zk_, plan_.lock, out_), asio::detached);
     co_return succeeded;
 }
 

@@ -91,6 +91,32 @@ TEST_CASE("ls knows readers, and semaphores")
     CHECK(waiter.wait() == 0);
 }
 
+TEST_CASE("a mutex on the path of a semaphore, and the other way round: warned of at the grant, and both listed")
+{
+    tool_scene scene;
+    auto permit = scene.start({"run", "--limit", "2", "--revocable", "--name", "permitted", "/queue/both"}, "permit");
+    static_cast<void>(scene.await_line("permit"));
+    CHECK(scene.contents("permit").find("is in use as") == std::string::npos);
+    auto mutex = scene.start({"run", "--revocable", "--name", "alone", "/queue/both"}, "mutex");
+    scene.await_text("mutex", "is in use as a semaphore, too");
+    const ended_tool second = scene.run({"run", "--limit", "2", "/queue/both", "--", "true"});
+    CHECK(second.status == 0);
+    CHECK(second.text.find("is in use as a mutex, too") != std::string::npos);
+
+    const auto both = contenders_of(scene, "/queue/both");
+    REQUIRE(both.size() == 2);
+    CHECK(both[0].as_object().at("identifier").as_string() == "alone");
+    CHECK_FALSE(both[0].as_object().at("permit").as_bool());
+    CHECK(both[1].as_object().at("identifier").as_string() == "permitted");
+    CHECK(both[1].as_object().at("permit").as_bool());
+    const std::string text = scene.run({"ls", "/queue/both"}).text;
+    CHECK(text.find("alone") < text.find("permitted"));
+    CHECK(text.find("do not exclude each other") != std::string::npos);
+    CHECK(json_in(scene.run({"revoke", "--json", "/queue/both"}).text).at("asked").as_int64() == 2);
+    CHECK(permit.wait() == 0);
+    CHECK(mutex.wait() == 0);
+}
+
 TEST_CASE("top tells of each change, until a signal comes")
 {
     tool_scene scene;

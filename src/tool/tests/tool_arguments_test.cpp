@@ -1,0 +1,96 @@
+// Options and the variables of the environment that have their defaults, for each subcommand.
+#include "tool/tests/tool_scene.hpp"
+
+#include <doctest/doctest.h>
+
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace zklock::test;
+
+namespace {
+
+/// An option that has a variable. No server is there, so what can be used ends with 122, and what cannot with 120.
+struct option_with_variable {
+    std::string option, variable, good, bad;
+    bool needs_handoff = false; ///< the option is heeded beside --handoff only
+};
+
+const std::vector<option_with_variable> of_all{{"--servers", "ZKLOCK_SERVERS", "127.0.0.1:1", "127.0.0.1:1,,"},
+                                               {"--auth", "ZKLOCK_AUTH", "digest:ann:secret", "nonsense"}};
+const std::vector<option_with_variable> of_run{
+    {"--handoff", "ZKLOCK_HANDOFF", "127.0.0.1:0", "nonsense"},
+    {"--handoff-advertise", "ZKLOCK_HANDOFF_ADVERTISE", "127.0.0.2:9", "::::", true},
+    {"--handoff-peers", "ZKLOCK_HANDOFF_PEERS", "10.0.0.0/8", "nonsense", true}};
+
+const int usable = 122;
+const int unusable = 120;
+
+struct subcommand {
+    std::string name, behind_the_options;
+    bool hands_over = false;
+};
+const std::vector<subcommand> subcommands{{"run", "/x true", true}, {"lead", "/x true", true}, {"ls", "/x"},
+                                          {"top", "/x"},            {"revoke", "/x"},          {"break", "--yes /x 1"},
+                                          {"doctor", "/x"}};
+
+ended_tool run_with(tool_scene& scene, const subcommand& sub, const option_with_variable& each,
+                    const std::string& variable, const std::string& option)
+{
+    std::string line = "ZKLOCK_SERVERS=127.0.0.1:1 " + each.variable + "='" + variable + "' " + tool_scene::program() +
+                       ' ' + sub.name + " --connect-timeout 0.1";
+    if (each.needs_handoff)
+        line += " --handoff 127.0.0.1:0";
+    if (!option.empty())
+        line += ' ' + each.option + " '" + option + '\'';
+    return scene.run_command({"sh", "-c", line + ' ' + sub.behind_the_options});
+}
+
+void check_option(tool_scene& scene, const subcommand& sub, const option_with_variable& each)
+{
+    const auto check = [&](const std::string& variable, const std::string& option, int status) {
+        const ended_tool ended = run_with(scene, sub, each, variable, option);
+        INFO(sub.name, ' ', each.option, " '", option, "' and ", each.variable, " '", variable, "': ", ended.text);
+        CHECK(ended.status == status);
+    };
+    check(each.bad, each.good, usable);
+    check(each.good, each.bad, unusable);
+    check(each.good, "", usable);
+    check(each.bad, "", unusable);
+}
+
+} // namespace
+
+TEST_CASE("an option that is given counts, and else its variable, for each subcommand")
+{
+    tool_scene scene;
+    for (const subcommand& sub : subcommands) {
+        for (const option_with_variable& each : of_all)
+            check_option(scene, sub, each);
+        if (sub.hands_over)
+            for (const option_with_variable& each : of_run)
+                check_option(scene, sub, each);
+    }
+}
+
+TEST_CASE("the variables that a subcommand's help tells of are those that are compared above")
+{
+    tool_scene scene;
+    for (const subcommand& sub : subcommands) {
+        std::set<std::string> known{"ZKLOCK_TLS_KEY_PASSWORD"}; // which has no option
+        for (const option_with_variable& each : of_all)
+            known.insert(each.variable);
+        if (sub.hands_over)
+            for (const option_with_variable& each : of_run)
+                known.insert(each.variable);
+        const std::string help = scene.run_command({tool_scene::program(), sub.name, "--help"}).text;
+        std::set<std::string> told;
+        const std::regex variable("ZKLOCK_[A-Z_]+");
+        for (std::sregex_iterator at(help.begin(), help.end(), variable), end; at != end; ++at)
+            told.insert(at->str());
+        CAPTURE(sub.name);
+        CHECK(told == known);
+    }
+}

@@ -201,7 +201,8 @@ void session::begin_epoch_in_time()
 /// a leader that others have replaced, and that does not know it yet.
 void session::catch_up_first()
 {
-    static constexpr store::batch_write nothing{.path = "/"};
+    store::batch_write nothing;
+    nothing.path = "/";
     const auto answered = [this](const store::reply& answer) {
         if (over || lost_track_ || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way

@@ -5,10 +5,11 @@
 writes each SOURCE below ROOT to the same place below OUTPUT, with the mutants that the table has for it, and
 OUTPUT/mutant_names.inc. A file that would not change is left alone, so that nothing is compiled for it.
 
-A table has blocks. A line that is not indented is a place: some code that is found exactly once in all sources. The
+A table has blocks. A line that is not indented is a place: code that is found exactly once in all sources. The
 part in {{ }} is what the indented lines below replace. Each of them has the mutant's name, a colon and an expression;
-or, in place of the colon, an equals sign and statements, in which ON is whether the mutant is switched on. `@` stands
-for the part. White space and comments do not matter, neither in the table nor in the sources. A mutant may have several blocks.
+or, in place of the colon, an equals sign and any text, in which ON is whether the mutant is switched on. `@` stands for
+the part. Text for an empty part goes before what follows there. A part that is replaced by `true` or `false` has to be
+a condition. White space does not matter, nor do comments in the sources. A mutant may have several blocks.
 A line that begins with "in the tests:" names mutants that are no change of the sources.
 """
 
@@ -16,7 +17,7 @@ import re
 import sys
 from pathlib import Path
 
-TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|\s+|.', re.DOTALL)
+TOKEN = re.compile(r'\d[\w\'.]*|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|\s+|.', re.DOTALL)
 
 
 class Fault(Exception):
@@ -63,7 +64,10 @@ def places_of(table):
     """The places, and the names of the mutants that have none."""
     found, elsewhere = [], []
     for number, line in enumerate(table.read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
+        if line.startswith("#"): # a comment, or a block that is one
+            found.append(None)
+            continue
+        if not line.strip():
             continue
         if line.startswith("in the tests:"):
             elsewhere += line.partition(":")[2].split()
@@ -72,10 +76,22 @@ def places_of(table):
             found.append(Place(number, line.strip()))
             continue
         row = re.fullmatch(r"\s+(\w+)\s*([:=])\s*(.*)", line)
-        if not row or not found:
+        if not row or not found or not found[-1]:
             raise Fault(f"line {number}: neither a place nor a replacement: {line}")
+        check(number, *row.groups())
         found[-1].rows.append(row.groups())
+    found = [place for place in found if place]
+    for place in found:
+        if not place.rows:
+            raise Fault(f"line {place.line}: no mutant: {place.text}")
     return found, elsewhere
+
+
+def check(line, name, how, by):
+    if "//" in by or "/*" in by:
+        raise Fault(f"line {line}: a comment in a replacement")
+    if how == "=" and not re.search(r"\bON\b", by):
+        raise Fault(f"line {line}: without ON {name} is always on")
 
 
 def occurrences(text, what):
@@ -102,10 +118,26 @@ def located(place, sources):
     return name, position, position
 
 
+def has_comma(part):
+    """Outside of parentheses: it would become an operator."""
+    depth = 0
+    for token in TOKEN.findall(part):
+        depth += (token in "([{") - (token in ")]}") if len(token) == 1 else 0
+        if token == "," and depth == 0:
+            return True
+    return False
+
+
 def replaced(part, rows, line):
     kinds = {how for _, how, _ in rows}
     if len(kinds) != 1:
         raise Fault(f"line {line}: expressions and statements for one part")
+    if len({name for name, _, _ in rows}) != len(rows):
+        raise Fault(f"line {line}: one mutant twice for one part")
+    if kinds == {":"} and has_comma(part):
+        raise Fault(f"line {line}: a list, which is no expression")
+    if part and any(how == "=" and "@" not in by for _, how, by in rows[1:]):
+        raise Fault(f"line {line}: the part is left out by more than one mutant")
     if kinds == {":"}:
         is_condition = any(by in ("true", "false") for _, _, by in rows) # of any type that can be one
         value = f"static_cast<bool>({part})" if is_condition else f"({part})"
@@ -143,6 +175,8 @@ def write(path, text):
 def main(table, output, root, *names):
     sources = {}
     for name in names:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise Fault(f"{name} is not below {root}")
         text = (Path(root) / name).read_text()
         sources[name] = (text, *condensed(text))
     places, elsewhere = places_of(Path(table))
@@ -155,6 +189,10 @@ def main(table, output, root, *names):
     for name, (text, *_) in sources.items():
         parts = [(*span, rows, line) for span, (rows, line) in changes.get(name, {}).items()]
         write(Path(output) / name, mutated(str(Path(root) / name), text, parts) if parts else text)
+    if (Path(output) / "mutant_names.inc").exists(): # it is ours
+        for copy in Path(output).rglob("*.[ch]pp"):
+            if str(copy.relative_to(output)) not in names: # its source is gone, and it would be found first
+                copy.unlink()
     write(Path(output) / "mutant_names.inc", "".join(f"X({name})\n" for name in sorted(all_names)))
 
 

@@ -7,17 +7,23 @@ file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp)
 list(FILTER headers INCLUDE REGEX "/src/(bridge|counters|queue|recipes|runtime|store)/")
 list(APPEND zklock_core_files ${headers})
 
-# zklock_mutated(SOURCES TABLE FILE...): puts the mutants of TABLE.table, beside this file, into copies of the files, which
-# are below the folder src. Gives the copies, and in SOURCES_folder where to look for their headers.
-function(zklock_mutated sources table)
-  set(folder ${CMAKE_CURRENT_BINARY_DIR}/mutated)
-  set(names "")
-  set(copies ${folder}/mutant_names.inc)
+# zklock_below_src(NAMES FILE...): the files' names below the folder src.
+function(zklock_below_src names)
+  set(below "")
   foreach(file ${ARGN})
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/src ${file})
-    list(APPEND names ${name})
-    list(APPEND copies ${folder}/${name})
+    list(APPEND below ${name})
   endforeach()
+  set(${names} ${below} PARENT_SCOPE)
+endfunction()
+
+# zklock_mutated(SOURCES TABLE FILE...): puts the mutants of TABLE.table, beside this file, into copies of the files,
+# which are below the folder src. Gives the copies, and in SOURCES_folder where to look for their headers.
+function(zklock_mutated sources table)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/mutated/${table})
+  zklock_below_src(names ${ARGN})
+  list(TRANSFORM names PREPEND ${folder}/ OUTPUT_VARIABLE copies)
+  list(APPEND copies ${folder}/mutant_names.inc)
   set(table ${zklock_mutants_folder}/${table}.table)
   set(mutate ${zklock_mutants_folder}/mutate.py)
   add_custom_command(OUTPUT ${copies}

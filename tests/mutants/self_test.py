@@ -16,7 +16,9 @@ bool is_first(const place& it)
         !it.gone())
         return true;
     it.look(false);
-    return false;
+    say("// ON", '"', 1'000, "don't"); /* neither
+    it.gone() */
+    return it.list(1, 2);
 }
 """
 
@@ -40,7 +42,8 @@ class mutants(unittest.TestCase):
             self.mutated(table)
 
     def test_an_expression_is_replaced_over_comments_and_line_breaks(self):
-        text = self.mutated("if (it.before == 0 && {{!it.gone()}}) return true;\n  gone_ones_count: @ || it.was_there()\n")
+        text = self.mutated("if (it.before == 0 && {{!it.gone()}}) return true;\n"
+                            "  gone_ones_count: @ || it.was_there()\n")
         self.assertIn("(::zklock::mutants::on(::zklock::mutants::id::gone_ones_count) ? "
                       "((!it.gone()) || it.was_there()) : (!it.gone()))", text)
         self.assertIn('#include "mutants/mutants.hpp"\n#line 1 ', text)
@@ -51,12 +54,14 @@ class mutants(unittest.TestCase):
         self.assertRegex(text, r"::never\) \? \(false\) : .*::always\) \? \(true\) : static_cast<bool>\(it\.before")
 
     def test_a_statement_is_left_out_or_put_before_another(self):
-        text = self.mutated("{{}}it.look(false);\n  no_look = if (!ON)\n\nit.look({{false}}); return\n  looks_well: 1 + 1\n")
+        text = self.mutated("{{}}it.look(false);\n  no_look = if (!ON)\n\n"
+                            "it.look({{false}}); say\n  looks_well: 1 + 1\n")
         self.assertIn("if (!::zklock::mutants::on(::zklock::mutants::id::no_look)) it.look((", text)
 
     def test_a_statement_takes_the_place_of_another(self):
-        text = self.mutated("{{it.look(false);}} return false;\n  looks_twice = { it.look(true); if (!ON) it.look(false); }\n")
-        self.assertRegex(text, r"    \{ it\.look\(true\); if \(.*\) it\.look\(false\); \}\n    return false;")
+        text = self.mutated("{{it.look(false);}} say\n"
+                            "  looks_twice = { it.look(true); if (!ON) it.look(false); }\n")
+        self.assertRegex(text, r"    \{ it\.look\(true\); if \(.*\) it\.look\(false\); \}\n    say")
 
     def test_two_mutants_put_before_one_statement(self):
         text = self.mutated("{{}}it.look(false);\n  one = if (!ON)\n  two = if (!ON)\n")
@@ -65,6 +70,34 @@ class mutants(unittest.TestCase):
     def test_what_is_put_behind_a_place(self):
         text = self.mutated("bool is_first(const place& it) { {{}}\n  goes = if (ON) return false;\n")
         self.assertRegex(text, r"\{if \(.*goes\)\) return false; \n    if \(it")
+
+    def test_what_stands_in_literals_is_no_comment(self):
+        text = self.mutated("say(\"// ON\", '\"', 1'000, \"{{don't}}\"); return\n  says_so = ON\n")
+        self.assertRegex(text, r'"::zklock::mutants::on\(.*says_so\)"\); /\* neither')
+
+    def test_the_first_letter_of_a_word_belongs_to_it(self):
+        text = self.mutated("return {{it}}.list\n  other_list: @\n")
+        self.assertRegex(text, r"return \(::zklock.*\? \(\(it\)\) : \(it\)\)\.list")
+
+    def test_blocks_of_one_part_are_one(self):
+        text = self.mutated("it.look({{false}})\n  b: @ || it\n\nlook({{false}}); say\n  a: true\n")
+        self.assertRegex(text, r"look\(\(.*::b\) \? \(\(false\) \|\| it\) : .*::a\) \? \(true\) : static_cast<bool>\(f")
+
+    def test_parts_in_any_order(self):
+        text = self.mutated("it.look({{false}})\n  b: 2\n\nbefore == {{0}}\n  a: 1\n")
+        self.assertRegex(text, r"(?s)::a\).*::b\)")
+
+    def test_copies_whose_source_is_gone_go(self):
+        self.mutated("it.look({{false}})\n  a: true\n")
+        (self.folder / "out/old.hpp").write_text("")
+        self.mutated("it.look({{false}})\n  a: true\n")
+        self.assertFalse((self.folder / "out/old.hpp").exists())
+
+    def test_refuses_a_source_outside_of_its_folder(self):
+        (self.folder / "table").write_text("it.look({{false}})\n  a: true\n")
+        for name in (str(self.folder / "src/a.cpp"), "../src/a.cpp"):
+            with self.assertRaisesRegex(mutate.Fault, "is not below"):
+                mutate.main(self.folder / "table", self.folder / "out", self.folder / "src", name)
 
     def test_sources_without_mutants_are_copied(self):
         self.assertEqual(self.mutated("it.look({{false}})\n  a: true\n", name="b.cpp"), "int other = 0;\n")
@@ -82,6 +115,7 @@ class mutants(unittest.TestCase):
     def test_refuses_a_place_that_is_not_there_or_there_twice(self):
         self.refused("it.gaze({{false}})\n  a: true\n", "line 1: found 0 times")
         self.refused("{{return}}\n  a: true\n", r"line 1: found 2 times \(a.cpp, a.cpp\)")
+        self.refused("{{it.gone()}} */\n  a: true\n", "found 0 times")
 
     def test_a_place_begins_with_a_whole_word(self):
         self.refused("t.look({{false}})\n  a: true\n", "found 0 times")
@@ -94,6 +128,15 @@ class mutants(unittest.TestCase):
         self.refused("it.look({{false}})\n  a true\n", "line 2: neither")
         self.refused("  a: true\n", "line 1: neither")
         self.refused("it.look({{false}})\n  a: true\n  b = if (ON) @\n", "expressions and statements")
+        self.refused("it.look({{false}})\n", "no mutant")
+        self.refused("it.look({{false}})\n  a: true\n#it.gone({{}})\n  b: true\n", "line 4: neither")
+
+    def test_refuses_what_would_be_wrong_in_silence(self):
+        self.refused("{{}}it.look(false);\n  a = if (!ON) // why\n", "a comment")
+        self.refused("{{}}it.look(false);\n  a = if (NO)\n", "always on")
+        self.refused("it.look({{false}})\n  a: true\n  a: false\n", "twice")
+        self.refused("it.list({{1, 2}})\n  a: 3\n", "a list")
+        self.refused("{{it.look(false);}}\n  a = if (ON) @\n  b = if (!ON) it.gone();\n", "more than one")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 #include "bridge/peers/connect_bounds.hpp"
 
-
 #include <algorithm>
 
 namespace zklock::bridge::peering {

@@ -1,6 +1,5 @@
 #include "bridge/peers/outbound.hpp"
 
-
 namespace zklock::bridge::peering {
 
 void outbound::want(const node_id& node, time_point now, std::string& out)

@@ -1,5 +1,5 @@
 // TLS: everything that is said to the servers is encrypted, and only servers with a certificate of that authority are
-// spoken to. The servers need a port for it; the user's guide tells how (include/zklock/README.md#tls).
+// spoken to. The servers need a port for it; the user's guide tells how (include/zklock/guide/tls.md).
 //
 //     tls SERVERS AUTHORITY.pem [OWN.pem [OWN.key]]
 #include <boost/asio.hpp>

@@ -266,8 +266,8 @@ asio::awaitable<void> http_server::hung_up(connection& self)
     }
 }
 
-/// A page of somebody else's can be made to ask here by its own name, which then leads to this server's address, and the
-/// browser takes the answers for that page's. Nobody looks up an address, or localhost.
+/// A page of somebody else's can be made to ask here by its own name, which then leads to this server's address; and
+/// the browser takes the answers for that page's. Nobody looks up an address, or localhost.
 bool http_server::goes_by(std::string_view host) const
 {
     std::string_view name = without_port(host);

@@ -174,7 +174,7 @@ int main(int argc, char** argv)
         ->check(CLI::ValidIPV4)
         ->capture_default_str();
     app.add_option("--port", s.port, "0 for any that is free")->capture_default_str();
-    app.add_option("--host", s.hosts, "a name by which it may be asked, beside localhost and all addresses; repeatable");
+    app.add_option("--host", s.hosts, "a name by which it may be asked, beside localhost and addresses; repeatable");
     app.add_option("--payment", s.payment_ms, "milliseconds from reading the stock to writing it")
         ->check(CLI::Range(0, 60'000))
         ->capture_default_str();

@@ -1,5 +1,6 @@
 #include "board.hpp"
 
+#include "json_text.hpp"
 #include "order_json.hpp"
 
 #include <boost/asio/cancellation_type.hpp>
@@ -206,7 +207,7 @@ std::string board::compose()
         failure = e.what();
     }
     o["failure"] = failure;
-    return json::serialize(o);
+    return json_text(std::move(o));
 }
 
 void board::stop()

@@ -1,7 +1,9 @@
 #include "http_server.hpp"
 
 #include "background.hpp"
+#include "json_text.hpp"
 
+#include <boost/algorithm/string/predicate.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -9,9 +11,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <optional>
@@ -48,13 +50,52 @@ std::optional<http_response> answer_to(const boost::system::error_code& error)
     return std::nullopt;
 }
 
+std::string_view without_port(std::string_view host)
+{
+    auto colon = host.find_last_not_of("0123456789");
+    return colon != std::string_view::npos && host[colon] == ':' ? host.substr(0, colon) : host;
+}
+
+/// Whether the Host of a request is an address.
+bool is_address(std::string_view host)
+{
+    boost::system::error_code bad;
+    if (host.starts_with('[') && host.ends_with(']')) {
+        asio::ip::make_address_v6(std::string(host.substr(1, host.size() - 2)), bad);
+    } else {
+        asio::ip::make_address_v4(std::string(host), bad);
+    }
+    return !bad;
+}
+
+/// Reads a request. Whoever waits to be told that its body will be read is told so, unless the header says that it will
+/// not.
+asio::awaitable<boost::system::error_code> receive(beast::tcp_stream& stream, beast::flat_buffer& buffer,
+                                                   http::request_parser<http::string_body>& parser)
+{
+    auto [error, in_header] = co_await http::async_read_header(stream, buffer, parser, awaitable_tuple);
+    boost::ignore_unused(in_header);
+    if (!error && !parser.is_done() && boost::iequals(parser.get()[http::field::expect], "100-continue")) {
+        http::response<http::empty_body> go_on(http::status::continue_, 11);
+        auto [write_error, sent] = co_await http::async_write(stream, go_on, awaitable_tuple);
+        boost::ignore_unused(sent);
+        error = write_error;
+    }
+    if (!error) {
+        auto [read_error, in_body] = co_await http::async_read(stream, buffer, parser, awaitable_tuple);
+        boost::ignore_unused(in_body);
+        error = read_error;
+    }
+    co_return error;
+}
+
 } // namespace
 
 http_response failure(unsigned status, std::string_view why)
 {
     http_response response;
     response.status = status;
-    response.body = boost::json::serialize(boost::json::value{{"error", why}});
+    response.body = json_text({{"error", why}});
     return response;
 }
 
@@ -65,8 +106,9 @@ struct http_server::connection {
     bool waiting = false; ///< for the next request, or with events: may be cut off when the server stops
 };
 
-http_server::http_server(asio::any_io_executor executor, const asio::ip::tcp::endpoint& address, http_handler handler)
-    : acceptor_(executor, address), handler_(std::move(handler)),
+http_server::http_server(asio::any_io_executor executor, const asio::ip::tcp::endpoint& address,
+                         std::vector<std::string> names, http_handler handler)
+    : acceptor_(executor, address), names_(std::move(names)), handler_(std::move(handler)),
       drained_(executor, asio::steady_timer::time_point::max())
 {
 }
@@ -127,10 +169,11 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
         parser.body_limit(body_limit);
         self.stream.expires_after(io_limit);
         self.waiting = true;
-        auto [error, received] = co_await http::async_read(self.stream, buffer, parser, awaitable_tuple);
-        boost::ignore_unused(received);
+        auto error = co_await receive(self.stream, buffer, parser);
         self.waiting = false;
 
+        const auto& message = parser.get();
+        bool head = message.method() == http::verb::head; // the answer to GET, but for its body
         http_response answered;
         if (error) {
             auto told = answer_to(error);
@@ -140,9 +183,9 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
             answered = std::move(*told);
             keep_alive = false;
         } else {
-            const auto& message = parser.get();
             http_request request;
-            request.method = message.method_string();
+            request.method = head ? "GET" : message.method_string();
+            request.host = message[http::field::host];
             request.target = message.target();
             request.type = message[http::field::content_type];
             request.body = message.body();
@@ -151,7 +194,7 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
         }
 
         if (answered.events) {
-            co_await send_events(self, *answered.events);
+            co_await send_events(self, *answered.events, head);
             break;
         }
         http::response<http::string_body> response(static_cast<http::status>(answered.status), 11);
@@ -159,6 +202,9 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
         response.body() = std::move(answered.body);
         response.keep_alive(keep_alive);
         response.prepare_payload();
+        if (head) {
+            response.body().clear(); // the header has its length
+        }
         self.stream.expires_after(io_limit);
         auto [write_error, sent] = co_await http::async_write(self.stream, response, awaitable_tuple);
         boost::ignore_unused(sent);
@@ -181,23 +227,23 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
 }
 
 /// The connection ends with the stream: that is how the client knows the end of it.
-asio::awaitable<void> http_server::send_events(connection& self, event_stream& events)
+asio::awaitable<void> http_server::send_events(connection& self, event_stream& events, bool head_only)
 {
     using namespace asio::experimental::awaitable_operators;
 
     self.waiting = true;
     boost::system::error_code ignored; // a larger buffer only means that a slow client sees older events
     self.stream.socket().set_option(asio::socket_base::send_buffer_size(events_on_the_way), ignored);
-    http::response<http::empty_body> head(http::status::ok, 11);
-    head.set(http::field::content_type, "text/event-stream");
-    head.set(http::field::cache_control, "no-store");
-    head.keep_alive(false);
-    http::response_serializer<http::empty_body> serializer(head);
+    http::response<http::empty_body> response(http::status::ok, 11);
+    response.set(http::field::content_type, "text/event-stream");
+    response.set(http::field::cache_control, "no-store");
+    response.keep_alive(false);
+    http::response_serializer<http::empty_body> serializer(response);
     self.stream.expires_after(event_limit);
     auto [error, sent] = co_await http::async_write_header(self.stream, serializer, awaitable_tuple);
     boost::ignore_unused(sent);
 
-    for (bool open = !error; open;) {
+    for (bool open = !error && !head_only; open;) {
         auto first = co_await (events.next() || hung_up(self));
         if (first.index() == 1 || stopping_) {
             break;
@@ -220,8 +266,20 @@ asio::awaitable<void> http_server::hung_up(connection& self)
     }
 }
 
+/// A page of somebody else's can be made to ask here by its own name, which then leads to this server's address; and
+/// the browser takes the answers for that page's. Nobody looks up an address, or localhost.
+bool http_server::goes_by(std::string_view host) const
+{
+    std::string_view name = without_port(host);
+    auto is = [&](std::string_view own) { return boost::iequals(name, own); };
+    return is_address(name) || is("localhost") || std::any_of(names_.begin(), names_.end(), is);
+}
+
 asio::awaitable<http_response> http_server::answer(const http_request& request)
 {
+    if (!goes_by(request.host)) {
+        co_return failure(421, "the request's Host is no address, nor localhost, nor one that --host lets in");
+    }
     std::string why;
     try {
         co_return co_await handler_(request);

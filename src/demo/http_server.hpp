@@ -9,14 +9,16 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 namespace demo {
 
 namespace asio = boost::asio;
 
 struct http_request {
-    std::string method;
+    std::string method; ///< GET for HEAD, too, whose answer is sent without its body
     std::string target;
+    std::string host; ///< by which the client asks for the server, with the port if it names one
     std::string type; ///< of the body, as the client names it
     std::string body;
 };
@@ -49,8 +51,10 @@ using http_handler = std::function<asio::awaitable<http_response>(const http_req
 /// takes a stream's events too slowly gets fewer; one that takes none for 30 s is hung up on.
 class http_server {
 public:
-    /// Listens at once; throws boost::system::system_error when it cannot.
-    http_server(asio::any_io_executor executor, const asio::ip::tcp::endpoint& address, http_handler handler);
+    /// Listens at once; throws boost::system::system_error when it cannot. Whoever asks by a name other than localhost
+    /// and `names` is refused; every address is let in.
+    http_server(asio::any_io_executor executor, const asio::ip::tcp::endpoint& address, std::vector<std::string> names,
+                http_handler handler);
 
     [[nodiscard]] asio::ip::tcp::endpoint address() const { return acceptor_.local_endpoint(); }
 
@@ -62,11 +66,13 @@ private:
     struct connection;
 
     asio::awaitable<void> converse(asio::ip::tcp::socket socket);
+    [[nodiscard]] bool goes_by(std::string_view host) const;
     asio::awaitable<http_response> answer(const http_request& request);
-    asio::awaitable<void> send_events(connection&, event_stream&);
+    asio::awaitable<void> send_events(connection&, event_stream&, bool head_only);
     asio::awaitable<void> hung_up(connection&);
 
     asio::ip::tcp::acceptor acceptor_;
+    std::vector<std::string> names_;
     http_handler handler_;
     std::unordered_set<connection*> connections_;
     asio::steady_timer drained_; ///< cancelled when the last connection is gone

@@ -1,5 +1,6 @@
 #include "order_routes.hpp"
 
+#include "json_text.hpp"
 #include "order_json.hpp"
 #include "page.hpp"
 
@@ -20,7 +21,7 @@ http_response reply(unsigned status, json::value body)
 {
     http_response r;
     r.status = status;
-    r.body = json::serialize(body);
+    r.body = json_text(std::move(body));
     return r;
 }
 
@@ -117,9 +118,11 @@ asio::awaitable<http_response> order_routes::handle(const http_request& request)
                                        {"GET", "/queue", &order_routes::queue},
                                        {"GET", "/health", &order_routes::health},
                                        {"GET", "/metrics", &order_routes::metrics}};
+    std::string_view target = request.target;
+    target = target.substr(0, target.find('?')); // no answer depends on a query
     bool known = false;
     for (const route& r : routes) {
-        if (request.target == r.target) {
+        if (target == r.target) {
             known = true;
             if (request.method == r.method) {
                 if (request.method == "POST" && !is_json(request.type)) {

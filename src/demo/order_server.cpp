@@ -10,7 +10,8 @@
 //   GET  /                            a page that shows stock, orders and the lock as they are, and starts rushes
 //   GET  /events                      what that page shows, as server-sent events
 //   POST /rush     {"lock": true}     a new stock, and buyers who all order at once: 202, 409 one is under way
-// What is sent has to be application/json: 415 otherwise.
+// What is sent has to be application/json: 415 otherwise. It has to be asked by an address, as localhost, or by a name
+// that --host lets in: 421 otherwise.
 #include "http_server.hpp"
 #include "order_routes.hpp"
 #include "run_to_end.hpp"
@@ -29,6 +30,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -39,6 +41,7 @@ struct settings {
     std::string database;
     std::string listen = "127.0.0.1";
     std::uint16_t port = 0;
+    std::vector<std::string> hosts;
     int payment_ms = 20;
     bool no_lock = false;
     bool session_per_order = false;
@@ -133,7 +136,7 @@ asio::awaitable<int> run(const settings& s)
         // The page's coroutines begin last: nothing may throw once they refer to what is here.
         auto handle = [&orders](const demo::http_request& request) { return orders->handle(request); };
         asio::ip::tcp::endpoint address(asio::ip::make_address(s.listen), s.port);
-        server.emplace(executor, address, handle);
+        server.emplace(executor, address, s.hosts, handle);
         auto at = fmt::format("{}:{}", s.listen, server->address().port());
         database.open_server({s.name, at});
         orders.emplace(executor, database, desk_of(s, client), rush_of(s, client), board_of(s, client));
@@ -171,6 +174,7 @@ int main(int argc, char** argv)
         ->check(CLI::ValidIPV4)
         ->capture_default_str();
     app.add_option("--port", s.port, "0 for any that is free")->capture_default_str();
+    app.add_option("--host", s.hosts, "a name by which it may be asked, beside localhost and addresses; repeatable");
     app.add_option("--payment", s.payment_ms, "milliseconds from reading the stock to writing it")
         ->check(CLI::Range(0, 60'000))
         ->capture_default_str();

@@ -72,6 +72,7 @@ asio::awaitable<void> http_connection::connect(const tcp::endpoint& server)
 {
     stream_.expires_after(limit_);
     co_await stream_.async_connect(server, asio::use_awaitable);
+    host_ = fmt::format("{}:{}", server.address().to_string(), server.port());
 }
 
 asio::awaitable<http_connection::answer> http_connection::get(std::string_view target)
@@ -93,7 +94,7 @@ asio::awaitable<http_connection::answer> http_connection::call(request& asked)
     if (closed_) { // between two steps
         throw boost::system::system_error(asio::error::operation_aborted);
     }
-    asked.set(http::field::host, "order-server");
+    asked.set(http::field::host, host_);
     asked.prepare_payload();
     stream_.expires_after(limit_);
     co_await http::async_write(stream_, asked, asio::use_awaitable);

@@ -65,6 +65,7 @@ private:
     boost::beast::tcp_stream stream_;
     boost::beast::flat_buffer buffer_;
     std::chrono::seconds limit_;
+    std::string host_;
     bool closed_ = false;
 };
 

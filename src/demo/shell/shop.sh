@@ -74,7 +74,7 @@ stay() {
     payment=$((stock > 10 ? 4000 / stock : 400))
     cp "$scratch/stock.db" "$scratch/shop.db"
     open_shop shop "$@" --path "/zklock-demo/${scratch##*.}" --lock-timeout 600000 \
-        --rush-buyers "$buyers" --rush-stock "$stock" ${listen:+--listen "$listen"} ${fenced:+--fenced} \
+        --rush-buyers "$buyers" --rush-stock "$stock" ${listen:+--listen "$listen" --host "$at"} ${fenced:+--fenced} \
         ${sessions_per_buyer:+--session-per-order}
     echo
     echo "THE PAGE of the order servers, which are $processes processes with one database and one lock:"

@@ -27,7 +27,7 @@ serve() {
 request() {
     local body=${3-} type=${4-application/json}
     exec 5<>"/dev/tcp/127.0.0.1/$port" || die "no connection"
-    printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' "$1" "$2" >&5
+    printf '%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n' "$1" "$2" >&5
     printf 'Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s' "$type" "${#body}" "$body" >&5
     answer
 }
@@ -114,7 +114,7 @@ fi
 
 # --- the end: an idle connection does not hold it up, the order under way is finished and answered
 exec 6<>"/dev/tcp/127.0.0.1/$port"
-printf 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n' >&6
+printf 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n' >&6
 read -r -t 60 -u 6 line && [[ $line == *200* ]] || die "no answer on the connection that is to be idle"
 ends
 wait "$first"

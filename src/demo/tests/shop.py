@@ -61,7 +61,7 @@ class Server:
         where = [] if "--no-lock" in arguments else ["--servers", f"127.0.0.1:{shop.zookeeper}"]
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", shop.program, "--database", shop.database, *where, *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
         line = self.process.stdout.readline()
         found = re.search(r" listening on 127\.0\.0\.1:(\d+)$", line.strip())
         check(found, f"a server said: {line!r}")
@@ -80,7 +80,7 @@ class Server:
         """The status and the body, as JSON if it is that. `kind`: what is sent, as Content-Type tells it."""
         sent = "" if body is None else body if isinstance(body, str) else json.dumps(body)
         with self.connect() as s:
-            s.sendall(f"{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            s.sendall(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                       f"Content-Type: {kind}\r\nContent-Length: {len(sent.encode())}\r\n\r\n{sent}".encode())
             answer = b""
             while part := s.recv(65536):
@@ -127,7 +127,7 @@ class Events:
         self.buffer = b""
         self.bytes = 0
         self.ids = []
-        self.socket.sendall(b"GET /events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
+        self.socket.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
         self.head = self.up_to(b"\r\n\r\n").decode().lower()
 
     def up_to(self, end):

@@ -16,7 +16,7 @@ addresses=$(sed -n 's|.*http://\(127\.0\.0\.1:[0-9]*\)/.*|\1|p' "$scratch/output
 request() {
     local body=${4-} status line
     exec 5<>"/dev/tcp/${1%:*}/${1#*:}" || die "no connection to $1"
-    printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n' "$2" "$3" >&5
+    printf '%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n' "$2" "$3" >&5
     printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body" >&5
     read -r -t 60 -u 5 _ status _ || die "no answer of $1"
     while read -r -t 60 -u 5 line && [[ $line != $'\r' ]]; do :; done

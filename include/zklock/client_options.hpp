@@ -117,7 +117,7 @@ struct client_options {
     /// Once live node paths would total more bytes than this, nothing gets a node: `errc::over_budget`. At most 1 MiB.
     std::size_t node_budget_limit = 1024 * 1024;
 
-    /// The client's log, which is called with each line (the user's guide lists them). It is called on the client's
+    /// The client's log, which is called with each line (the user's guide has the levels). It is called on the client's
     /// strand, first by the constructor, and last by the thread that destroys the execution context, if locks are held
     /// then. It must not block, or call the client; what it throws is dropped. Each line begins with identifier and
     /// session; one that comes again and again is told ever more rarely, with a count. `log_to()` makes one.

@@ -355,7 +355,7 @@ void reentrant_locks::tenure::on_read_on(error_code ec, grant given)
 void reentrant_locks::tenure::on_lost()
 {
     lost_ = true;
-    tell_holders([this](hold& h) {
+    tell_holders([](hold& h) {
         if (h.granted())
             h.lose();
     });

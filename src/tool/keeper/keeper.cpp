@@ -63,9 +63,6 @@ keeper::~keeper()
 {
     reports_.reset();
     ::close(socket_);
-    if (::waitpid(process_, nullptr, WNOHANG) != 0)
-        return; // it has ended, and its number may be somebody else's
-    wake();
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
@@ -147,13 +144,12 @@ void keeper::kill_if_stopped() const
         ::kill(process_, SIGKILL);
 }
 
-signalled keeper::kill_all(pid_t group)
+std::size_t keeper::kill_all(pid_t group)
 {
-    signalled left = signal_all(group, SIGKILL);
+    const std::size_t left = signal_all(group, SIGKILL);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    left.all = has_children() ? std::max<std::size_t>(left.all, 1) : 0; // /proc may tell nothing
-    return left;
+    return has_children() ? std::max<std::size_t>(left, 1) : 0; // /proc may tell nothing
 }
 
 } // namespace zklock::tool

@@ -96,6 +96,25 @@ contender_id lock_queue::contender_of(std::string_view node) const
     return found == view_.end() ? 0 : found->second;
 }
 
+bool lock_queue::owns(std::string_view node) const
+{
+    const std::int32_t sequence = names_.sequence_of(node).value_or(0);
+    const auto made_it = [prefix = prefix_of(node, sequence)](const contender& c) { return c.prefix == prefix; };
+    const auto reads_on = [node](const contender& c) { return reader_name(node_of(c)) == node; };
+    return contender_of(node) != 0 || left_.contains(place_name{sequence, node}) ||
+           std::any_of(unknown_.begin(), unknown_.end(), made_it) ||
+           std::any_of(downgrading_.begin(), downgrading_.end(), reads_on);
+}
+
+bool lock_queue::misses_any(const std::vector<std::string>& names) const
+{
+    return std::any_of(view_.begin(), view_.end(), [&](const auto& known) {
+        const auto& [where, id] = known;
+        return id != 0 && at(id).now != phase::downgrading &&
+               std::find(names.begin(), names.end(), where.node) == names.end();
+    });
+}
+
 auto lock_queue::before(contender_id id, std::size_t most_counted) const -> those_before
 {
     those_before found;

@@ -194,6 +194,10 @@ public:
     /// while.
     virtual void give_up_epoch() noexcept = 0;
 
+    /// Ends the epoch as if the connection were lost; and the session, with its nodes, as soon as a server can be told.
+    /// Then on_expired() follows.
+    virtual void give_up_session() noexcept = 0;
+
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered
     /// `unknown` first. Bounded in time, and never blocks the strand. Once only, at any moment, connected or not.
     virtual void close(std::function<void()> closed) = 0;

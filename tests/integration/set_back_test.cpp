@@ -244,3 +244,64 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
     three.wait_all();
     expect_clean(three);
 }
+
+TEST_CASE("three servers are restored from a backup made while they ran, and keep nobody out: clients find out what is "
+          "missing, and what is back")
+{
+    zookeeper_ensemble three(3);
+    const auto body = [&]() -> awaitable<void> {
+        users all(co_await asio::this_coro::executor, three.address());
+        co_await all.begin();
+        client late(co_await asio::this_coro::executor, fault_options(three.address(), short_session));
+        const result<void> connected = co_await late.wait_connected(default_limit);
+        REQUIRE(!connected.has_error());
+        {
+            admin_client admin(three[0].port());
+            co_await until_queued(admin, all.path, 2);
+        }
+        for (std::size_t i = 0; i < three.size(); ++i) {
+            admin_client admin(three[i].port());
+            admin.sync("/");
+            three[i].back_up();
+        }
+        // One node is gone after it, and another is made.
+        all.releasing = begin_release(all.released.value());
+        CHECK(!co_await all.releasing.end());
+        auto made_later = begin_acquire(mutex(late, all.path + "-later"));
+        REQUIRE(!co_await made_later.end());
+        auto its_loss = begin_wait_lost(made_later.value());
+        const auto session_of_late = late.session_id();
+
+        for (std::size_t i = 0; i < three.size(); ++i)
+            three[i].kill();
+        co_await all.suspended();
+        for (std::size_t i = 0; i < three.size(); ++i) {
+            three[i].restore();
+            three[i].start();
+        }
+        three.wait_all();
+        const auto served = steady_clock::now();
+        co_await until("those whose nodes are back or missing have new sessions", [&] {
+            const std::int64_t a = all.a.session_id(), c = late.session_id();
+            return a != 0 && a != all.sessions[0] && c != 0 && c != session_of_late;
+        });
+        CHECK(steady_clock::now() < served + then_at_once);
+        CHECK(!co_await its_loss.end());
+        CHECK(!co_await all.lost.end());
+        REQUIRE(!co_await all.waiting.end());
+        CHECK(all.b.session_id() == all.sessions[1]); // it is as the backup has it
+        for (const char* const of : {"-released", "-later"}) {
+            auto again = begin_acquire(mutex(all.b, all.path + of));
+            REQUIRE(!co_await again.end());
+            co_await release_well(again);
+        }
+        co_await release_well(all.waiting);
+        co_await nothing_left(three[0].port());
+        const result<void> closed = co_await late.close();
+        CHECK(!closed.has_error());
+        co_await all.close();
+    };
+    run_test(test_limit, body);
+    three.wait_all();
+    expect_clean(three);
+}

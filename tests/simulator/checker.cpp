@@ -366,6 +366,9 @@ void checker::set_back()
     last_token_.clear();
     const auto is_back = [&](const auto& node) { return ensemble_.leaders_tree().find(node) != nullptr; };
     std::erase_if(deleted_, is_back);
+    for (const auto& c : records_) { // whoever has set it back has deleted them
+        if (!c.given.node.empty() && !is_back(c.given.node)) deleted_.push_back(c.given.node);
+    }
     deleted_waiting_.clear();
 }
 

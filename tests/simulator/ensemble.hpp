@@ -1,6 +1,7 @@
 #pragma once
 #include "connection.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -61,7 +62,8 @@ public:
     /// What is written from now on is lost when the ensemble is set back. It is so much that nobody who has seen any of
     /// it is caught up with after that.
     void back_up();
-    /// All servers, which are down, have no more than what was backed up; without that, they have nothing.
+    /// All servers, which are down, have no more than what was backed up; without that, they have nothing. In the worlds
+    /// where that goes unnoticed, their next leader begins with a larger zxid than all before, and they keep nobody out.
     void set_back();
     /// The leader stands still and the others elect another at once. When it wakes it believes for up to a tick that it
     /// leads: it answers reads, reconnecting sessions and syncs from what it knew.
@@ -149,6 +151,11 @@ private:
     instant all_down_until_{0};
     std::size_t kept_ = 0; ///< so many entries of the log are in the backup
     std::int64_t kept_zxid_ = 0;
+    std::int64_t begun_with_ = 0; ///< zxid that all servers have, at least
+    [[nodiscard]] std::int64_t zxid_of(const server& s) const
+    {
+        return std::max(begun_with_, s.applied == 0 ? 0 : log_[s.applied - 1]->t.zxid);
+    }
     std::int64_t next_session_ = 0x1000'0001;
     std::int64_t next_connection_ = 1;
 };

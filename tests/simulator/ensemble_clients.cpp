@@ -109,7 +109,7 @@ void ensemble::arrive_connect(const connection_ptr& c, const request& r)
 {
     auto& s = servers_[c->server];
     if (!c->client_open) return; // a handshake that nobody waits for any more
-    const bool behind = s.applied == 0 ? c->last_zxid_seen != 0 : log_[s.applied - 1]->t.zxid < c->last_zxid_seen;
+    const bool behind = zxid_of(s) < c->last_zxid_seen;
     if (!s.up || behind) return drop(c, true);
     if (c->session != 0) { // a session has one connection at a server
         for (const auto& old : std::vector(s.clients)) {
@@ -218,8 +218,7 @@ void ensemble::reply(const connection_ptr& c, const request& r, answer a)
 {
     if (r.doom == fate::cut_after) return drop(c, true);
     a.xid = r.xid;
-    const auto& s = servers_[c->server];
-    a.zxid = s.applied == 0 ? 0 : log_[s.applied - 1]->t.zxid;
+    a.zxid = zxid_of(servers_[c->server]);
     send_down(c, std::move(a));
 }
 

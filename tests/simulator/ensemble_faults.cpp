@@ -87,14 +87,18 @@ void ensemble::back_up()
     constexpr int many_elections = 1000;
     kept_ = log_.size();
     kept_zxid_ = zxid_;
-    zxid_ = (epoch_ += many_elections) << 32;
+    if (!world_.set.set_back_unnoticed) zxid_ = (epoch_ += many_elections) << 32;
 }
 
 void ensemble::set_back()
 {
     log_.resize(kept_);
-    zxid_ = kept_zxid_;
-    epoch_ = zxid_ >> 32;
+    if (world_.set.set_back_unnoticed) {
+        zxid_ = begun_with_ = ++epoch_ << 32;
+    } else {
+        zxid_ = kept_zxid_;
+        epoch_ = zxid_ >> 32;
+    }
     look_up_sessions();
     for (auto& s : servers_) {
         s.tree = znode_tree();

@@ -32,6 +32,7 @@ plan planner::make()
     else if (plan_.set.servers > 1 && plan_.seed % 5 == 2) make_partitions();
     if (plan_.set.granted.empty() && plan_.set.servers > 1 && plan_.seed % 23 == 10) make_lone_refusals();
     if (plan_.seed * 357 % 1013 % 10 == 3) make_outages(); // none of the seeds that found something
+    else if (plan_.seed * 505 % 1013 % 10 == 7) make_unnoticed_set_back(); // likewise
     if (kind_.peers != peer_life::none) make_peers();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });

@@ -202,6 +202,45 @@ void planner::make_outages()
     });
 }
 
+/// The servers come back with what they had at some earlier time, and with a leader who lets everybody in. Clients find
+/// out by themselves what is missing, and what is back: all are connected when the backup is made, and have done
+/// something before and after.
+void planner::make_unnoticed_set_back()
+{
+    choices own(plan_.seed ^ 0x5e7'bac4);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& set = plan_.set;
+    const bool loses_numbers = set.first_sequence != 0;
+    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers) return;
+    set.is_set_back = set.set_back_unnoticed = true;
+    const auto long_time = static_cast<std::uint64_t>(set.session_timeout.count());
+    step s;
+    s.at = moments_[pick(moments_.size())];
+    const auto some_acquires = [&](std::uint64_t most, std::uint64_t longest) {
+        for (auto times = 1 + pick(most); times != 0; --times) {
+            s.what = act::acquire;
+            s.at += microseconds(pick(50'000));
+            s.who = static_cast<unsigned>(pick(set.clients));
+            s.path = static_cast<unsigned>(pick(set.paths));
+            s.duration = milliseconds(pick(longest));
+            plan_.steps.push_back(s);
+        }
+    };
+    const auto happens = [&](act what, milliseconds duration) {
+        s.what = what;
+        s.at += microseconds(pick(100'000));
+        s.duration = duration;
+        plan_.steps.push_back(s);
+    };
+    some_acquires(4, 200);
+    happens(act::back_up, milliseconds(0));
+    some_acquires(6, pick(2) == 0 ? 100 : 3 * long_time);
+    // Whoever holds something goes on until his lease ends.
+    happens(act::set_back, set.session_timeout + set.tick + milliseconds(pick(pick(2) == 0 ? 50 : long_time)));
+    s.at += s.duration;
+    some_acquires(4, 50);
+}
+
 /// More at one moment than one transaction takes.
 void planner::make_crowd(bool troubled)
 {

@@ -50,6 +50,7 @@ private:
     void make_partitions();
     void make_lone_refusals();
     void make_outages();
+    void make_unnoticed_set_back();
     void make_crowd(bool troubled);
 
     // clients with peers, drawn apart too (plan_peers.cpp)

@@ -259,3 +259,30 @@ TEST_CASE("servers that were set back keep out whoever has seen more, until his 
         CHECK(s.e.leaders_tree().find("/locks/old") == nullptr);
     }
 }
+
+TEST_CASE("servers that were set back and elect a leader keep nobody out, and what they write next is later than all")
+{
+    auto set = calm(3);
+    set.set_back_unnoticed = true;
+    scene s(set);
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.create("/locks/old", node_kind::ephemeral);
+    s.pass(1s);
+    s.e.back_up();
+    c.create("/locks/new", node_kind::ephemeral);
+    s.pass(1s);
+    const auto session = c.session;
+    const auto last = s.e.last_zxid();
+    c.taken();
+    s.e.all_down(1s);
+    s.e.set_back();
+    s.pass(5s);
+    CHECK(c.taken() == notes{"disconnected", "same session"});
+    CHECK(s.e.alive(session));
+    CHECK(s.e.leaders_tree().find("/locks/old") != nullptr);
+    CHECK(s.e.leaders_tree().find("/locks/new") == nullptr);
+    c.create("/locks/newer", node_kind::ephemeral);
+    s.pass(1s);
+    CHECK(s.e.leaders_tree().find("/locks/newer")->czxid > last);
+}

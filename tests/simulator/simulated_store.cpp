@@ -199,7 +199,13 @@ void simulated_store::submit(request r, callback call)
     sent_ = process_.now();
     waiting w{r.xid, r.what, r.path, sent_, std::move(call), r.watch};
     w.unsent = state_ == state::ending;
+    const bool checks = r.what == operation::batch && r.parts.front().what == transaction::kind::check_version;
+    only_looks_ = only_looks_ && telling_connected_ &&
+                  (r.what == operation::exists || r.what == operation::children || r.what == operation::sync ||
+                   checks);
     w.first = telling_connected_;
+    synced_ = (synced_ && only_looks_) || (w.first && r.what == operation::sync);
+    w.synced = synced_;
     for (const auto& part : r.parts)
         w.writes.push_back({part.what, part.path});
     outstanding_.push_back(std::move(w));
@@ -304,7 +310,9 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
     note_deleted(w, a);
     note_watch(w, a);
     if (w.what == operation::get) told_changed_.erase(w.path);
+    telling_connected_ = w.first && only_looks_;
     call_back(w, a);
+    telling_connected_ = false;
 }
 
 void simulated_store::note_deleted(const waiting& w, const answer& a)
@@ -394,8 +402,9 @@ void simulated_store::call_back(waiting& w, const answer& a)
         ::zklock::store::stat_reply r;
         if (ok) r.stat = a.stat;
         const bool shown = ok || a.result == outcome::no_auth;
-        if (w.first) look_at_doubt(w, a);
-        else if (shown && w.what == operation::exists && on_look) on_look(w.path, ok ? &a.stat : nullptr);
+        const bool compares = w.first && !w.synced; // what the session wrote, before the epoch begins
+        if (w.first && w.synced) look_at_doubt(w, a);
+        else if (!compares && shown && w.what == operation::exists && on_look) on_look(w.path, ok ? &a.stat : nullptr);
         if (*s) tell([&] { (*s)(fill(r)); });
     } else if (auto* b = std::get_if<batch_done>(&w.call)) {
         ::zklock::store::batch_reply r;

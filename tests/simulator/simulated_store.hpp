@@ -41,6 +41,12 @@ public:
     void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up_epoch() noexcept override { cut(); }
+    void give_up_session() noexcept override
+    {
+        if (!world_.writes_undone) world_.violate(name_ + " gives its session up, and the servers have all it wrote");
+        history_.end_session();
+        cut();
+    }
 
     // faults
     void cut();                                  ///< notices at once
@@ -111,7 +117,8 @@ private:
         callback call;
         bool watch = false;
         bool unsent = false;            ///< made after the loss of the connection, and not sent
-        bool first = false;             ///< made as soon as the connection was there
+        bool first = false;             ///< made as soon as all was known that epochs begin with
+        bool synced = false;            ///< and behind a sync
         struct write {
             transaction::kind what;
             std::string path;
@@ -163,6 +170,8 @@ private:
     state state_ = state::idle;
     bool attached_ = false;
     bool telling_connected_ = false;
+    bool synced_ = false;     ///< a sync was asked for among these
+    bool only_looks_ = false; ///< were asked for in this epoch, and syncs
     connection_ptr connection_;
     std::int64_t session_ = 0;
     std::chrono::milliseconds session_timeout_{0}; ///< as granted

@@ -17,7 +17,8 @@ void simulated_store::attempt()
     if (state_ == state::closed || state_ == state::closing) return;
     // As the bridge does, which now and then has to drop the C client's handle with all that it has seen. Whoever has
     // seen nothing does not find out that the servers were set back.
-    const bool drops_handle = !world_.quiet && !world_.set.is_set_back && last_zxid_ != 0;
+    const bool keeps_handle = world_.set.is_set_back && !world_.set.set_back_unnoticed;
+    const bool drops_handle = !world_.quiet && !keeps_handle && last_zxid_ != 0;
     if (drops_handle && world_.choose.one_in(8, stream::handle, number_)) last_zxid_ = 0;
     may_lag_ = session_ != 0 && last_zxid_ == 0;
     server_ = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
@@ -65,7 +66,7 @@ bool simulated_store::session_should_be_over() const
 void simulated_store::attempt_failed(bridge::session_answer what)
 {
     using verdict = bridge::history_check::verdict;
-    const auto judged = history_.answered(what, session_should_be_over(), ensemble_.size());
+    const auto judged = history_.answered(what, history_.ends() || session_should_be_over(), ensemble_.size());
     if (judged == verdict::ask) {
         ensemble_.close(connection_);
         return ask();
@@ -108,7 +109,7 @@ void simulated_store::deliver_connect(const answer& a)
     const bool renewed = session_ != told_session_;
     told_session_ = session_;
     keep_alive();
-    telling_connected_ = true;
+    telling_connected_ = only_looks_ = true;
     tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_, may_lag_}); });
     telling_connected_ = false;
 }

@@ -158,6 +158,7 @@ void stage::perform(const step& s)
         // Those who hold something go on until their leases end: operators have to wait for that.
         world.time.after(instant(s.duration) - 1us, [this] {
             ensemble.set_back();
+            world.writes_undone = true;
             users_->set_back();
             users_nodes_.clear(); // they may be gone, or be back
             containers_.set_back();

@@ -37,6 +37,7 @@ std::string stage::some_contender(const step& s) const
 void stage::delete_node(const std::string& node)
 {
     users_->deleted_by_others(node);
+    world.writes_undone = true;
     users_nodes_.erase(node);
     transaction t;
     t.what = transaction::kind::remove;
@@ -215,6 +216,7 @@ void stage::join_foreign(const step& s)
     if (made.result != store::outcome::ok) return;
     foreign_nodes_.push_back(made.path);
     if (users) users_nodes_.emplace(made.path, own);
+    if (users) world.writes_undone = true; // it may look like that
     const bool reads_on = made.path.find("__WRIT__") != std::string::npos && s.choice / 4 % 2 == 0;
     if (reads_on) return downgrade_foreign(s, made.path);
     if (s.duration == 0ms) return;

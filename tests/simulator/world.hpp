@@ -41,6 +41,7 @@ struct world {
     trace log;
     settings set;
     bool quiet = false;              ///< the final phase: no more faults
+    bool writes_undone = false; ///< by operators: nodes of clients were deleted, or the servers were set back
     std::string violation;           ///< the first one found, empty if none
     std::vector<placed_fault> fired; ///< those placed by chance
     std::vector<noted_request> requests; ///< all of them, if the settings want that

@@ -115,9 +115,11 @@ public:
     unsigned fails_after = 0; ///< the so-many-th request finds no memory; 0: none does
 
     bool given_up = false; ///< and not ended by the test yet
+    bool session_given_up = false;
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up_epoch() noexcept override { given_up = true; }
+    void give_up_session() noexcept override { session_given_up = true; }
     void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
                 create_done done) override
     {

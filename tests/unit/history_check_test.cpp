@@ -93,6 +93,34 @@ TEST_CASE("servers without a quorum end no session, however long they hang up")
     }
 }
 
+TEST_CASE("a session that is to be ended: nobody is asked for service before it is, and its end is believed of one")
+{
+    history_check check;
+    simulated_server restored{200, true, true, 1}; // which lets in who has seen what this client has
+    check.end_session();
+    attempted o = tried(check, restored, false, 3);
+    CHECK_FALSE(o.connected);
+    CHECK_FALSE(o.over); // it has ended it, and who was asked is not believed
+    CHECK_FALSE(restored.session);
+    CHECK(o.asked == std::vector{question::end, question::end, question::end});
+    simulated_server away{200, false};
+    CHECK_FALSE(tried(check, away, true, 3).over);
+    o = tried(check, restored, true, 3);
+    CHECK(o.over);
+    CHECK(o.asked == std::vector{question::end});
+    CHECK(tried(check, restored, false, 3).asked == std::vector{question::service});
+}
+
+TEST_CASE("a session that is to be ended, at a server that does not: the next attempt is the next")
+{
+    history_check check;
+    simulated_server deaf{200, true, true, 1000};
+    check.end_session();
+    CHECK_FALSE(tried(check, deaf, true, 1).over);
+    deaf.deaf_to_ends = 0;
+    CHECK(tried(check, deaf, true, 1).over);
+}
+
 TEST_CASE("a quorum that comes back between two questions keeps the session")
 {
     for (std::size_t when : {1u, 2u, 3u}) {

@@ -1,6 +1,8 @@
 #pragma once
 #include "fake_store.hpp"
 
+#include "zklock/connection_state.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,6 +27,29 @@ inline store::node_stat last_child(int ever, std::int64_t czxid)
 
 /// The Stat of a path that has had one child, which lives, made by that transaction.
 inline store::node_stat one_child(std::int64_t czxid) { return last_child(1, czxid); }
+
+/// A session that goes on looks for its last write before the epoch begins, if there is one. Its node is gone, and its
+/// parent has been changed since.
+template <class Scene> void show_writes_kept(Scene& s)
+{
+    auto& all = s.servers.requests;
+    const auto looks = [&] {
+        return s.session->state() != zklock::connection_state::connected && !all.empty() &&
+               all.back().what.starts_with("exists ") && all.back().what != "exists /";
+    };
+    const auto look = [&all] {
+        auto last = std::move(all.back());
+        all.pop_back();
+        return last;
+    };
+    if (!looks())
+        return;
+    look().answer(store::outcome::no_node);
+    REQUIRE_FALSE(all.empty());
+    store::node_stat changed;
+    changed.pzxid = 1'000'000;
+    look().stat(changed);
+}
 
 /// Says what a step has asked the store for, in whatever order, and answers it:
 ///

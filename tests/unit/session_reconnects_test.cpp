@@ -12,6 +12,7 @@ TEST_SUITE("session, reconnects")
         const auto a = s.hold("/p", 0);
         s.servers.observer->on_disconnected();
         s.servers.observer->on_connected({5, 4s, false, s.clock.now()});
+        show_writes_kept(s);
         s.clock.run();
         CHECK(a->losses == 1);
         asked(s).only("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
@@ -50,6 +51,7 @@ TEST_SUITE("session, reconnects")
             CHECK(s.session->state() == connection_state::suspended);
             REQUIRE(s.servers.requests.size() == 1);
             asked(s).to("batch check /").ends(how);
+            show_writes_kept(s);
             const bool began = how != outcome::unknown; // else its end comes
             CHECK((s.session->state() == connection_state::connected) == began);
             s.lose_answers();

@@ -87,6 +87,8 @@ struct scene {
     {
         servers.observer->on_connected({id, timeout, renewed, clock.now()});
         const auto sent_before = static_cast<std::ptrdiff_t>(servers.requests.size()); // a sync of another kind, too
+        if (!renewed)
+            show_writes_kept(*this);
         clock.pass(0ms);
         const auto is_heartbeat = [](const fake_store::request& r) { return r.what == "sync /"; };
         const auto beat = std::find_if(servers.requests.begin() + sent_before, servers.requests.end(), is_heartbeat);

@@ -193,6 +193,7 @@ TEST_SUITE("transactions")
         const auto unsent = s.nodes().commit(some_writes(), s.claim_of(*b), released.teller());
         unsent->end_unsent(errc::not_owner); // as at b's release
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+        show_writes_kept(s);
         CHECK(s.servers.asks("batch " + s.own(*a)));
         CHECK_FALSE(s.servers.asks("batch " + s.own(*b)));
         s.clock.run();
@@ -204,6 +205,7 @@ TEST_SUITE("transactions")
         s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
         s.clock.pass(10s);
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+        show_writes_kept(s);
         s.clock.run();
         CHECK(lost.ended_with(errc::lost));
         CHECK_FALSE(s.servers.asks("batch"));
@@ -224,6 +226,7 @@ TEST_SUITE("transactions")
         CHECK(a->handle->downgrade(downgraded.teller()));
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+        show_writes_kept(s);
         const std::string commit = "batch " + s.own(*a);
         const std::string downgrade = "batch create " + reader + ", remove " + a->given.node + " at version 0";
         CHECK(s.servers.pending().starts_with(commit + ", "));

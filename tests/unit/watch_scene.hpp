@@ -68,6 +68,7 @@ struct watch_scene : node_scene {
     {
         disconnect();
         servers.observer->on_connected({5, 10s, false, clock.now()});
+        show_writes_kept(*this);
         clock.run();
     }
 

@@ -77,6 +77,7 @@ public:
     void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up_epoch() noexcept override;
+    void give_up_session() noexcept override;
 
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own

@@ -182,6 +182,12 @@ void connection::give_up_epoch() noexcept
         }
 }
 
+void connection::give_up_session() noexcept
+{
+    history_.end_session();
+    give_up_epoch();
+}
+
 void connection::wait_to_ask_again()
 {
     if (!pause_.under_way()) {

@@ -82,7 +82,8 @@ history_check::verdict connection::judge_history()
         part_from_socket(); // what ends the session has to arrive
     else
         drop_socket();
-    return history_.answered(wire_.take_answer(), session_is_overdue(), connector_.addresses());
+    const bool may_ask = history_.ends() ? connector_.believes_expiry(clock::now()) : session_is_overdue();
+    return history_.answered(wire_.take_answer(), may_ask, connector_.addresses());
 }
 
 /// Nothing was heard of it for its time-out, and for what a lease counts beside that. And who is asked would be

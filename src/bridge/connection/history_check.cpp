@@ -13,16 +13,18 @@ constexpr int most_ends = 3;
 
 void history_check::attempt_begins() noexcept
 {
-    asks_ = session_question::service;
+    asks_ = ends_ ? session_question::end : session_question::service;
     taken_up_ = 0;
 }
 
-auto history_check::answered(session_answer what, bool overdue, std::size_t addresses) noexcept -> verdict
+auto history_check::answered(session_answer what, bool may_ask, std::size_t addresses) noexcept -> verdict
 {
+    if (ends_)
+        return told_to_end(what, may_ask);
     switch (what) {
     case session_answer::none: break;
     case session_answer::hung_up:
-        if (asks_ != session_question::service || !overdue)
+        if (asks_ != session_question::service || !may_ask)
             break;
         return ask(session_question::session);
     case session_answer::unknown: return vote(addresses);
@@ -38,6 +40,17 @@ auto history_check::answered(session_answer what, bool overdue, std::size_t addr
         break;
     }
     return verdict::failed;
+}
+
+/// The one that has ended it says so when it is asked once more.
+auto history_check::told_to_end(session_answer what, bool believed) noexcept -> verdict
+{
+    if (what == session_answer::taken_up && ++taken_up_ <= most_ends)
+        return ask(session_question::end);
+    if (what != session_answer::unknown || !believed)
+        return verdict::failed;
+    ends_ = false;
+    return verdict::over;
 }
 
 auto history_check::ask(session_question what) noexcept -> verdict

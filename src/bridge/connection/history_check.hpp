@@ -29,19 +29,27 @@ public:
     /// What is asked of the present address.
     [[nodiscard]] session_question asks() const noexcept { return asks_; }
 
+    /// The session is to be ended, because the servers were set back: whoever uses it has found that out. Until one does
+    /// not know it any more, nobody is asked for service.
+    void end_session() noexcept { ends_ = true; }
+    [[nodiscard]] bool ends() const noexcept { return ends_; }
+
     /// All addresses are tried once more; or there is a connection, whose end begins all anew.
     void cycle_begins() noexcept { votes_ = 0; }
     void attempt_begins() noexcept;
-    /// `overdue`: the session should be over. `addresses`: so many are tried in this cycle.
-    [[nodiscard]] verdict answered(session_answer, bool overdue, std::size_t addresses) noexcept;
+    /// `may_ask`: the session should be over; or it is to be ended, and who was asked would be believed. `addresses`: so
+    /// many are tried in this cycle.
+    [[nodiscard]] verdict answered(session_answer, bool may_ask, std::size_t addresses) noexcept;
 
 private:
+    [[nodiscard]] verdict told_to_end(session_answer, bool believed) noexcept;
     [[nodiscard]] verdict ask(session_question) noexcept;
     [[nodiscard]] verdict vote(std::size_t addresses) noexcept;
     [[nodiscard]] bool decides(std::size_t addresses) const noexcept { return 2 * (votes_ + 1) > addresses; }
 
     session_question asks_ = session_question::service;
     std::size_t votes_ = 0; ///< in this cycle
+    bool ends_ = false;     ///< the session is to be ended
     int taken_up_ = 0;      ///< so often in this attempt by those who asked for the session
 };
 

@@ -102,6 +102,14 @@ public:
     {
         return queue_.is_watched(child);
     }
+    [[nodiscard]] bool owns_child(std::string_view, std::string_view child) const override
+    {
+        return queue_.owns(child);
+    }
+    [[nodiscard]] bool misses_child(std::string_view, const std::vector<std::string>& names) const override
+    {
+        return queue_.misses_any(names);
+    }
     void on_own_event(store::event_kind, std::string_view path) override;
     void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
 

@@ -49,6 +49,8 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
+        if (!action.node.empty())
+            session_.own_writes.lost_to_others(full(action.node));
         contender()->lose(action.node);
         contender()->release_lost(action.node); // if it was released before this could be told
         forget(action.id);
@@ -176,7 +178,10 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
                 take_czxid(*contender, answer.stat.czxid);
             return;
         }
-        case outcome::no_node: return queue_.node_gone(node);
+        case outcome::no_node:
+            if (queue_.owns(node))
+                session_.own_writes.found_gone(full(node));
+            return queue_.node_gone(node);
         case outcome::unknown: return queue_.inspect_unknown(contender->id);
         default: // it is ours, but what it is worth cannot be known
             queue_.watch_failed(node);
@@ -198,6 +203,8 @@ void lock_path::send_watch(const std::string& node)
                 handoffs_->look_at(node, answer.data);
             return;
         case outcome::no_node:
+            if (queue_.owns(node))
+                session_.own_writes.found_gone(full(node));
             return queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default:
@@ -232,6 +239,7 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
     contender->leaves_its_node();
     const std::string writer = full(node);
     const std::string reader = full(queue::reader_name(node));
+    session_.own_writes.may_be_gone(writer);
     store::batch_write both[2];
     both[0].what = kind::create;
     both[0].path = reader;
@@ -245,8 +253,10 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
         session_.wrote(answer);
         const queue::contender_id id = contender->id;
         switch (answer.result) {
-        case outcome::ok: return queue_.downgraded(id);
-        case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
+        case outcome::ok:
+        case outcome::node_exists: // by the one whose answer was lost
+            session_.own_writes.made(full(queue::reader_name(node)));
+            return queue_.downgraded(id, answer.result == outcome::node_exists);
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);

@@ -152,6 +152,21 @@ bool semaphore_path::watches_child(std::string_view path, std::string_view child
     return found != by_name_.end() && found->second->watched;
 }
 
+bool semaphore_path::owns_child(std::string_view path, std::string_view child) const
+{
+    const auto made_it = [&](const permit_ptr& node) { return layout_.made_from(node->asked, child); };
+    return path == layout_.permits && (by_name_.contains(std::string(child)) ||
+                                       std::any_of(unknown_.begin(), unknown_.end(), made_it));
+}
+
+bool semaphore_path::misses_child(std::string_view path, const std::vector<std::string>& names) const
+{
+    return path == layout_.permits && std::any_of(by_name_.begin(), by_name_.end(), [&](const auto& known) {
+        const bool wanted = known.second->owner && known.second->now == permit_node::phase::there;
+        return wanted && std::find(names.begin(), names.end(), known.first) == names.end();
+    });
+}
+
 void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
 {
     if (path == layout_.permits && kind != store::event_kind::data_changed) {

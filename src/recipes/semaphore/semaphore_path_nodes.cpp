@@ -137,6 +137,7 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
 /// It is there, by that name.
 void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
 {
+    session_.own_writes.made(queue::child_of(layout_.permits, name));
     std::string known(name);
     by_name_.emplace(known, node);
     node->name = std::move(known);
@@ -214,7 +215,9 @@ void semaphore_path::send_watch(const permit_ptr& node)
             if (answer.data == queue::revocation_request && node->owner)
                 node->owner->revoked();
             return;
-        case outcome::no_node: return lost_to_others(node);
+        case outcome::no_node:
+            session_.own_writes.found_gone(path_of(*node));
+            return lost_to_others(node);
         case outcome::unknown: return; // the next epoch watches again
         default: after_a_while([this, node] { to_watch_.push_back(node); });
         }
@@ -230,8 +233,10 @@ void semaphore_path::send_removes()
         auto some = take_some(
             to_remove_, [this](const permit_node&) { return node_cost_; },
             [](const permit_node&, const permit_node&) { return true; });
-        for (const permit_ptr& node : some)
+        for (const permit_ptr& node : some) {
             node->now = phase::removing;
+            session_.own_writes.may_be_gone(path_of(*node));
+        }
         if (some.size() == 1) {
             send_remove(some.front());
             continue;
@@ -273,6 +278,10 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
 {
     if (node->now != phase::removing)
         return; // gone with its session, or by others
+    if (result == outcome::ok)
+        session_.own_writes.removed(path_of(*node));
+    if (result == outcome::no_node)
+        session_.own_writes.found_gone(path_of(*node));
     switch (result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);

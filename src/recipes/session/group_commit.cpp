@@ -179,13 +179,12 @@ void group_commit::send()
     const shared_batch taken = take();
     if (taken->count != 0)
         ++under_way_;
-    if (taken->count > 1) {
+    if (taken->count > 1)
         send_together(taken);
-    } else {
-        if (taken->count == 1)
-            send_alone(taken->all().front());
+    else if (taken->count == 1)
+        send_alone(taken, taken->all().front());
+    else
         put_back(taken);
-    }
     // They may have found that somebody is not to have a node after all; what they do about it must not go before the
     // writes.
     for (write_source* source : served_) {
@@ -195,28 +194,37 @@ void group_commit::send()
     served_.clear();
 }
 
-void group_commit::send_alone(const node_write& w)
+/// `w` is one of the batch, which is kept for its node's name.
+void group_commit::send_alone(const shared_batch& of, const node_write& w)
 {
-    if (w.creates)
+    if (w.creates) {
         session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential, w.access,
-                              [this, by = w.by, id = w.id](const store::create_reply& answer) {
+                              [this, of, by = w.by, id = w.id](const store::create_reply& answer) {
                                   session_.wrote(answer);
-                                  if (answer.result == store::outcome::ok)
+                                  if (answer.result == store::outcome::ok) {
                                       session_.made_by(answer.stat.czxid, answer.sent);
+                                      session_.own_writes.made(answer.path, answer.stat.czxid);
+                                  }
                                   by->on_created(id, answer);
-                                  alone_answered(*by);
+                                  alone_answered(of, *by);
                               });
-    else
-        session_.store.remove(w.node, store::any_version, [this, by = w.by, id = w.id](const store::reply& answer) {
-            session_.wrote(answer);
-            by->on_removed(id, answer.result);
-            alone_answered(*by);
-        });
+        return;
+    }
+    session_.own_writes.may_be_gone(w.node);
+    session_.store.remove(w.node, store::any_version, [this, of, &w](const store::reply& answer) {
+        session_.wrote(answer);
+        note_delete(w.node, answer.result);
+        write_source& by = *w.by;
+        by.on_removed(w.id, answer.result);
+        alone_answered(of, by);
+    });
 }
 
-void group_commit::alone_answered(write_source& source)
+void group_commit::alone_answered(const shared_batch& of, write_source& source)
 {
     --under_way_;
+    if (of->count == 1) // or it went with others, which may be under way
+        put_back(of);
     source.writes_answered();
     proceed();
 }
@@ -231,6 +239,8 @@ void group_commit::send_together(const shared_batch& together)
         if (w.creates) {
             b.data = w.data;
             b.access = w.access;
+        } else {
+            session_.own_writes.may_be_gone(w.node);
         }
     }
     session_.store.batch(sent_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
@@ -244,8 +254,9 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
     session_.wrote(answer);
     const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown;
     if (sent_again) {
-        on_failure(together->all(), answer);
+        on_failure(together, answer);
     } else {
+        note_done(together->all(), answer);
         store::create_reply created;
         static_cast<store::reply&>(created) = answer;
         auto node = answer.created.begin();
@@ -259,18 +270,45 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
     if (made)
         learn_czxid(together, answer.created.back(), answer.sent);
     tell_sources(together->all());
-    if (!made)
+    if (!made && !sent_again)
         put_back(together);
     proceed();
 }
 
+void group_commit::note_delete(std::string_view node, store::outcome result)
+{
+    if (result == store::outcome::ok)
+        session_.own_writes.removed(node);
+    if (result == store::outcome::no_node)
+        session_.own_writes.found_gone(node);
+}
+
+/// They were done together: of those of one source, which stand together, the last stands for all.
+void group_commit::note_done(writes together, const store::batch_reply& answer)
+{
+    const bool all_done = answer.result == store::outcome::ok;
+    if (!all_done)
+        return;
+    auto node = answer.created.begin();
+    for (std::size_t i = 0; i < together.size(); ++i) {
+        const node_write& w = together[i];
+        const std::string_view done = w.creates ? *node++ : std::string_view(w.node);
+        if (i + 1 < together.size() && together[i + 1].by == w.by)
+            continue;
+        w.creates ? session_.own_writes.made(done) : session_.own_writes.removed(done);
+    }
+}
+
 /// One write was refused, and so none was done. It has its answer; the others go alone. Where the answer shows that
 /// none of its source's creates can be done, they need not be tried.
-void group_commit::on_failure(writes together, const store::batch_reply& answer)
+void group_commit::on_failure(const shared_batch& batch, const store::batch_reply& answer)
 {
+    const writes together = batch->all();
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
     const node_write* const failed = one_failed ? &together[answer.failed] : nullptr;
     const bool no_create_can_be_done = failed && failed->creates && answers_all(answer.result);
+    if (failed && !failed->creates)
+        note_delete(failed->node, answer.result);
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
     for (const node_write& w : together) {
@@ -280,7 +318,7 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
             ++under_way_;
             if (w.creates)
                 w.by->create_goes_again(w.id);
-            send_alone(w);
+            send_alone(batch, w);
         } else {
             w.answered(refused);
         }
@@ -295,8 +333,10 @@ void group_commit::learn_czxid(const shared_batch& together, std::string_view on
     session_.store.exists(one, false, [this, together, sent](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             session_.contact_lost();
-        if (answer.result == store::outcome::ok)
+        if (answer.result == store::outcome::ok) {
             session_.made_by(answer.stat.czxid, sent);
+            session_.own_writes.numbered(answer.stat.czxid);
+        }
         for (const node_write& w : together->all())
             if (w.creates)
                 w.by->on_czxid(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);

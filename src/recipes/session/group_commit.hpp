@@ -74,11 +74,13 @@ private:
     void take_one(std::deque<write_source*>& line, bool urgent, batch& to, std::size_t& bytes);
     [[nodiscard]] static bool next_of(write_source&, bool urgent, node_write&);
     void send();
-    void send_alone(const node_write&);
-    void alone_answered(write_source&);
+    void send_alone(const shared_batch& of, const node_write&);
+    void alone_answered(const shared_batch& of, write_source&);
     void send_together(const shared_batch&);
     void on_answer(const shared_batch&, const store::batch_reply&);
-    void on_failure(writes, const store::batch_reply&);
+    void note_delete(std::string_view node, store::outcome);
+    void note_done(writes, const store::batch_reply&);
+    void on_failure(const shared_batch&, const store::batch_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
     void learn_czxid(const shared_batch&, std::string_view one, lease_clock::time_point sent);
     struct all {

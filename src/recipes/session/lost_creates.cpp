@@ -17,6 +17,14 @@ void lost_creates::not_found(const std::string& parent, std::string name)
         lost_[parent].emplace(std::move(name), create{true, session_.scheduler.now()});
 }
 
+bool lost_creates::knows(std::string_view parent, std::string_view child) const
+{
+    const auto there = lost_.find(parent);
+    return there != lost_.end() && std::any_of(there->second.begin(), there->second.end(), [child](const auto& create) {
+        return child.starts_with(create.first);
+    });
+}
+
 void lost_creates::epoch_began()
 {
     ++epoch_;

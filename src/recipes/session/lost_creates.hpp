@@ -35,6 +35,9 @@ public:
     /// A look-up of this epoch, complete as far as the server knew, found no child of `parent` whose name begins so.
     void not_found(const std::string& parent, std::string name);
 
+    /// One of them has made that child.
+    [[nodiscard]] bool knows(std::string_view parent, std::string_view child) const;
+
     // --- called by session
 
     void epoch_began();
@@ -55,7 +58,7 @@ private:
     void remove(const std::string& parent, const std::string& name, std::string_view child);
 
     session& session_;
-    std::map<std::string, names> lost_; ///< by parent
+    std::map<std::string, names, std::less<>> lost_; ///< by parent
     std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;
     store::scheduler::time_point epoch_began_{};

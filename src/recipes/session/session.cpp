@@ -147,6 +147,7 @@ void session::on_connected(const store::connect_reply& answer)
     if (answer.renewed) {
         unopened_ = answer.sent;
         began_ = now;
+        own_writes.session_began(); // not at the end of the one before, which has some nodes told of as lost
         if (has_chroot())
             chroot_.session_began(should_be_over_);
     }
@@ -162,7 +163,7 @@ void session::on_connected(const store::connect_reply& answer)
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
-    may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag);
+    may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag || own_writes.known_by_event());
     const bool waits = chroot_.due() && chroot_.known();
     if (chroot_.due())
         look_at_chroot();
@@ -193,7 +194,7 @@ void session::begin_epoch_in_time()
     else if (may_lag_)
         catch_up_first();
     else
-        begin_epoch();
+        compare_first({});
 }
 
 /// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up. It does so
@@ -207,16 +208,37 @@ void session::catch_up_first()
         if (over || lost_track_ || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way
         may_lag_ = false;
-        begin_epoch();
-        if (connected)
-            catching_up_ = catch_up_state::done;
-        wrote(answer);
+        compare_first(answer);
     };
     store.batch({&nothing, 1}, answered);
 }
 
+/// Servers that were set back may show nodes of ours as gone, too. `caught_up`: the answer to what went before.
+void session::compare_first(std::optional<store::reply> caught_up)
+{
+    own_writes.compare([this, caught_up] {
+        begin_epoch();
+        if (caught_up && connected)
+            catching_up_ = catch_up_state::done;
+        if (caught_up)
+            wrote(*caught_up);
+    });
+}
+
+void session::distrust_servers(std::string_view node, std::string_view what_it_shows)
+{
+    log(log_level::warning, "the ensemble was set back: ", node, ' ', what_it_shows, "; session ",
+        store::session_name{id_}, " is ended, with all its nodes, and a new one will be opened");
+    store.give_up_session();
+}
+
 void session::begin_epoch()
 {
+    if (taken_up_) {
+        notice_lapse(scheduler.now());
+        lease_.answered(*taken_up_, scheduler.now());
+        taken_up_.reset();
+    }
     connected = true;
     lost_containers.epoch_began(); // first of all: what users make now must not be taken for what was lost
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
@@ -261,6 +283,7 @@ void session::on_disconnected()
     should_be_over_ = scheduler.now() + std::max(first_granted_, last_granted_) + times.margin() + times.tick;
     guarded([this] {
         epoch_open_ = false;
+        taken_up_.reset();
         call_off(chroot_timer_);
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
         end_epoch();

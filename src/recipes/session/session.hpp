@@ -11,6 +11,7 @@
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/news_for.hpp"
 #include "recipes/session/node_budget.hpp"
+#include "recipes/session/own_writes.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
 #include "store/logger.hpp"
@@ -97,6 +98,9 @@ public:
         }
     }
     void give_up_epoch() noexcept;
+    /// The servers were set back, as what they tell of that node shows: the session is ended, with all its nodes, and
+    /// another begun. Nobody has been told of the epoch.
+    void distrust_servers(std::string_view node, std::string_view what_it_shows);
     /// An exception has left a step, and what it has left half done has not been seen to yet.
     [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }
 
@@ -277,6 +281,11 @@ public:
     bool hand_over_watch(std::string_view path);
     /// Whether anybody may have a use for a watch on that node: then it must not be taken back.
     [[nodiscard]] bool wanted(std::string_view node) const;
+    /// Whether that child of a path is known as a node of ours to one who listens there.
+    [[nodiscard]] bool owns_child(std::string_view path, std::string_view child) const;
+
+    /// Whether a list of a path's children lacks a node that one who listens there wants to keep.
+    [[nodiscard]] bool misses_child(std::string_view path, const std::vector<std::string>& names) const;
 
     /// All members in the order in which they came; a copy, because they may go while it is gone through.
     [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
@@ -287,6 +296,7 @@ public:
     group_commit writes{*this};
     request_line requests{*this};
     recipes::lost_creates lost_creates{*this};
+    recipes::own_writes own_writes{*this};
     recipes::lost_containers lost_containers{*this};
     idle_containers containers{*this};
 
@@ -305,6 +315,7 @@ private:
     void begin_epoch_in_time();
     void begin_epoch();
     void catch_up_first();
+    void compare_first(std::optional<store::reply> caught_up);
     [[nodiscard]] bool has_chroot() const { return !options.chroot.empty() && options.chroot != "/"; }
     void change(connection_state);
     void tell_listener(connection_state) noexcept;
@@ -372,6 +383,7 @@ private:
     bool overdue_ = false;       ///< the session should be over, as long as there is no connection
     bool overdue_untold_ = false; ///< not all members have heard of that yet
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
+    std::optional<store::scheduler::time_point> taken_up_; ///< the session was after that, in an epoch that may begin
     store::scheduler::time_point began_{}; ///< the present session, for all we know
     std::int64_t granted_zxid_ = 0; ///< the largest that something was granted by, in any session
     store::scheduler::time_point granted_zxid_known_{}; ///< since then

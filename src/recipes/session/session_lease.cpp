@@ -47,7 +47,7 @@ void session::open_lease(const store::connect_reply& answer, store::scheduler::t
     if (unopened_)
         lease_.opened(*unopened_, now);
     else
-        lease_.answered(answer.sent, now);
+        taken_up_ = answer.sent;
     unopened_.reset();
 }
 

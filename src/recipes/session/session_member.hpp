@@ -4,7 +4,9 @@
 #include "zklock/errc.hpp"
 
 #include <list>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -45,6 +47,14 @@ public:
 
     /// Whether it uses a watch on that child of a path that it listens to, or has asked for one.
     [[nodiscard]] virtual bool watches_child(std::string_view /*path*/, std::string_view /*child*/) const
+    {
+        return false;
+    }
+
+    /// Whether that child of a path that it listens to is a node of its own, or of a create whose answer was lost.
+    [[nodiscard]] virtual bool owns_child(std::string_view /*path*/, std::string_view /*child*/) const { return false; }
+    /// Whether a list of that path's children lacks a node of its own, of which it does not want to be rid.
+    [[nodiscard]] virtual bool misses_child(std::string_view /*path*/, const std::vector<std::string>& /*names*/) const
     {
         return false;
     }

@@ -77,6 +77,19 @@ bool session::wanted(std::string_view node) const
     });
 }
 
+bool session::owns_child(std::string_view path, std::string_view child) const
+{
+    const auto [first, last] = listeners_.equal_range(path);
+    return lost_creates.knows(path, child) ||
+           std::any_of(first, last, [&](const auto& entry) { return entry.second->owns_child(path, child); });
+}
+
+bool session::misses_child(std::string_view path, const std::vector<std::string>& names) const
+{
+    const auto [first, last] = listeners_.equal_range(path);
+    return std::any_of(first, last, [&](const auto& entry) { return entry.second->misses_child(path, names); });
+}
+
 /// Calls `tell` with each member that listens to the path. A member that is told may listen to something else then.
 template <class F> void session::tell_listeners(std::string_view path, F tell)
 {
@@ -93,10 +106,15 @@ template <class F> void session::tell_listeners(std::string_view path, F tell)
 
 void session::on_node_event(store::event_kind kind, std::string_view node)
 {
-    if (const auto left = left_watches_.find(node); kind == store::event_kind::deleted && left != left_watches_.end())
+    const bool gone = kind == store::event_kind::deleted;
+    if (const auto left = left_watches_.find(node); gone && left != left_watches_.end())
         left_watches_.erase(left); // used up
-    tell_listeners(node, [&](session_member& member) { member.on_own_event(kind, node); });
     const std::string_view parent = queue::parent_of(node);
+    if (gone && owns_child(parent, queue::name_of(node)))
+        own_writes.lost_to_others(node);
+    if (gone)
+        own_writes.all_lost_to_others(node);
+    tell_listeners(node, [&](session_member& member) { member.on_own_event(kind, node); });
     tell_listeners(parent, [&](session_member& m) { m.on_node_event(kind, parent, queue::name_of(node)); });
 }
 

@@ -58,6 +58,7 @@ public:
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up_epoch() noexcept override {}
+    void give_up_session() noexcept override {}
     void create(std::string_view, std::string_view, zklock::store::node_kind, const zklock::access_list*,
                 create_done) override
     {

@@ -1,0 +1,230 @@
+#include "recipes/session/own_writes.hpp"
+
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+using store::outcome;
+
+constexpr std::size_t most_parents = 16;
+constexpr std::size_t most_looks = 64; // at children of one parent
+
+/// Which leader's transaction it is.
+constexpr std::int64_t leader_of(std::int64_t zxid) noexcept
+{
+    return zxid >> 32;
+}
+
+std::string_view number_of(std::string_view name) noexcept
+{
+    return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
+}
+
+} // namespace
+
+void own_writes::made(std::string_view node, std::int64_t czxid)
+{
+    largest_ = std::max(largest_, czxid);
+    note(node, state::made);
+    writes_.front().numbered = czxid != 0;
+}
+
+void own_writes::numbered(std::int64_t czxid) noexcept
+{
+    largest_ = std::max(largest_, czxid);
+    for (write& w : writes_)
+        if (!std::exchange(w.numbered, true))
+            w.after = largest_;
+}
+
+void own_writes::removed(std::string_view node)
+{
+    note(node, state::removed);
+}
+
+void own_writes::found_gone(std::string_view node)
+{
+    const auto its = last_at(queue::parent_of(node));
+    const bool is_last = its != writes_.end() && its->node == node;
+    const write then = is_last ? *its : write();
+    note(node, state::removed);
+    writes_.front().after = then.after;
+    writes_.front().numbered = then.numbered;
+}
+
+void own_writes::lost_to_others(std::string_view node)
+{
+    found_gone(node);
+    known_by_event_ = true;
+}
+
+void own_writes::all_lost_to_others(std::string_view parent)
+{
+    const auto its = last_at(parent);
+    if (its == writes_.end())
+        return;
+    its->now = state::all_removed;
+    known_by_event_ = true;
+}
+
+auto own_writes::last_at(std::string_view parent) -> std::vector<write>::iterator
+{
+    const auto here = [parent](const write& w) { return queue::parent_of(w.node) == parent; };
+    return std::find_if(writes_.begin(), writes_.end(), here);
+}
+
+/// Most writes are at the parent of the one before.
+void own_writes::note(std::string_view node, state now)
+{
+    auto its = last_at(queue::parent_of(node));
+    if (its != writes_.end() || writes_.size() == most_parents) {
+        its = std::min(its, std::prev(writes_.end()));
+        its->node = node;
+    } else {
+        its = writes_.insert(its, write{std::string(node)});
+    }
+    std::rotate(writes_.begin(), its, std::next(its));
+    writes_.front().after = largest_;
+    writes_.front().numbered = true;
+    const bool all = now == state::removed && writes_.front().now == state::all_removed;
+    writes_.front().now = all ? state::all_removed : now; // until another is made
+    known_by_event_ = false;
+}
+
+void own_writes::may_be_gone(std::string_view node) noexcept
+{
+    for (write& w : writes_)
+        if (w.now == state::made && w.node == node)
+            w.now = state::may_be_gone;
+}
+
+void own_writes::session_began() noexcept
+{
+    writes_.clear();
+    known_by_event_ = false;
+    largest_ = 0;
+}
+
+// --- when the session goes on ----------------------------------------------------------------------------------------
+
+void own_writes::compare(std::function<void()> known)
+{
+    known_ = std::move(known);
+    asked_.assign(writes_.rbegin(), writes_.rend());
+    ask();
+}
+
+/// What an answer leads to, unless the epoch is as good as over.
+template <class Answer> auto own_writes::take(void (own_writes::*next)(const Answer&))
+{
+    return [this, next](const Answer& answer) {
+        if (!session_.over && !session_.lost_track() && answer.result != outcome::unknown)
+            (this->*next)(answer);
+    };
+}
+
+void own_writes::ask()
+{
+    if (asked_.empty())
+        return all_known();
+    session_.store.exists(asked_.back().node, false, take(&own_writes::on_node));
+}
+
+void own_writes::ask_for_next()
+{
+    asked_.pop_back();
+    ask();
+}
+
+void own_writes::all_known()
+{
+    asked_.clear();
+    std::exchange(known_, nullptr)();
+}
+
+void own_writes::on_node(const store::stat_reply& seen)
+{
+    const write& w = asked_.back();
+    const bool there = seen.result == outcome::ok || seen.result == outcome::no_auth;
+    if (seen.result == outcome::no_node)
+        return look_above(queue::parent_of(w.node));
+    const bool is_back = there && w.now >= state::removed;
+    if (is_back)
+        return session_.distrust_servers(w.node, "has been deleted, and is back");
+    there ? all_known() : ask_for_next();
+}
+
+void own_writes::look_above(std::string_view node)
+{
+    above_ = node.empty() ? "/" : node;
+    session_.store.exists(above_, false, take(&own_writes::on_above));
+}
+
+void own_writes::on_above(const store::stat_reply& seen)
+{
+    const write& w = asked_.back();
+    if (seen.result == outcome::no_node && above_ != "/")
+        return look_above(queue::parent_of(std::string(above_)));
+    if (seen.result != outcome::ok)
+        return ask_for_next();
+    const bool dated = w.after != 0;
+    const bool later = w.now >= state::removed || !w.numbered; // the write is
+    const bool lost = dated && seen.stat.pzxid < w.after + (later ? 1 : 0);
+    const bool by_same_leader = dated && leader_of(seen.stat.pzxid) == leader_of(w.after);
+    if (lost)
+        return session_.distrust_servers(w.node, w.now >= state::removed ? "has been made and deleted, and that is lost"
+                                                                         : "is missing");
+    if (by_same_leader && w.numbered && w.now != state::all_removed) {
+        if (w.now == state::made)
+            found_gone(w.node);
+        return all_known();
+    }
+    if (above_ != queue::parent_of(w.node))
+        return ask_for_next();
+    session_.store.children(above_, false, take(&own_writes::on_children));
+}
+
+/// Those of the backup have smaller numbers than those made since.
+void own_writes::on_children(const store::children_reply& seen)
+{
+    children_.clear();
+    const bool lacks_one = seen.result == outcome::ok && session_.misses_child(above_, *seen.names);
+    if (lacks_one)
+        return session_.distrust_servers(above_, "is without a node of this client");
+    if (seen.result == outcome::ok)
+        for (const std::string& name : *seen.names)
+            if (queue::uuid_of(name) && !session_.owns_child(above_, name))
+                children_.push_back(name);
+    std::sort(children_.begin(), children_.end(),
+              [](const auto& a, const auto& b) { return number_of(a) > number_of(b); });
+    if (children_.size() > most_looks)
+        children_.erase(children_.begin(), children_.end() - most_looks);
+    look_at_lowest();
+}
+
+void own_writes::look_at_lowest()
+{
+    if (children_.empty())
+        return ask_for_next();
+    session_.store.exists(queue::child_of(above_, children_.back()), false, take(&own_writes::on_lowest));
+}
+
+void own_writes::on_lowest(const store::stat_reply& seen)
+{
+    const bool there = seen.result == outcome::ok;
+    if (there && seen.stat.ephemeral_owner == session_.id())
+        return session_.distrust_servers(queue::child_of(above_, children_.back()), "has been deleted, and is back");
+    const bool all_dated = std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.numbered; });
+    if (there && all_dated && seen.stat.czxid > largest_)
+        return ask_for_next(); // so are all that come after it
+    children_.pop_back();
+    look_at_lowest();
+}
+
+} // namespace zklock::recipes

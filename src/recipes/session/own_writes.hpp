@@ -1,0 +1,100 @@
+#pragma once
+#include "store/store.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::recipes {
+
+class session;
+
+/// What this session has written last at each of a few parents. By that it finds out, when it goes on over another
+/// connection, whether the servers were set back to a backup that has the session, and less of what it has done. (Once
+/// such servers have elected a leader they let every client in, for a leader begins with a zxid that nobody has seen.)
+/// A history that was set back is the beginning of the true one, and what came later. So if it has the last write, it
+/// has all of them:
+///
+/// - *A node that was deleted is back*, no matter who had deleted it: that is lost.
+/// - *A node is missing.* If it was made, and others have deleted it, the children of its parent have changed since. (Or
+///   if that is gone, too, those of the next node above that is there.) So if their last change, pzxid, is older than
+///   the write, the write is lost; if it is not, and of the time of the same leader, the servers have the write.
+/// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
+///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them (no matter
+///   who has deleted it), or one that should be gone is. Then its last write at another parent is asked for.
+///
+/// What is taken for one of ours then is a node of this session whose name has a uuid as ours have, and that nobody
+/// knows: users have no reason to make such.
+/// Not found out are nodes at parents that are not remembered any more, and any if the servers were set back, and then
+/// elected as many leaders as this client has seen.
+class own_writes {
+public:
+    explicit own_writes(session& s) : session_(s) {}
+    own_writes(const own_writes&) = delete;
+    own_writes& operator=(const own_writes&) = delete;
+
+    /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
+    void made(std::string_view node, std::int64_t czxid = 0);
+    /// The transaction is known that made the first of those nodes of which it was not known.
+    void numbered(std::int64_t czxid) noexcept;
+    /// The answer says that it was deleted.
+    void removed(std::string_view node);
+    /// An answer says that it is gone: it was deleted at some time since it was made.
+    void found_gone(std::string_view node);
+    /// An event says so, or may.
+    void lost_to_others(std::string_view node);
+    /// The same of all of ours below that node.
+    void all_lost_to_others(std::string_view parent);
+    /// It may be gone from now on: its delete goes to the servers.
+    void may_be_gone(std::string_view node) noexcept;
+    /// The last is known by an event: the server of another connection may not have got so far. (Events do not count
+    /// in the zxid by which the C client keeps away from such servers.)
+    [[nodiscard]] bool known_by_event() const noexcept { return known_by_event_; }
+
+    // --- called by session
+
+    /// The session goes on: calls `known` once the servers are known to have its writes, as far as can be told. If they
+    /// were set back, the session is given up.
+    void compare(std::function<void()> known);
+    void session_began() noexcept;
+
+private:
+    enum class state : std::uint8_t {
+        made,
+        may_be_gone,
+        removed,
+        all_removed ///< with all of ours that were there besides
+    };
+    struct write {
+        std::string node;
+        std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
+        bool numbered = true;   ///< or the zxid follows
+        state now = state::made;
+    };
+
+    [[nodiscard]] std::vector<write>::iterator last_at(std::string_view parent);
+    void note(std::string_view node, state);
+    template <class Answer> [[nodiscard]] auto take(void (own_writes::*)(const Answer&));
+    void ask();
+    void on_node(const store::stat_reply&);
+    void look_above(std::string_view node);
+    void on_above(const store::stat_reply&);
+    void on_children(const store::children_reply&);
+    void look_at_lowest();
+    void on_lowest(const store::stat_reply&);
+    void ask_for_next();
+    void all_known();
+
+    session& session_;
+    std::vector<write> writes_; ///< one for each parent, the last first
+    bool known_by_event_ = false;
+    std::int64_t largest_ = 0;  ///< zxid of this session that is known
+    std::vector<write> asked_;  ///< those still to be asked for, the last at the back
+    std::string above_;         ///< what is looked at there
+    std::vector<std::string> children_; ///< likewise, the lowest number last
+    std::function<void()> known_;
+};
+
+} // namespace zklock::recipes

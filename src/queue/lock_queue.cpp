@@ -327,6 +327,7 @@ void lock_queue::epoch_began()
         if (c.now == phase::leaving)
             to_remove_.push_back(id);
     look_after_holders_ = true;
+    carried_over_stamp_ = goes_on_ ? ++stamp_ : 0;
 }
 
 void lock_queue::contact_lost()
@@ -340,6 +341,7 @@ void lock_queue::epoch_ended()
 {
     contact_lost();
     connected_ = false;
+    goes_on_ = true;
     stop_lingering(); // nobody would tell us who queues
     watches_.clear();
     reads_.clear();
@@ -393,6 +395,7 @@ void lock_queue::session_ended()
     let_go_.clear();
     to_remove_.clear();
     doubt_stamp_ = growth_stamp_ = 0;
+    goes_on_ = false;
 }
 
 } // namespace zklock::queue

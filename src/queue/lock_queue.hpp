@@ -34,9 +34,11 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// **Grant.** A contender is granted only if it is covered, the lease is fresh, its token is known, and nothing is
 /// below it in the view but nodes of this session whose contenders have left, and nodes that do not exclude it (a
 /// reader's readers). If it waited for another client, the watch on its own node must be confirmed, too.
-/// **Growth.** There is one way for the set below to grow: a writer that lives may be given a reader's node of the same
+/// **Growth.** There are two ways for the set below to grow. A writer that lives may be given a reader's node of the same
 /// number, and then go. So when a writer of another client has gone, a contender that excludes readers is granted only
-/// after a read sent since. A contender that reads need not care.
+/// after a read sent since. A contender that reads need not care. And servers that are set back to a backup have nodes
+/// again that were gone, perhaps of a session whose client never heard of its end. So a contender that was there before
+/// the session went on over another connection is granted only after a read over this one.
 /// **Look-ahead.** Of the nodes before the first that waits, the nearest two that exclude it are watched: so when the
 /// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
@@ -312,6 +314,7 @@ private:
 
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
+    [[nodiscard]] bool only_known_of_old(const contender&) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool has_to_watch_own(const contender&) const;
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
@@ -368,6 +371,8 @@ private:
     std::uint64_t answered_stamp_ = 0;  ///< of the last read answered
     std::uint64_t doubt_stamp_ = 0;     ///< only a read sent after this tells who is before our first
     std::uint64_t growth_stamp_ = 0;    ///< only a read sent after this tells whether a reader has come to be there
+    std::uint64_t carried_over_stamp_ = 0; ///< what was known by then is of a connection before
+    bool goes_on_ = false;                 ///< the session has had a connection before
     std::size_t contending_ = 0;
     std::size_t contending_alone_ = 0; ///< how many of them exclude readers
     std::size_t with_node_ = 0;

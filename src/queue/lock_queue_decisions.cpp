@@ -132,8 +132,9 @@ bool lock_queue::has_to_watch_own(const contender& c) const
 /// made sure of before.
 bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool lease_fresh)
 {
-    if (may_have_grown(c.kind)) {
-        if (connected_ && last_read_stamp_ < growth_stamp_)
+    const bool before_known = !may_have_grown(c.kind) && !only_known_of_old(c);
+    if (!before_known) {
+        if (connected_ && last_read_stamp_ < std::max(growth_stamp_, carried_over_stamp_))
             read(actions, action::kind::read_children, false);
         return false;
     }
@@ -194,6 +195,13 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
 bool lock_queue::may_have_grown(contender_kind kind) const noexcept
 {
     return !is_shared(kind) && answered_stamp_ < growth_stamp_;
+}
+
+/// Whether nothing has been listed since its session went on over another connection, to servers that may have been set
+/// back since.
+bool lock_queue::only_known_of_old(const contender& c) const noexcept
+{
+    return answered_stamp_ < carried_over_stamp_ && c.create_stamp < carried_over_stamp_;
 }
 
 /// Whether the node of a holder that gives the lock back may serve another contender of this client.

@@ -366,8 +366,10 @@ void checker::set_back()
     last_token_.clear();
     const auto is_back = [&](const auto& node) { return ensemble_.leaders_tree().find(node) != nullptr; };
     std::erase_if(deleted_, is_back);
-    for (const auto& c : records_) { // whoever has set it back has deleted them
-        if (!c.given.node.empty() && !is_back(c.given.node)) deleted_.push_back(c.given.node);
+    for (auto& c : records_) {
+        if (c.given.node.empty()) continue;
+        if (is_back(c.given.node)) c.back.node_is_back();
+        else deleted_.push_back(c.given.node); // by whom the servers were set back
     }
     deleted_waiting_.clear();
 }

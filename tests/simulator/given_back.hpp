@@ -38,6 +38,8 @@ public:
         return {};
     }
     [[nodiscard]] bool held() const noexcept { return held_; }
+    /// The node that others had deleted is back.
+    void node_is_back() noexcept { deleted_ = false; }
 
     /// It has ended. Where the session should have been over by then, its node may have been there still.
     void ended(const simulated_store& store) { early_ = store.overdue(); }

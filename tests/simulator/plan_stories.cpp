@@ -191,15 +191,8 @@ void planner::make_outages()
     if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers) return;
     set.is_set_back = true;
     const auto then = some_time();
-    const auto backup = microseconds(pick(static_cast<std::uint64_t>(then.count())));
-    happens(act::back_up, backup, milliseconds(0));
+    happens(act::back_up, microseconds(pick(static_cast<std::uint64_t>(then.count()))), milliseconds(0));
     happens(act::set_back, then, set.session_timeout + set.tick + milliseconds(pick(2 * long_time)));
-    // Not yet found out: a node is back of which the client knows by an event alone that somebody has deleted it. The
-    // servers let such a client in, because an event does not count in what it has seen (seed 794590937).
-    std::erase_if(plan_.steps, [&](const step& each) {
-        const bool deletes = each.what == act::delete_contender || each.what == act::delete_parent;
-        return deletes && each.at > backup && each.at <= then;
-    });
 }
 
 /// The servers come back with what they had at some earlier time, and with a leader who lets everybody in. Clients find

@@ -169,6 +169,8 @@ TEST_SUITE("lock queue, hand-offs past the servers")
             q.epoch_ended();
             CHECK(q.act() == "");
             q.epoch_began();
+            CHECK(q.act() == "read");
+            q.children_read({foreign(0), ours(1, 1)}, 2, false);
             CHECK(q.act() == "watch " + ours(1, 1));
             q.watched(ours(1, 1));
         }

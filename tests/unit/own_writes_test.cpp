@@ -70,13 +70,17 @@ TEST_SUITE("own writes")
     TEST_CASE("a node that was made is missing")
     {
         compare_scene s;
-        s.hold("/p", 0);
+        const auto a = s.hold("/p", 0);
         s.reconnect();
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        SUBCASE("and nobody has deleted it")
+        SUBCASE("and nobody has deleted it: the lock is lost before the session is ended")
         {
+            CHECK(s.session->lease_fresh());
             asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
             CHECK_FALSE(s.trusts());
+            CHECK_FALSE(s.session->lease_fresh());
+            s.clock.run();
+            CHECK(a->losses == 1);
         }
         SUBCASE("others have deleted it, under the same leader")
         {
@@ -243,7 +247,8 @@ TEST_SUITE("own writes")
         asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
         asked(s).only("children /p").list({s.node(20, 5)});
         CHECK_FALSE(s.trusts());
-        CHECK(a->losses == 0); // not yet: its session is about to end
+        s.clock.run();
+        CHECK(a->losses == 1); // before its session is ended
     }
     TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
     {
@@ -344,6 +349,7 @@ TEST_SUITE("own writes")
             asked(s).only("exists /p").stat(s.fresh(zxid(3, 104)));
             CHECK(s.trusts());
         }
-        CHECK(a->losses == 0);
+        s.clock.run();
+        CHECK(a->losses == (s.servers.session_given_up ? 1 : 0));
     }
 }

@@ -98,8 +98,8 @@ public:
         }
     }
     void give_up_epoch() noexcept;
-    /// The servers were set back, as what they tell of that node shows: the session is ended, with all its nodes, and
-    /// another begun. Nobody has been told of the epoch.
+    /// The servers were set back, as what they tell of that node shows: its lease is over at once, and the
+    /// session is ended, with all its nodes, and another begun. Nobody has been told of the epoch.
     void distrust_servers(std::string_view node, std::string_view what_it_shows);
     /// An exception has left a step, and what it has left half done has not been seen to yet.
     [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }

@@ -5,6 +5,8 @@
 
 #include "support/zookeeper_ensemble.hpp"
 
+#include <boost/asio/detached.hpp>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -29,11 +31,39 @@ void write_much(admin_client& admin)
         admin.create("/much" + std::to_string(i));
 }
 
-/// A lock that is held, one that is waited for, one that is about to be released.
+/// What a candidate has seen of an election, which it stands for again and again.
+struct reign {
+    int terms = 0;
+    bool leading = false;
+    bool over = false;
+};
+
+awaitable<void> lead(election chair, reign& own, const reign& others)
+{
+    auto body = [&own, &others](leadership&) -> awaitable<void> {
+        CHECK_FALSE(others.leading);
+        ++own.terms;
+        own.leading = true;
+        (void)co_await sleep_for_ever();
+        own.leading = false;
+    };
+    const result<void> led = co_await chair.lead(body);
+    CHECK((!led.has_error() || led.error() == errc::lost)); // of the term before it resigned
+    own.over = true;
+}
+
+election_options for_ever()
+{
+    election_options options;
+    options.requeue = true;
+    return options;
+}
+
+/// A lock that is held, one that is waited for, one that is about to be released; a leader, and another candidate.
 struct users {
     users(asio::any_io_executor executor, const std::string& servers)
         : a(executor, fault_options(servers, short_session)), b(executor, fault_options(servers, short_session)),
-          path(new_path())
+          path(new_path()), first(a, path + "-chair", for_ever()), second(b, path + "-chair", for_ever())
     {
     }
 
@@ -49,6 +79,10 @@ struct users {
         released = begin_acquire(mutex(a, path + "-released"));
         REQUIRE(!co_await released.end());
         lost = begin_wait_lost(held.value());
+        const auto executor = co_await asio::this_coro::executor;
+        asio::co_spawn(executor, lead(first, of_first, of_second), asio::detached);
+        co_await until("the first leads", [this] { return of_first.leading; });
+        asio::co_spawn(executor, lead(second, of_second, of_first), asio::detached);
         sessions = {a.session_id(), b.session_id()};
     }
 
@@ -79,6 +113,19 @@ struct users {
         again = begin_acquire(mutex(a, path + "-released"));
         REQUIRE(!co_await again.end());
         co_await release_well(again);
+        co_await lead_again();
+    }
+
+    /// Somebody leads again; then both resign.
+    awaitable<void> lead_again()
+    {
+        co_await until("there is another term",
+                       [this] { return of_first.terms + of_second.terms > 1 && of_first.leading != of_second.leading; });
+        for (election* const chair : {&first, &second}) {
+            const result<void> resigned = co_await chair->resign();
+            CHECK(!resigned.has_error());
+        }
+        co_await until("both have resigned", [this] { return of_first.over && of_second.over; });
     }
 
     /// While a test waits for a server, its clients stand still, and their leases may end.
@@ -98,6 +145,8 @@ struct users {
 
     client a, b;
     const std::string path;
+    election first, second;
+    reign of_first, of_second;
     std::array<std::int64_t, 2> sessions{};
     pending<guard> held, waiting, released;
     pending<> lost, releasing;
@@ -238,6 +287,7 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
         auto after_it = begin_acquire(mutex(all.b, all.path + "-released")); // whose node was to be deleted
         REQUIRE(!co_await after_it.end());
         co_await release_well(after_it);
+        co_await all.lead_again();
         co_await all.close();
     };
     run_test(test_limit, body);
@@ -296,6 +346,7 @@ TEST_CASE("three servers are restored from a backup made while they ran, and kee
             co_await release_well(again);
         }
         co_await release_well(all.waiting);
+        co_await all.lead_again();
         co_await nothing_left(three[0].port());
         const result<void> closed = co_await late.close();
         CHECK(!closed.has_error());

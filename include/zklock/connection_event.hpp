@@ -15,7 +15,8 @@ struct connection_event {
     lease_clock::time_point at{};                          ///< when the client came into it
     /// How many events the listener has left out since the call before: see `listen_to_connection()`.
     std::uint64_t dropped = 0;
-    /// Why the state is `failed`: `errc::authentication_failed` or `errc::invalid_option`. Else it is empty.
+    /// Why the state is `failed`: `errc::authentication_failed`, `errc::invalid_option`, `not_enough_memory`
+    /// (`boost::system::errc`), or `errc::closed`, where the client's executor has thrown. Else it is empty.
     error_code why{};
 };
 

@@ -13,7 +13,8 @@ enum class connection_state : std::uint8_t {
     connected,  ///< a session is alive and a server answers
     suspended,  ///< the connection is gone, the session may still be alive: holders hold until their lease ends
     closed,     ///< close() was called, or the last handle went away
-    failed      ///< an option is out of range, or the servers refused the credentials; nothing will work any more
+    failed      ///< an option is out of range, the servers refused the credentials, or memory failed in the client;
+                ///< nothing will work any more
 };
 
 /// The state's name, as it is spelt above; it is valid for ever. May be called from any thread.

@@ -94,13 +94,15 @@ namespace detail {
 
 /// The body of a leader stops for the resignation, too.
 template <> struct when_to_stop<leadership> {
-    static void watch(leadership& held, const asio::strand<asio::any_io_executor>& strand, std::function<void()> stop)
+    static void watch(leadership& held, const std::weak_ptr<run_control>& body)
     {
-        at_resignation(access::state(held), stop);
-        held.wait_lost(asio::bind_executor(strand, [stop = std::move(stop)](error_code ec) {
+        at_resignation(access::state(held), [body] {
+            cancel_body(body, run_control::cause::other, asio::cancellation_type::terminal);
+        });
+        held.wait_lost([body](error_code ec) {
             if (!ec)
-                stop();
-        }));
+                cancel_body(body, run_control::cause::loss, asio::cancellation_type::terminal);
+        });
     }
 };
 

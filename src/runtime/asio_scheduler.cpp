@@ -35,20 +35,8 @@ public:
             return 0;
         const auto id = ++last_id_;
         due_.emplace(id, when);
-        try {
-            deadlines_.emplace(std::pair{when, id}, std::move(f));
-        } catch (...) {
-            due_.erase(id);
-            throw;
-        }
-        try {
-            arm();
-        } catch (...) { // the end of the turn tries again, if there is one
-            if (!turns_->open()) {
-                cancel(id);
-                throw;
-            }
-        }
+        deadlines_.emplace(std::pair{when, id}, std::move(f));
+        arm();
         return id;
     }
 
@@ -79,13 +67,6 @@ public:
             posted_.pop_front();
             f();
         }
-        if (!posted_.empty())
-            post_a_turn();
-        if (!armed_)
-            arm();
-    }
-    void turn_failed() override
-    {
         if (!posted_.empty())
             post_a_turn();
         if (!armed_)
@@ -139,12 +120,7 @@ private:
             if (self->io_)
                 self->turns_->run([&] { self->run(); });
         };
-        try {
-            wait_.begin([&](auto handler) { io_->timer.async_wait(std::move(handler)); }, std::move(ended));
-        } catch (...) { // the end of that turn tries again
-            post_a_turn();
-            throw;
-        }
+        wait_.begin([&](auto handler) { io_->timer.async_wait(std::move(handler)); }, std::move(ended));
         armed_ = now + wait;
     }
 

@@ -1,6 +1,12 @@
 #pragma once
+#include "zklock/errc.hpp"
+
+#include <boost/system/errc.hpp>
+#include <boost/system/error_code.hpp>
+
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -11,17 +17,28 @@ namespace zklock::runtime {
 /// was posted, other clients are told what is still to be told, then the connection sends what was held back, and
 /// posts the delivery of answers that are left. So nothing of it needs a pass through the execution context.
 ///
+/// A turn is also the boundary of what is thrown: memory has failed, say. Nobody inside puts anything right that an
+/// exception has left half done. The client fails as a whole, its owner is told, and there are no more turns.
+///
 /// Everything is called on the strand. A turn within a turn belongs to it.
 class turns {
 public:
     class finisher {
     public:
         virtual void turn_ends() = 0;
-        /// An exception leaves the turn, or its end: what is left to do is to be posted.
-        virtual void turn_failed() = 0;
 
     protected:
         ~finisher() = default;
+    };
+
+    class owner {
+    public:
+        /// An exception has left a turn, and nothing that the turn has called is on the stack any more. `why`:
+        /// `not_enough_memory`; or `errc::closed`, where an executor has thrown something else.
+        virtual void turn_failed(const boost::system::error_code& why) noexcept = 0;
+
+    protected:
+        ~owner() = default;
     };
 
     /// They finish in this order, and those of one kind in the order in which they were added. What the end of one
@@ -31,30 +48,30 @@ public:
     {
         finishers_.insert(std::ranges::upper_bound(finishers_, of, {}, &entry::of), {of, std::move(last)});
     }
+    /// Whom it tells that a turn has failed. Without an owner, every exception is passed on to who runs the turn.
+    void belong_to(std::weak_ptr<owner> who) { owner_ = std::move(who); }
 
     [[nodiscard]] bool open() const noexcept { return open_; }
 
-    /// Runs `f` in a turn. The caller keeps this object alive.
+    /// Runs `f` in a turn; or does nothing, after one that has failed. The caller keeps this object alive, and does
+    /// nothing after it that needs the client. A lack of memory ends here, anything else is passed on.
     template <class F> void run(F&& f)
     {
-        if (open_) {
-            f();
+        if (open_)
+            return f(); // what it throws is the outer turn's
+        if (failed_)
             return;
-        }
         open_ = true;
         try {
             f();
             for (const auto& each : finishers_)
                 if (const auto present = each.what.lock())
                     present->turn_ends();
+        } catch (const std::bad_alloc&) {
+            if (!fail(make_error_code(boost::system::errc::not_enough_memory)))
+                throw;
         } catch (...) {
-            open_ = false;
-            for (const auto& each : finishers_)
-                if (const auto present = each.what.lock())
-                    try {
-                        present->turn_failed();
-                    } catch (...) { // NOLINT: what is left is done at the end of the next turn
-                    }
+            fail(make_error_code(errc::closed));
             throw;
         }
         open_ = false;
@@ -66,8 +83,21 @@ private:
         std::weak_ptr<finisher> what;
     };
 
+    /// False if there is nobody to tell.
+    bool fail(const boost::system::error_code& why) noexcept
+    {
+        open_ = false;
+        failed_ = true;
+        const auto who = owner_.lock();
+        if (who)
+            who->turn_failed(why);
+        return who != nullptr;
+    }
+
     std::vector<entry> finishers_;
+    std::weak_ptr<owner> owner_;
     bool open_ = false;
+    bool failed_ = false;
 };
 
 } // namespace zklock::runtime

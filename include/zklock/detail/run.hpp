@@ -12,14 +12,15 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -59,27 +60,39 @@ template <class Body, class Handle> struct checked_body {
 template <class Body, class Handle> using body_of = typename checked_body<Body, Handle>::type;
 
 /// What the body, and those who may cancel it, share.
-struct run_control {
-    explicit run_control(const asio::any_io_executor& executor) : strand(asio::make_strand(executor)) {}
+class run_control {
+public:
+    enum class cause : std::uint8_t { loss, other };
 
-    // The body runs on it and is cancelled on it, so that on a pool of threads the two never meet.
-    asio::strand<asio::any_io_executor> strand;
-    asio::cancellation_signal cancel;
-    bool done = false;
+    virtual ~run_control() = default;
+    run_control(const run_control&) = delete;
+    run_control& operator=(const run_control&) = delete;
+
+    /// The body runs on it and is cancelled on it, so that on a pool of threads the two never meet.
+    [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }
+    [[nodiscard]] asio::cancellation_slot slot() noexcept { return cancel_.slot(); }
+    void body_ends() noexcept { done_ = true; }
+
+protected:
+    explicit run_control(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+    void cancel(asio::cancellation_type type)
+    {
+        if (!done_)
+            cancel_.emit(type);
+    }
+
+private:
+    const asio::any_io_executor executor_;
+    asio::cancellation_signal cancel_;
+    bool done_ = false;
 };
 
+[[nodiscard]] std::shared_ptr<run_control> make_run_control(const asio::any_io_executor& body);
+
 /// May be called from any thread. Asio's own way from a slot into a spawned coroutine passes a raw pointer to the
-/// coroutine's executor; because the signal is emitted on that executor, the pointer is used at once.
-inline void cancel_body(const std::weak_ptr<run_control>& control, asio::cancellation_type type)
-{
-    const auto strong = control.lock();
-    if (!strong)
-        return;
-    asio::post(strong->strand, [strong, type] {
-        if (!strong->done)
-            strong->cancel.emit(type);
-    });
-}
+/// coroutine's executor; because the signal is emitted on that executor, the pointer is used at once. For a loss, this
+/// takes no memory on an `io_context` and a `thread_pool`: a body must not run on without its lock.
+void cancel_body(const std::weak_ptr<run_control>& control, run_control::cause why, asio::cancellation_type type);
 
 template <class T> struct body_outcome {
     std::optional<result<T>> given;
@@ -100,17 +113,17 @@ asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body,
     } catch (...) {
         outcome.thrown = std::current_exception();
     }
-    control->done = true;
+    control->body_ends();
 }
 
-/// Calls `stop` when the body has no right to run any more. A recipe may have more reasons than this one.
+/// Cancels the body when it has no right to run any more. A recipe may have more reasons than a loss.
 template <class Handle> struct when_to_stop {
-    static void watch(Handle& held, const asio::strand<asio::any_io_executor>& strand, std::function<void()> stop)
+    static void watch(Handle& held, const std::weak_ptr<run_control>& body)
     {
-        held.wait_lost(asio::bind_executor(strand, [stop = std::move(stop)](error_code ec) {
+        held.wait_lost([body](error_code ec) {
             if (!ec)
-                stop();
-        }));
+                cancel_body(body, run_control::cause::loss, asio::cancellation_type::terminal);
+        });
     }
 };
 
@@ -127,20 +140,20 @@ public:
     {
         const std::weak_ptr<run_control> weak = control_;
         if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([weak](asio::cancellation_type type) { cancel_body(weak, type); });
+            slot.assign([weak](asio::cancellation_type type) {
+                cancel_body(weak, run_control::cause::other, type);
+            });
 
         // The first step is on the strand, too, so that no cancellation comes before the body's slot is filled, or
         // meanwhile.
-        asio::post(control_->strand, [control = control_, &body = body_, &held = held_, &outcome = outcome_,
+        asio::post(control_->executor(), [control = control_, &body = body_, &held = held_, &outcome = outcome_,
                                       handler = std::forward<Handler>(handler)]() mutable {
-            when_to_stop<Handle>::watch(held, control->strand, [weak = std::weak_ptr(control)] {
-                cancel_body(weak, asio::cancellation_type::terminal);
-            });
+            when_to_stop<Handle>::watch(held, control);
             auto spawned = run_body(control, body, held, outcome);
-            const auto executor = asio::get_associated_executor(handler, control->strand);
+            const auto executor = asio::get_associated_executor(handler, control->executor());
             auto done = [control, handler = std::move(handler)](std::exception_ptr) mutable { std::move(handler)(); };
-            asio::co_spawn(control->strand, std::move(spawned),
-                           asio::bind_cancellation_slot(control->cancel.slot(),
+            asio::co_spawn(control->executor(), std::move(spawned),
+                           asio::bind_cancellation_slot(control->slot(),
                                                         asio::bind_executor(executor, std::move(done))));
         });
     }
@@ -185,7 +198,7 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
 
     body_outcome<body_value_t<Body, Handle>> outcome;
     const auto executor = co_await asio::this_coro::executor;
-    const auto control = std::make_shared<run_control>(executor);
+    const auto control = make_run_control(executor);
     asio::use_awaitable_t<> plain;
     co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(
         initiate_body<Handle, Body, body_value_t<Body, Handle>>(control, body, held, outcome), plain);

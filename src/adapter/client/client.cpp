@@ -42,14 +42,15 @@ private:
     void begin() override
     {
         const auto self = shared_from_this();
-        enter(client()->closers(), self); // before anything can be thrown
-        client()->close();                // cancelled or not: that only concerns the waiting
+        enter(client()->closers(), self);
+        client()->close(); // cancelled or not: that only concerns the waiting
         if (client()->closed())
-            complete({});
+            end_as_closed();
         else if (cancelled())
             complete(asio::error::operation_aborted);
     }
-    void end_as_closed() override { complete({}); }
+    /// The session of a client that has failed was not ended.
+    void end_as_closed() override { complete(client()->failure()); }
 };
 
 } // namespace

@@ -26,8 +26,9 @@ namespace asio = boost::asio;
 
 /// The parts that work for one client. They are made, used and destroyed on its strand.
 struct client_core {
-    client_core(const runtime::strand& strand, const client_options& options,
-                std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
+    client_core(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
+                const client_options& options, std::shared_ptr<recipes::hold_counts> holds,
+                counters::connection_counters& counters)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
           peers(strand, turns, scheduler, options, counters.handoff, *store),
           session(*store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
@@ -39,7 +40,6 @@ struct client_core {
     }
 
     uuid_source new_uuid;
-    const std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
     runtime::asio_scheduler scheduler;
     const bridge::owned_connection store;
     own_peers peers;

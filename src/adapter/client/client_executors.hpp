@@ -48,19 +48,11 @@ public:
             other_ = asio::prefer(of.executor, asio::execution::outstanding_work.tracked);
     }
 
-    /// Must not be called unless it has begun.
-    template <class Function> void post(Function&& f) const
-    {
-        if (io_)
-            asio::post(io_->context().get_executor(), std::forward<Function>(f)); // what is posted is work of its own
-        else
-            asio::post(other_, std::forward<Function>(f));
-    }
-    /// Posts, likewise, what has no executor of its own; on an `io_context` it waits in that memory. (asio::post()
-    /// would look for an executor of what has an allocator, and move it four times.)
+    /// Posts what has no executor of its own; on an `io_context` it waits in that memory. (asio::post() would look for
+    /// an executor of what has an allocator, and move it four times.) Must not be called unless it has begun.
     template <class Function, class Allocator> void post_in(const Allocator& memory, Function&& f) const
     {
-        if (io_)
+        if (io_) // what is posted is work of its own
             asio::prefer(asio::require(io_->context().get_executor(), asio::execution::blocking.never),
                          asio::execution::allocator(memory))
                 .execute(std::forward<Function>(f));

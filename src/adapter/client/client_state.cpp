@@ -2,7 +2,6 @@
 
 #include "adapter/client/client_log.hpp"
 #include "adapter/client/options_check.hpp"
-#include "store/each_told.hpp"
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
 
@@ -13,7 +12,7 @@
 
 #include <array>
 #include <cstddef>
-#include <iterator>
+#include <stdexcept>
 #include <string>
 
 namespace zklock::detail {
@@ -48,8 +47,9 @@ std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& ex
     state->registry_->add(*state);
     if (!state->invalid_)
         state->tell_made();
-    // The posted function keeps the state.
-    static_cast<void>(state->post([raw = state.get()] { raw->invalid_ ? raw->tell_fault() : raw->open(); }));
+    state->turns_->add(runtime::turns::kind::client, std::shared_ptr<runtime::turns::finisher>(state, state.get()));
+    state->turns_->belong_to(std::shared_ptr<runtime::turns::owner>(state, state.get()));
+    static_cast<void>(state->post_task(state->own(state->begin_)));
     return state;
 }
 
@@ -96,7 +96,9 @@ std::shared_ptr<const client_executors> client_state::executors() const
 
 error_code client_state::why_unusable() const noexcept
 {
-    return invalid_ ? invalid_ : make_error_code(errc::closed);
+    if (invalid_)
+        return invalid_;
+    return failure_ ? failure_ : make_error_code(errc::closed);
 }
 
 bool client_state::is_insecure() const noexcept
@@ -110,11 +112,9 @@ void client_state::open()
     options_->identifier = identifier_of(*options_);
     const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
     options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
-    core_ = std::make_unique<client_core>(*strand_, *options_, holds_, connection_counters_);
+    core_ = std::make_unique<client_core>(*strand_, turns_, *options_, holds_, connection_counters_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
-    core_->turns->add(runtime::turns::kind::client,
-                      std::shared_ptr<runtime::turns::finisher>(shared_from_this(), this));
     core_->session.on_state([this](connection_state now) {
         session_id_.store(core_->session.id(), std::memory_order_release);
         if (!closing_)
@@ -127,13 +127,49 @@ void client_state::turn_ends()
 {
     turn_time_.reset();
     waits_for_nothing_.store(core_ && core_->store->waits_for_nothing(), std::memory_order_release);
-    if (to_be_posted_.load(std::memory_order_relaxed))
-        go_on_later();
+    if (refused_.load(std::memory_order_relaxed))
+        throw std::runtime_error("zklock: the executor has not taken what a destructor had to leave to it");
+}
+
+/// Guards are lost at once, and nothing is sent any more. The connection is cut, and not closed in good order: with the
+/// session, locks would be another's before a body that has just looked at its guard has stopped. So nobody gets them
+/// sooner than after a lost connection. No memory is needed but what is kept.
+void client_state::turn_failed(const error_code& why) noexcept
+{
+    const auto self = shared_from_this(); // and no longer until it is closed
+    until_closed_.reset();
+    alive_.store(false, std::memory_order_release);
+    failure_ = why;
+    if (!closed_)
+        state_.store(connection_state::failed, std::memory_order_release);
+    session_id_.store(0, std::memory_order_release);
+    closing_ = true;
+    if (core_) {
+        core_->peers.stop(false);
+        core_->session.fail(why);
+        core_->store->cut();
+        core_->scheduler.shutdown();
+    }
+    end_pending();
+    core_.reset();
+    end_batch();
+}
+
+void client_state::end_pending() noexcept
+{
+    for (auto* list : {&pending_, &closers_})
+        while (!list->empty()) {
+            const auto op = pending_operation::take_front(*list);
+            try {
+                op->end_as_closed();
+            } catch (...) { // NOLINT: the executor does not take the handler, which is destroyed
+            }
+        }
 }
 
 lease_clock::time_point client_state::turn_time()
 {
-    if (!core_ || !core_->turns->open())
+    if (!turns_->open())
         return lease_clock::now();
     if (!turn_time_)
         turn_time_ = lease_clock::now();
@@ -174,10 +210,8 @@ void client_state::close()
         return;
     state_.store(connection_state::closed, std::memory_order_release);
     until_closed_ = shared_from_this();
-    store::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
-    each([this] { core_->waits.end_all(make_error_code(errc::closed)); });
-    each([this] { core_->session.close([this] { finish_close(); }); });
-    each.rethrow();
+    core_->waits.end_all(make_error_code(errc::closed));
+    core_->session.close([this] { finish_close(); });
 }
 
 void client_state::finish_close()
@@ -187,21 +221,17 @@ void client_state::finish_close()
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
     core_->session.log(log_level::info, "closed");
-    store::each_told each;
-    do // what was called before this is told before the close
-        each([this] { run_tasks(); });
-    while (!batch_is_done());
+    take_batch(); // what was called before this is told before the close
+    run_batch();
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
-            each([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
-    // Not from inside a function of the session's.
-    post_reserved(std::shared_ptr<reserved_task>(self, &drop_core_));
-    each.rethrow();
+            pending_operation::take_front(*list)->end_as_closed();
+    post_surely(own(drop_core_)); // not from inside a function of the session's
 }
 
 void client_state::close_in_background() noexcept
 {
-    post_reserved(std::shared_ptr<reserved_task>(shared_from_this(), &close_));
+    post_surely(own(close_));
 }
 
 void client_state::context_gone() { drop_all(false); }
@@ -217,22 +247,20 @@ void client_state::drop_all(bool told_of_fork)
     const auto closing = std::exchange(until_closed_, nullptr);
     std::optional<runtime::strand> strand;
     std::shared_ptr<const client_executors> executors;
-    std::vector<task> tasks, behind;
-    std::shared_ptr<reserved_task> overflow;
+    task_line tasks;
     {
         const std::lock_guard lock(mutex_);
-        tasks_.swap(tasks);
-        batch_.swap(behind);
-        overflow_.swap(overflow);
+        tasks.take_all(tasks_);
         strand_.swap(strand);
         std::swap(executors_, executors);
     }
     alive_.store(false, std::memory_order_release);
     state_.store(connection_state::closed, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
-    drop(std::move(overflow));
-    drop(std::move(before_batch_));
     // What the handlers own may come back here when it is destroyed, and finds no strand.
+    for (auto* line : {&batch_, &tasks})
+        while (line->take_first()) {
+        }
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
             pending_operation::take_front(*list)->abandon();

@@ -2,10 +2,12 @@
 #include "adapter/client/client_core.hpp"
 #include "adapter/client/client_executors.hpp"
 #include "adapter/client/context_service.hpp"
+#include "adapter/client/strand_task.hpp"
 #include "adapter/client/unseen_guards.hpp"
 #include "counters/lock_counters.hpp"
 #include "runtime/forks.hpp"
 #include "runtime/strand.hpp"
+#include "runtime/turns.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
@@ -23,7 +25,6 @@
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace zklock::detail {
 
@@ -31,13 +32,12 @@ namespace asio = boost::asio;
 
 /// An operation as its client sees it; see operation.hpp.
 class pending_operation
-    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-public:
-    virtual ~pending_operation() = default;
-    pending_operation(const pending_operation&) = delete;
-    pending_operation& operator=(const pending_operation&) = delete;
+    : public strand_task,
+      public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    using place_in_list = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-    /// The client is closed, or was never open: ends the operation if it has not ended.
+public:
+    /// The client is closed, has failed, or was never open: ends the operation if it has not ended.
     virtual void end_as_closed() = 0;
     /// The execution context is going away: drops the handler uncalled.
     virtual void abandon() = 0;
@@ -51,7 +51,6 @@ public:
     }
 
 protected:
-    pending_operation() = default;
     /// The operation stays alive, and on the list, until it ends.
     template <class List> void enter(List& list, std::shared_ptr<pending_operation> self) noexcept
     {
@@ -61,28 +60,12 @@ protected:
     /// Takes it off the list, and returns what has kept it alive: perhaps the last pointer to it.
     [[nodiscard]] std::shared_ptr<pending_operation> leave() noexcept
     {
-        unlink();
+        place_in_list::unlink();
         return std::move(self_);
     }
 
 private:
     std::shared_ptr<pending_operation> self_;
-};
-
-/// Something to do on the client's strand that nothing can keep from being done. One who may need it makes it
-/// beforehand, when an exception still has somebody to go to.
-class reserved_task {
-public:
-    reserved_task() = default;
-    virtual ~reserved_task() = default;
-    reserved_task(const reserved_task&) = delete;
-    reserved_task& operator=(const reserved_task&) = delete;
-
-    virtual void run() = 0;
-
-private:
-    friend class client_state;
-    std::shared_ptr<reserved_task> next_;
 };
 
 using pending_list = boost::intrusive::list<pending_operation, boost::intrusive::constant_time_size<false>>;
@@ -91,7 +74,12 @@ using pending_list = boost::intrusive::list<pending_operation, boost::intrusive:
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
 /// context_gone(). Everything is done on the strand unless it says otherwise.
-class client_state final : public std::enable_shared_from_this<client_state>, private runtime::turns::finisher {
+///
+/// **Failure.** Where memory fails in a turn, or the executor takes no more, the client fails as a whole: it holds,
+/// grants and sends nothing any more, and what is left on the strand does nothing but end. See turn_failed().
+class client_state final : public std::enable_shared_from_this<client_state>,
+                           private runtime::turns::finisher,
+                           private runtime::turns::owner {
 public:
     /// Makes the state and starts to open it.
     [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
@@ -122,22 +110,31 @@ public:
     }
     /// Why operations of a client that cannot be used end.
     [[nodiscard]] error_code why_unusable() const noexcept;
+    /// Why it has failed, if it has. On the strand.
+    [[nodiscard]] error_code failure() const noexcept { return failure_; }
     /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
     template <class F> bool post(F f)
     {
-        return post_task({[](void* what) { (*static_cast<F*>(what))(); }, std::make_shared<F>(std::move(f))});
+        struct task final : strand_task {
+            explicit task(F&& what) : f(std::move(what)) {}
+            void run() override { f(); }
+            F f;
+        };
+        return post_task(std::make_shared<task>(std::move(f)));
     }
-    /// Has `begin` of an operation called on the strand; at once, when the caller runs on the client's `io_context` and
-    /// the client waits for no answer of the servers. Then there is no other operation whose requests its own could go
-    /// with, and what a pass through the executor takes would be lost.
-    template <class Operation> bool start(std::shared_ptr<Operation> op)
+    /// Does the task on the strand, later, in the order of the calls. False when there is no strand any more. Throws
+    /// only what the executor does; on an `io_context` and a `thread_pool` that is nothing.
+    bool post_task(std::shared_ptr<strand_task> t) { return post_task(std::move(t), false); }
+    /// The same for an operation that begins; at once, when the caller runs on the client's `io_context` and the client
+    /// waits for no answer of the servers. Then there is no other operation whose requests its own could go with, and
+    /// what a pass through the executor takes would be lost.
+    bool start(std::shared_ptr<strand_task> t)
     {
-        return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
-                         waits_for_nothing_.load(std::memory_order_acquire));
+        return post_task(std::move(t), waits_for_nothing_.load(std::memory_order_acquire));
     }
-    /// Runs `t` on the strand, later, in the order of the calls; where memory fails, before all that waits then. When
-    /// there is no strand any more, `t` is destroyed.
-    void post_reserved(std::shared_ptr<reserved_task> t) noexcept;
+    /// Does the task on the strand, later. Where there is none any more, `t` is destroyed; where the executor takes
+    /// nothing more, the client fails.
+    void post_surely(std::shared_ptr<strand_task> t) noexcept;
     /// The holds of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// Lives as long as this object, which may outlive the context.
@@ -148,10 +145,6 @@ public:
     void close_in_background() noexcept;
 
     // On the strand.
-
-    /// A task that spare() has kept to be used again; null if there is none. All of them are of the same type.
-    [[nodiscard]] std::shared_ptr<reserved_task> take_spare() noexcept;
-    void spare(std::shared_ptr<reserved_task>) noexcept;
 
     /// When this turn began, or a little later; of several calls in a turn the first one looks at the clock.
     [[nodiscard]] lease_clock::time_point turn_time();
@@ -171,7 +164,7 @@ public:
     void forked();
 
 private:
-    struct own_task final : reserved_task {
+    struct own_task final : strand_task {
         own_task(client_state& c, void (client_state::*w)()) : client(c), what(w) {}
         void run() override { (client.*what)(); }
         client_state& client;
@@ -179,35 +172,27 @@ private:
     };
 
     client_state(const asio::any_io_executor&, client_options);
-    /// All tasks that are posted before the strand comes to them are done in one turn of it. The `what` of a
-    /// task that is done at once has to own this object.
-    struct task {
-        void (*run)(void* what) = nullptr;
-        std::shared_ptr<void> what;
-    };
-    bool post_task(task, bool at_once = false);
-    void post_tasks();
+    bool post_task(std::shared_ptr<strand_task>, bool at_once);
+    [[nodiscard]] std::shared_ptr<strand_task> own(own_task& t) { return {shared_from_this(), &t}; }
     [[nodiscard]] bool may_run_here() const;
-    template <class F> void in_a_turn(F&& f);
     void run_tasks();
-    [[nodiscard]] bool take_batch();
+    void take_batch() noexcept;
     void run_batch();
     void end_batch() noexcept;
-    void try_to_post_tasks() noexcept;
-    static void drop(std::shared_ptr<reserved_task> list) noexcept;
-    [[nodiscard]] bool batch_is_done() const noexcept { return next_ >= batch_.size() && !before_batch_; }
-    void go_on_later() noexcept;
+    void begin() { invalid_ ? tell_fault() : open(); }
     void open();
     void tell_made() const;
     void tell_fault();
     void finish_close();
-    void drop_core() { core_.reset(); }
     void turn_ends() override;
-    void turn_failed() override { turn_ends(); }
+    void turn_failed(const error_code& why) noexcept override;
+    void end_pending() noexcept;
     void drop_all(bool told_of_fork);
+    void drop_core() { core_.reset(); }
 
     std::optional<option_fault> fault_; // what is wrong with the options, if anything; until it is told
     const error_code invalid_;
+    error_code failure_;
     std::optional<client_options> options_; // until open()
     std::shared_ptr<context_service<client_state>::registry> registry_;
     detail::unseen_guards unseen_guards_;
@@ -220,8 +205,7 @@ private:
     mutable std::mutex mutex_; // guards these
     std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
     std::optional<runtime::strand> strand_;
-    std::vector<task> tasks_;
-    std::shared_ptr<reserved_task> overflow_; ///< those for which there was no room there: the last first
+    task_line tasks_;
     bool tasks_posted_ = false;
 
     std::atomic<connection_state> state_;
@@ -231,15 +215,12 @@ private:
     std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
     std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
 
-    // Those tasks that were taken last. Where one has thrown, the others go before all that is posted later.
-    std::vector<task> batch_;
-    std::size_t next_ = 0;
+    task_line batch_; // those tasks that were taken last
     std::atomic<bool> in_batch_{false}; // it is not done
-    std::atomic<bool> to_be_posted_{false}; // what could not be posted that runs the tasks
-    std::shared_ptr<reserved_task> before_batch_;
-    std::shared_ptr<reserved_task> spare_; // the first of those that are kept
-    std::size_t spares_ = 0;
+    std::atomic<bool> refused_{false}; // the executor has not taken what was surely to be done
+    const std::shared_ptr<runtime::turns> turns_ = std::make_shared<runtime::turns>();
     runtime::wake_up run_tasks_{[this] { run_tasks(); }};
+    own_task begin_{*this, &client_state::begin};
     own_task close_{*this, &client_state::close};
     own_task drop_core_{*this, &client_state::drop_core};
     std::shared_ptr<client_state> until_closed_; // this, while it closes

@@ -1,7 +1,6 @@
 #include "adapter/client/connection_waits.hpp"
 
 #include "recipes/session/error_mapping.hpp"
-#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <utility>
@@ -58,12 +57,10 @@ void connection_waits::state_changed()
 
 void connection_waits::end_all(error_code ec)
 {
-    store::each_told each;
     for (auto ended = std::exchange(waits_, {}); auto& [id, w] : ended) {
         scheduler_.cancel(w.timer);
-        each([&, &d = w.d] { d(ec); });
+        w.d(ec);
     }
-    each.rethrow();
 }
 
 void connection_waits::look()

@@ -15,6 +15,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -38,7 +40,8 @@ void note_unwanted(guard_state*) noexcept;
 /// to come there wins, be it the result, the cancellation or the client's close.
 ///
 /// While it is pending it owns itself, and is on the client's list. All that may end it hold a pointer, and lose the
-/// race harmlessly.
+/// race harmlessly. Once it has been made, neither its cancellation nor its end takes memory, as far as the executors
+/// take none.
 template <class... Values>
 class operation : public pending_operation, public std::enable_shared_from_this<operation<Values...>> {
 public:
@@ -60,8 +63,6 @@ public:
     }
 
 protected:
-    friend client_state;
-
     operation(std::shared_ptr<client_state> client, handler_type handler)
         : client_(std::move(client)), handler_(std::move(handler))
     {
@@ -103,35 +104,61 @@ protected:
     {
         if (!pending())
             return false;
-        auto self = this->leave(); // it has ended, also when what is posted to throws: only the handler is lost then
-        const auto work = std::move(work_);
-        auto executor = std::exchange(handler_work_, nullptr);
+        auto self = this->leave();
         if (!self) // it has not begun
             self = this->shared_from_this();
-        auto completion = [to = recipient{std::exchange(handler_, nullptr), before_handler(self)}, ec,
-                           ... values = std::move(values)]() mutable {
-            to.before.look(ec, values...);
-            std::move(to.handler)(ec, std::move(values)...);
-        };
-        // It goes through the client's executor to the handler's: never from inside what is running now.
-        if (executor)
-            work.post(asio::bind_executor(executor, std::move(completion)));
-        else if constexpr (gives_lock)
-            work.post_in(of_completion_.get(), std::move(completion));
-        else
-            work.post(std::move(completion));
+        outcome_.emplace(ec, std::move(values)...);
+        const auto work = std::move(work_);
+        // It goes through the client's executor to the handler's: never from inside what is running now. Where that
+        // throws, the operation has ended, and the handler is destroyed.
+        work.post_in(of_completion_.get(), [self = std::static_pointer_cast<operation>(std::move(self)),
+                                            handler = std::exchange(handler_, nullptr)]() mutable {
+            deliver(std::move(self), std::move(handler));
+        });
         return true;
     }
 
 private:
+    /// It begins, or it is cancelled.
+    void run() final
+    {
+        if (!std::exchange(begun_, true))
+            begin();
+        else if (pending() && withdraw())
+            complete(asio::error::operation_aborted, Values()...);
+    }
+
     static void request_cancel(const std::shared_ptr<operation>& op)
     {
         op->cancelled_.store(true, std::memory_order_relaxed);
         // There is no strand when the context is going away: the handler is then destroyed anyway.
-        static_cast<void>(op->client_->post([op] {
-            if (op->pending() && op->withdraw())
-                op->complete(asio::error::operation_aborted, Values()...);
-        }));
+        static_cast<void>(op->client_->post_task(op));
+    }
+
+    /// On the client's executor.
+    static void deliver(std::shared_ptr<operation> self, handler_type handler)
+    {
+        if (const auto executor = std::exchange(self->handler_work_, nullptr))
+            asio::dispatch(executor, [self = std::move(self), handler = std::move(handler)]() mutable {
+                call(std::move(self), std::move(handler));
+            });
+        else
+            call(std::move(self), std::move(handler));
+    }
+    /// On the handler's. One that gets a lock may have cancelled after all: `acquire() || timer` drops a lock that it
+    /// gets after the timer.
+    static void call(std::shared_ptr<operation> self, handler_type handler)
+    {
+        auto outcome = *std::exchange(self->outcome_, std::nullopt);
+        const bool unwanted = self->cancelled();
+        self.reset();
+        const auto give = [&](error_code ec, Values&... values) {
+            if constexpr (sizeof...(Values) == 1 && (holds_lock<Values> && ...))
+                if (!ec && unwanted)
+                    (note_unwanted(held_by(values)), ...);
+            std::move(handler)(ec, std::move(values)...);
+        };
+        std::apply(give, outcome);
     }
 
     void abandon() final
@@ -142,46 +169,14 @@ private:
         handler_work_ = nullptr;
     }
 
-    /// Does nothing right before the handler is called.
-    struct nothing_before {
-        explicit nothing_before(const std::shared_ptr<pending_operation>&) noexcept {}
-        void look(error_code, const Values&...) const noexcept {}
-    };
-    /// Looks, right before a handler that gets a lock is called, whether the operation was cancelled after all:
-    /// `acquire() || timer` drops a lock that it gets after the timer. Until then it keeps the operation, in whose
-    /// memory the completion waits.
-    class look_for_cancellation {
-    public:
-        explicit look_for_cancellation(std::shared_ptr<pending_operation>& self) noexcept
-            : op_(std::static_pointer_cast<operation>(std::move(self)))
-        {
-        }
-        void look(error_code ec, const Values&... lock) noexcept
-        {
-            if (!ec && op_->cancelled())
-                (note_unwanted(held_by(lock)), ...);
-            op_.reset();
-        }
-
-    private:
-        std::shared_ptr<operation> op_;
-    };
-    static constexpr bool gives_lock = sizeof...(Values) == 1 && (holds_lock<Values> && ...);
-    using before_handler = std::conditional_t<gives_lock, look_for_cancellation, nothing_before>;
-    struct no_memory {};
-    using memory_of_completion = std::conditional_t<gives_lock, runtime::kept_memory<128>, no_memory>;
-
-    struct recipient {
-        handler_type handler;
-        [[no_unique_address]] before_handler before;
-    };
-
     std::shared_ptr<client_state> client_;
     handler_type handler_;
     client_work work_;
     asio::any_completion_executor handler_work_; // empty if that is the same
     std::atomic<bool> cancelled_{false};
-    [[no_unique_address]] memory_of_completion of_completion_;
+    bool begun_ = false;
+    std::optional<std::tuple<error_code, Values...>> outcome_; ///< once it has ended, until the handler is called
+    runtime::kept_memory<80> of_completion_;
 };
 
 /// Ends an operation of something that has no client, such as an empty guard.

@@ -39,8 +39,6 @@ protected:
         using withdrawal = recipes::user_request::withdrawal;
         if (!this->client()->open_core()) // it is ended by the close
             return false;
-        if (!request_) // the start has failed
-            return true;
         const auto end = request_->withdraw();
         if (end == withdrawal::too_late)
             this->complete(make_error_code(errc::outcome_unknown), Values()...);

@@ -5,10 +5,7 @@
 #include "zklock/detail/access.hpp"
 #include "zklock/errc.hpp"
 
-#include <boost/system/errc.hpp>
-
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -65,13 +62,7 @@ private:
                 ec = make_error_code(errc::timed_out);
             fail(ec);
         } else {
-            try {
-                lock->prepare(target_->members().size());
-            } catch (const std::bad_alloc&) { // a lock that might never be given back is none
-                acquisition->release({});
-                return fail(make_error_code(boost::system::errc::not_enough_memory));
-            }
-            lock->granted(std::move(acquisition), std::move(grant));
+            lock->granted(std::move(acquisition), std::move(grant), target_->members().size());
             lock->count_in(counters_);
             lock->enter_in(std::move(target_));
             counted_.granted(this->client()->turn_time());
@@ -91,7 +82,7 @@ private:
         // Without an open client it is ended by the close.
         if (!this->client()->open_core())
             return false;
-        if (acquisition_ && !acquisition_->withdraw()) // none when the start has failed
+        if (!acquisition_->withdraw())
             return false;
         acquisition_.reset();
         lock_.reset();

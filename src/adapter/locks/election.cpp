@@ -60,14 +60,13 @@ private:
         if (!core)
             return end_as_closed();
         // Cancelled or not: that only concerns the waiting.
+        enter(client()->pending(), shared_from_this());
         election_->resign(core->session, [this, self = weak_from_this()] {
             if (const auto alive = self.lock())
                 complete({});
         });
         if (cancelled())
             complete(asio::error::operation_aborted);
-        else
-            enter(client()->pending(), shared_from_this());
     }
     void end_as_closed() override { complete(client()->why_unusable()); }
 

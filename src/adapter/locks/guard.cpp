@@ -1,6 +1,5 @@
 // A guard's operations, and what a user asks of it.
 #include "adapter/locks/guard_state.hpp"
-#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
 
@@ -29,7 +28,7 @@ void guard_wait::begin()
 
 bool guard_wait::withdraw()
 {
-    if (const auto guard = guard_.lock(); guard && place_) // not when the start has failed
+    if (const auto guard = guard_.lock())
         guard->remove(*place_);
     return true;
 }
@@ -62,20 +61,15 @@ private:
         }
         // Cancelled or not: that only concerns the waiting.
         const auto self = std::static_pointer_cast<release_operation>(shared_from_this());
-        store::each_told each;
-        bool held = true;
         enter(client()->pending(), self);
         auto released = [self, counting = guard->count_release()](error_code ec) mutable {
             counting.ended(ec);
             self->complete(ec);
         };
-        static_assert(store::unique_function<void(error_code)>::takes_no_memory<decltype(released)>);
-        each([&] { held = guard->release(std::move(released)); });
-        if (!held)
+        if (!guard->release(std::move(released)))
             complete(make_error_code(errc::not_owner)); // the same lazy release, started again
         else if (cancelled())
             complete(asio::error::operation_aborted);
-        each.rethrow();
     }
 
     // Before it began: what was held is lost. After that, the session's end is a release.

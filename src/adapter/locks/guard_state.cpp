@@ -2,7 +2,6 @@
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "queue/node_path.hpp"
-#include "store/each_told.hpp"
 
 #include <functional>
 #include <memory>
@@ -15,10 +14,8 @@ namespace {
 
 void tell_each(const guard_watchers& watchers, void (guard_watcher::*what)())
 {
-    store::each_told each;
     for (const auto& watcher : watchers)
-        each([&] { ((*watcher).*what)(); });
-    each.rethrow();
+        ((*watcher).*what)();
 }
 
 /// At a release, which comes too late for a lease that has ended unnoticed. Those who are told watch no more.
@@ -74,44 +71,35 @@ counters::counted_release hold::count_release(lease_clock::time_point now) noexc
 void hold::run()
 {
     auto counting = count_release(lease_clock::now());
-    store::each_told each;
     if (auto* const core = looked_at == first_look::missed ? client->open_core() : nullptr)
-        each([&] { tell_unseen(*core); });
-    each([this] { tell_all(watchers, *acquisition); });
-    each([&] {
-        if (!client->open_core())
-            return;
-        if (counting.counts())
-            acquisition->release([counting = std::move(counting)](error_code ec) mutable { counting.ended(ec); });
-        else
-            acquisition->release({}); // nobody wants to know, and that takes no memory
-    });
-    each.rethrow();
+        tell_unseen(*core);
+    tell_all(watchers, *acquisition);
+    if (!client->open_core())
+        return;
+    if (counting.counts())
+        acquisition->release([counting = std::move(counting)](error_code ec) mutable { counting.ended(ec); });
+    else
+        acquisition->release({}); // nobody wants to know
 }
 
 guard_state::~guard_state()
 {
-    if (!hold_ || !hold_->acquisition) // nothing was granted
+    if (!hold_)
         return;
     hold_->leave();
     if (hold_->looked_at == hold::first_look::missed)
         client_->unseen_guards().count();
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     hold_->client = client_;
-    client_->post_reserved(std::move(hold_));
+    client_->post_surely(std::move(hold_));
 }
 
-void guard_state::prepare(std::size_t members)
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant,
+                          std::size_t members)
 {
-    hold_ = std::static_pointer_cast<hold>(client_->take_spare());
-    if (!hold_)
-        hold_ = std::make_shared<hold>();
+    hold_ = std::make_shared<hold>();
     if (members != 0)
         hold_->live_members = std::vector<live_hold>(members);
-}
-
-void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant) noexcept
-{
     hold_->acquisition = std::move(acquisition);
     hold_->grant = std::move(grant);
 }
@@ -141,15 +129,11 @@ void guard_state::revoked()
     if (!hold_)
         return;
     watchers& all = hold_->watchers;
-    store::each_told each;
     for (auto watcher = all.begin(); watcher != all.end();) {
         const auto told = watcher++;
-        each([&] {
-            if ((*told)->guard_revoked())
-                all.erase(told);
-        });
+        if ((*told)->guard_revoked())
+            all.erase(told);
     }
-    each.rethrow();
 }
 
 bool guard_state::is_revoked()
@@ -207,16 +191,10 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!hold_)
         return false;
-    auto was = std::move(hold_);
+    const auto was = std::move(hold_);
     was->count_end(client_->turn_time());
-    store::each_told each;
-    each([&] { tell_all(was->watchers, *was->acquisition); });
-    std::exchange(was->acquisition, nullptr)->release(std::move(released));
-    was->grant = {};
-    was->looked_at = hold::first_look::due;
-    was->live_members.clear();
-    client_->spare(std::move(was));
-    each.rethrow();
+    tell_all(was->watchers, *was->acquisition);
+    was->acquisition->release(std::move(released));
     return true;
 }
 

@@ -33,8 +33,8 @@ protected:
 using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
 
 /// What is held. It is made at the grant, so that a waiter need not carry its room; and it is the task that gives back
-/// what the guard did not, for a destructor has nobody to tell that there was no memory for one.
-class hold final : public reserved_task {
+/// what the guard did not, for a destructor takes no memory.
+class hold final : public strand_task {
 public:
     /// Whether somebody has looked at the guard that was delivered to him.
     enum class first_look : std::uint8_t {
@@ -75,10 +75,9 @@ public:
 
     // On the strand.
 
-    /// Takes the memory for what will be granted, of a lock with so many members.
-    void prepare(std::size_t members = 0);
-    /// The lock was granted, after prepare(); before that, this is nobody's.
-    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant) noexcept;
+    /// The lock was granted, one of so many members; before that, this is nobody's.
+    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant, std::size_t members = 0);
+    void set_grant(recipes::grant grant) noexcept { hold_->grant = std::move(grant); }
     void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
     /// From now on the hold is among what is held of that lock, and of its members.
     void enter_in(std::shared_ptr<const lock_target> lock) noexcept;
@@ -107,8 +106,7 @@ public:
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
     /// To be called before release(): what that ends counts when `released` is called, or is destroyed.
     [[nodiscard]] counters::counted_release count_release() noexcept;
-    /// Releases it, unless it was released before: then the result is false. What a watcher throws comes out when all
-    /// is done.
+    /// Releases it, unless it was released before: then the result is false.
     [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
     /// All that was held by it has been taken out.
     void emptied();
@@ -143,7 +141,7 @@ public:
 
 private:
     std::shared_ptr<client_state> client_;
-    std::shared_ptr<hold> hold_; // from prepare() until the release
+    std::shared_ptr<hold> hold_; // from the grant until the release
     bool lost_ = false;
     bool revoked_ = false;
     bool downgrading_ = false;

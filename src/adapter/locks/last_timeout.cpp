@@ -5,8 +5,6 @@
 #include "adapter/locks/lock_state.hpp"
 #include "zklock/detail/operations.hpp"
 
-#include <new>
-
 namespace zklock::detail {
 namespace {
 
@@ -27,22 +25,18 @@ std::shared_ptr<const wait_report> report_of(const client_core& core, const lock
 } // namespace
 
 void note_timeout(client_state& client, const lock_target& lock, recipes::acquisition& acquisition,
-                  lease_clock::duration waited) noexcept
+                  lease_clock::duration waited)
 {
-    lock.timeouts().set(nullptr); // an earlier one is not to stay, if memory fails below
     client_core* const core = client.open_core();
     if (core == nullptr)
+        return lock.timeouts().set(nullptr); // an earlier one is not to stay
+    const auto report = report_of(*core, lock, acquisition, waited);
+    lock.timeouts().set(report);
+    const log_level level = report->not_connected_for ? log_level::warning : log_level::info;
+    if (!core->session.log.on(level))
         return;
-    try {
-        const auto report = report_of(*core, lock, acquisition, waited);
-        lock.timeouts().set(report);
-        const log_level level = report->not_connected_for ? log_level::warning : log_level::info;
-        if (!core->session.log.on(level))
-            return;
-        if (const auto left_out = core->timeouts_told.say(report->path, lease_clock::now()))
-            core->session.log(level, "timed out: ", to_string(*report), store::times_left_out{*left_out});
-    } catch (const std::bad_alloc&) { // NOLINT: the acquire ends all the same
-    }
+    if (const auto left_out = core->timeouts_told.say(report->path, lease_clock::now()))
+        core->session.log(level, "timed out: ", to_string(*report), store::times_left_out{*left_out});
 }
 
 std::optional<wait_report> last_timeout_of(const std::shared_ptr<lock_state>& lock)

@@ -33,7 +33,7 @@ private:
 };
 
 /// An acquire of that lock has timed out: keeps what it has waited for, and has the log tell. To be called on the
-/// strand. Where memory fails, nothing is kept.
-void note_timeout(client_state&, const lock_target&, recipes::acquisition&, lease_clock::duration waited) noexcept;
+/// strand.
+void note_timeout(client_state&, const lock_target&, recipes::acquisition&, lease_clock::duration waited);
 
 } // namespace zklock::detail

@@ -7,7 +7,6 @@
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/option_faults.hpp"
-#include "store/each_told.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
@@ -83,7 +82,7 @@ protected:
     }
 
     /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until they are released: the
-    /// caller sees to that, whatever is thrown, and then calls taken().
+    /// caller sees to that, and then calls taken().
     [[nodiscard]] part take(guard_state& from, std::function<void()> lost = {},
                             const std::function<void(const part&)>& both_hold = {})
     {
@@ -144,13 +143,9 @@ private:
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
         given_back->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
-        store::each_told each;
-        each([this] {
-            if (cancelled())
-                complete(asio::error::operation_aborted);
-        });
-        each([&] { taken(*from); });
-        each.rethrow();
+        if (cancelled())
+            complete(asio::error::operation_aborted);
+        taken(*from);
     }
 };
 
@@ -170,13 +165,11 @@ private:
             return;
         }
         auto own = std::make_shared<guard_state>(client());
-        own->prepare();
         const auto lost = [weak = std::weak_ptr(own)] {
             if (const auto held = weak.lock())
                 held->lost();
         };
-        // From its first moment on the part is given back, whatever is thrown; and a caller that asks how many are held
-        // finds as many as before.
+        // A caller that asks how many are held finds as many as before.
         const auto both_hold = [&](const part& taken) {
             own->granted(taken, {});
             from->split_off(*own, taken->count());
@@ -184,14 +177,10 @@ private:
         const part apart = take(*from, lost, both_hold);
         if (!apart)
             return;
-        store::each_told each;
-        each([&] {
-            own->granted(apart, apart->given());
-            enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
-            complete({}, access::make<permits>(std::move(own)));
-        });
-        each([&] { taken(*from); });
-        each.rethrow();
+        own->set_grant(apart->given());
+        enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
+        complete({}, access::make<permits>(std::move(own)));
+        taken(*from);
     }
 };
 

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,12 +29,9 @@ void launch(const std::shared_ptr<client_handle>& client, const char* what, std:
 }
 
 /// The servers did not know somebody in that list. What is refused before it is sent, the recipes tell.
-void log_refused_list(client_core& core, const std::string& path, const std::optional<access_list>& access) noexcept
+void log_refused_list(client_core& core, const std::string& path, const std::optional<access_list>& access)
 {
-    try {
-        recipes::log_refusal(core.session, path, access, store::outcome::invalid_acl);
-    } catch (const std::bad_alloc&) { // NOLINT: a line less
-    }
+    recipes::log_refusal(core.session, path, access, store::outcome::invalid_acl);
 }
 
 /// Has the log told if the servers refuse the list that a node is to have. `bytes`: what else is sent.
@@ -134,10 +130,7 @@ private:
     void guard_ended(errc why)
     {
         place_.reset();
-        if (request_)
-            request_->end_unsent(why);
-        else // the start has failed
-            complete(make_error_code(why), {});
+        request_->end_unsent(why);
     }
 
     void leave_guard()

@@ -54,7 +54,7 @@ private:
     {
         if (!this->client()->open_core()) // it is ended by the close
             return false;
-        return !wait_ || wait_->withdraw(); // there is none if the start has failed
+        return wait_->withdraw();
     }
 
     void end_as_closed() override { this->complete(this->client()->why_unusable(), Values()...); }

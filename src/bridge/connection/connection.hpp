@@ -84,6 +84,9 @@ public:
     /// for this process.
     void stop(bool told_of_fork = false);
 
+    /// The same, with the connection cut, as by a loss: the servers keep the session until its time-out.
+    void cut();
+
     /// For how long there has been no connection, as the connector counts it; nothing while there is one. If one after
     /// the other is lost: for how long there has been none that proved itself, though there may be one now.
     [[nodiscard]] std::optional<clock::duration> unconnected_for() const
@@ -222,7 +225,6 @@ private:
 
     // Turns.
     void turn_ends() override;
-    void turn_failed() override;
     void hold_back();
     void send();
     void cork(bool on);

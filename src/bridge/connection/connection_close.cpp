@@ -125,6 +125,13 @@ void connection::stop(bool told_of_fork)
     auto dropped_close = std::exchange(closed_, nullptr);
 }
 
+void connection::cut()
+{
+    if (io_ && !wire_.is_forked())
+        wire_.sever();
+    stop();
+}
+
 /// Closes no more than the descriptor.
 void connection::leave_socket_to_parent(bool told_of_fork)
 {

@@ -70,21 +70,6 @@ void connection::turn_ends()
         wake_at(*connector_.due());
 }
 
-/// A step that has failed is repeated after a pause, or it would go round and round as long as there is no memory.
-void connection::turn_failed()
-{
-    if (!io_)
-        return;
-    if (held_back_ || (refresh_due_ && !undone_) || giving_up_ || asks_again_ || !inbox_.empty())
-        post(end_of_turn_);
-    if ((undone_ || lacks_timer()) && !wire_.is_forked())
-        try {
-            wake_at(clock::now() + pause_after_failure);
-        } catch (...) {
-            post(end_of_turn_); // without a pause: nothing else would come
-        }
-}
-
 void connection::send()
 {
     held_back_ = false;

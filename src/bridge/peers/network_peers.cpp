@@ -84,8 +84,6 @@ void network_peers::turn_ends()
     });
 }
 
-void network_peers::turn_failed() { finish_turn_later(); }
-
 void network_peers::finish_turn_later() noexcept
 {
     if (strand_ && !turns_->open())

@@ -132,7 +132,6 @@ private:
 
     // Turns and time.
     void turn_ends() override;
-    void turn_failed() override;
     void send_first();
     void send();
     void look_at_all(time_point now);

@@ -5,7 +5,6 @@
 #include "zklock/detail/event_sink.hpp"
 
 #include <cstddef>
-#include <exception>
 #include <utility>
 
 namespace zklock::recipes {
@@ -66,11 +65,7 @@ void acquire_events::tell(lock_event::kind what, boost::system::error_code ec) n
     event_.what = what;
     event_.error = ec;
     event_.at = session_.scheduler.now();
-    try {
-        listener_->notify(event_);
-    } catch (...) {
-        session_.listener_refused(std::current_exception());
-    }
+    session_.notify(listener_, event_);
 }
 
 } // namespace zklock::recipes

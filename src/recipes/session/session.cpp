@@ -3,7 +3,6 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "store/each_told.hpp"
-#include "zklock/detail/event_sink.hpp"
 
 #include <chrono>
 #include <new>
@@ -76,7 +75,9 @@ void session::change(connection_state next)
     const bool same_session = std::exchange(told_id_, id) == id;
     if (same_state && same_session)
         return;
-    if (options.listener)
+    if (options.listener && next == connection_state::failed)
+        tell_listener(next, errc::authentication_failed);
+    else if (options.listener)
         tell_listener(next);
     if (!on_state_ || to_tell_state_.empty())
         return; // news that are on their way tell of it
@@ -87,19 +88,14 @@ void session::change(connection_state next)
 }
 
 /// Tells the listener of each state, even if others follow at once.
-void session::tell_listener(connection_state now) noexcept
+void session::tell_listener(connection_state now, const boost::system::error_code& why) noexcept
 {
     connection_event event;
     event.state = now;
     event.session_id = id_;
     event.at = scheduler.now();
-    if (now == connection_state::failed)
-        event.why = errc::authentication_failed;
-    try {
-        options.listener->notify(event);
-    } catch (...) {
-        listener_refused(std::current_exception());
-    }
+    event.why = why;
+    notify(options.listener, event);
 }
 
 void session::deliver_news()
@@ -135,6 +131,17 @@ void session::deliver_news()
             news_.pop_front();
         news();
     }
+}
+
+void session::fail(const boost::system::error_code& why) noexcept
+{
+    connected = false;
+    id_ = 0;
+    log(log_level::error, "the client has failed, and has cut its connection: ",
+        why == errc::closed ? "its executor has thrown an exception" : "it has no memory",
+        "; all its locks are lost, and its session is left to its time-out");
+    if (options.listener)
+        tell_listener(connection_state::failed, why);
 }
 
 // --- what the store tells --------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@
 #include "store/unique_function.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
+#include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"
 
@@ -243,13 +244,29 @@ public:
 
     /// The execution context is destroyed, and the session with it, which was not closed: who holds something then
     /// leaves it to the servers.
-    void context_gone() noexcept { context_gone_ = true; }
+    void context_gone() noexcept
+    {
+        connected = false;
+        context_gone_ = true;
+    }
+    /// The client has failed, and this is destroyed next: nothing is sent any more. The log and the listener hear why.
+    void fail(const boost::system::error_code& why) noexcept;
     /// Has the log say that a holder goes away with the execution context; nothing if that is not why. The node's name
     /// may be missing, as in log_loss().
     void log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
-    /// The executor of a listener has thrown: the client goes on, and its log, or who runs its context, hears of it.
-    void listener_refused(std::exception_ptr why) noexcept;
+    /// Tells a listener. If its executor throws, that costs its events: the client goes on, and its log hears of it.
+    template <class Event>
+    void notify(const std::shared_ptr<detail::event_sink<Event>>& to, const Event& event) const noexcept
+    {
+        try {
+            to->notify(event);
+        } catch (const std::exception& why) {
+            log_refusal_of_listener(why.what());
+        } catch (...) {
+            log_refusal_of_listener("something is thrown that is no std::exception");
+        }
+    }
 
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
@@ -318,8 +335,9 @@ private:
     void compare_first(std::optional<store::reply> caught_up);
     [[nodiscard]] bool has_chroot() const { return !options.chroot.empty() && options.chroot != "/"; }
     void change(connection_state);
-    void tell_listener(connection_state) noexcept;
+    void tell_listener(connection_state, const boost::system::error_code& why = {}) noexcept;
     void tell_closed() noexcept;
+    void log_refusal_of_listener(std::string_view why) const noexcept;
     void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
     void open_lease(const store::connect_reply&, store::scheduler::time_point now);
     void refuse_all(std::chrono::milliseconds granted);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -82,24 +80,9 @@ void session::log_left_held(std::string_view path, std::string_view node, std::i
             "that expires at the latest");
 }
 
-void session::listener_refused(std::exception_ptr why) noexcept
+void session::log_refusal_of_listener(std::string_view why) const noexcept
 {
-    try {
-        tell([this, why = std::move(why)] {
-            if (!log.on(log_level::warning)) // somebody has to hear of it
-                std::rethrow_exception(why);
-            std::string text = "the executor of a listener refuses its events: ";
-            try {
-                std::rethrow_exception(why);
-            } catch (const std::exception& e) {
-                text += e.what();
-            } catch (...) {
-                text += "something is thrown that is no std::exception";
-            }
-            log(log_level::warning, text);
-        });
-    } catch (const std::bad_alloc&) { // NOLINT: the listener counts what it misses, and memory is missed by others, too
-    }
+    log(log_level::warning, "the executor of a listener refuses its events: ", why);
 }
 
 /// Whether a turn that a timer has begun is later than the lease can bear often.

@@ -60,17 +60,15 @@ namespace zklock {
 /// **Errors.** Besides its own errors, any operation of any object of this library can end with `errc::closed`,
 /// `errc::invalid_option` (an option of the client is out of range) and `errc::authentication_failed`.
 ///
-/// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
-/// Later, a lack of memory inside the client costs it its connection: it connects again, looks at everything anew, and
-/// goes on with what was asked for. An acquire may end with `not_enough_memory` (`boost::system::errc`) then, also
-/// after its listener was told `acquired`: the lock is given back. A request for nodes ends with it, or
-/// `errc::outcome_unknown` if it may have been done.
+/// **Out of memory.** An operation that cannot be started throws `std::bad_alloc` at its caller, and has done nothing.
+/// Where memory fails inside the client, the client fails as a whole: its guards are lost at once, it grants and sends
+/// nothing more, and `state()` is `failed`. The session is left to its time-out: nobody else gets a lock sooner than
+/// after a lost connection. Operations under way, and later ones, end with `not_enough_memory` (`boost::system::errc`),
+/// but for those that tell of a loss, as `guard::wait_lost()` and `guard::release()` do; a handler whose executor has no
+/// memory for it is destroyed uncalled. Destructors need no memory. Other clients go on; make a new one.
 ///
-/// If memory fails as an operation is about to begin or as its handler is to be posted, the exception comes out of the
-/// context's `run()`; so does anything else that an executor throws when it is asked to run something. The operation
-/// that was about to begin is still there, and ends when it is cancelled or the client closes; the handler that was to
-/// be posted is destroyed without being called. Other operations go on, in their order. Destructors need no memory:
-/// what a guard holds is given back, and the session ends with the client's last handle, whatever there is.
+/// An executor of the client that throws anything else fails the client, too: the exception comes out of the context's
+/// `run()`, and operations end with `errc::closed`. A listener's executor that throws costs that listener's events only.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
 /// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.
@@ -337,7 +335,7 @@ public:
     /// `errc::access_denied`: the client may not read the node (see `exists()`). Servers do not tell what happens to
     /// such a node: a client that loses that permission during a wait hears of nothing before its next connection.
     /// `errc::server_error`, `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`,
-    /// `errc::closed`; `not_enough_memory` (see Out of memory); `asio::error::operation_aborted` when cancelled.
+    /// `errc::closed`; `asio::error::operation_aborted` when cancelled.
     ///
     /// @par Cancellation
     /// Terminal, partial and total all end the wait at once, and nothing else.

@@ -35,9 +35,7 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 ///
 /// **An executor that throws** as it is asked to take an event costs its listener time, and nobody else anything: the
 /// event waits, as above, and is told with the next that the executor takes. `client_options::log` of the client whose
-/// lock it was is told of the first such exception, and of another only after the executor has taken an event. Where
-/// there is no log, these exceptions come out of the `run()` of that client's context. An event for which there is no
-/// memory counts as dropped: the next event tells of it.
+/// lock it was is told. An event for which there is no memory counts as dropped: the next event tells of it.
 ///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
 /// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and

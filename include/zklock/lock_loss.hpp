@@ -10,10 +10,10 @@ namespace zklock {
 /// Why a lock was lost that was held. A holder that is asked to let go (`guard::wait_revoked()`) goes on holding: that
 /// is no loss.
 enum class loss_reason : std::uint8_t {
-    lease_ended,           ///< nothing heard of the servers for too long; or this process did not run or had no memory
+    lease_ended,           ///< nothing heard of the servers for too long; or this process did not run
     session_expired,       ///< the servers have ended the session
     node_deleted,          ///< somebody else has deleted the lock's node
-    client_closed,         ///< the client, or its execution context, came to its end while the lock was held
+    client_closed,         ///< the client was closed or has failed, or its execution context was destroyed
     authentication_failed, ///< all servers that answered have refused the credentials at a reconnect
     forked                 ///< this process is a fork: the lock is still its parent's, as far as this process knows
 };

@@ -207,7 +207,6 @@ void lock_queue::create_sent_again(contender_id id)
 void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence, std::int64_t czxid)
 {
     contender& c = at(id);
-    make_room(to_remove_, 1);
     c.czxid = czxid;
     const bool known_to_be_given = dense_ && sequence <= known_through_;
     const bool numbers_began_again = sequence >= 0 && (known_to_be_given || own_node_from(sequence));
@@ -353,28 +352,6 @@ void lock_queue::epoch_ended()
         next_number_ = 0; // only a number of our own would tell that it has another parent meanwhile
     last_read_stamp_ = answered_stamp_ = 0;
     // A node that goes unseen in the meantime is found out when its watch is armed again.
-}
-
-void lock_queue::distrust()
-{
-    contact_lost();
-    watched_others_.clear();
-    occupied_stamp_ = answered_stamp_ = 0;
-    disturbed_ = others_expected_ = true;
-    while (!creating_.empty())
-        move(*creating_.begin(), phase::unknown);
-    for (auto& [id, c] : contenders_) {
-        if (c.now == phase::inspecting)
-            inspect_unknown(id);
-        else if (c.now == phase::queued && !c.token_known)
-            move(c, phase::inspecting);
-        c.removing = false;
-        c.covered = false;
-        c.waited_for_another = true;
-        c.holds_on = c.now == phase::held || c.now == phase::downgrading; // its watch counts as gone
-        if (c.into_reader == downgrade_state::sent)
-            c.into_reader = downgrade_state::unknown;
-    }
 }
 
 void lock_queue::session_ended()

@@ -172,16 +172,11 @@ public:
     void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
     void epoch_ended();   ///< after every request of the epoch was answered
     void session_ended(); ///< between two epochs
-    /// An exception has left one of these functions, or an action that next() gave was not done, and now the epoch is
-    /// over: what is known of others, of what was asked for and of its answers counts for nothing. Kept are the
-    /// contenders of this client that want the lock, hold it or have left, and the names of their nodes. It may be
-    /// called again if it throws.
-    void distrust();
 
     // --- decisions --------------------------------------------------------------------------------------------------
 
     /// What to do now, each thing once, the requests first; valid until the next call. `lease_fresh`: grants may be
-    /// given. No news is lost if it throws.
+    /// given.
     [[nodiscard]] const std::vector<action>& next(bool lease_fresh);
 
     /// Whether next() may have something to do, if nothing has happened since it was called last but that writes were
@@ -216,9 +211,6 @@ public:
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return find(id) != nullptr; }
     [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
-    /// It holds over nodes that were let go, and that were not seen gone yet. That was decided by what one connection
-    /// told of its own node: on the next, it is not to be told as if that were known there.
-    [[nodiscard]] bool holds_over_let_go(contender_id) const;
     /// Whether a contender waits behind that node, which is another client's.
     [[nodiscard]] bool waits_behind(std::string_view node) const;
     /// The nodes of other clients before the first contender that waits: the nearest first.
@@ -287,9 +279,8 @@ private:
     void leave(contender&, bool by_own_will);
     void abandon(contender&);
     void create_failed(contender&);
-    template <class List> static void make_room(List&, std::size_t more);
     void move(contender&, phase);
-    void put(contender&, phase) noexcept;
+    void put(contender&, phase);
     void forget(contenders::iterator, action::kind news);
     void forget(const contender& c, action::kind news) { forget(contenders_.find(c.id), news); }
     void want_again(contender&);

@@ -231,8 +231,6 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
             continue;
         contender& c = *hit->second;
         prefixes.erase(hit);
-        make_room(to_remove_, 1);
-        make_room(to_inspect_, 1);
         give_place(c, name, *sequence);
         c.covered = true;
         if (c.abandoned)
@@ -244,7 +242,6 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
         return;
     while (!unknown_.empty()) {
         contender& c = *unknown_.begin();
-        make_room(news_, 2);
         news_.push_back({action::kind::not_found, c.id, c.prefix});
         create_failed(c);
     }

@@ -52,7 +52,6 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
     if (actions.empty()) {
         actions.swap(news_);
     } else {
-        make_room(actions, news_.size());
         std::move(news_.begin(), news_.end(), std::back_inserter(actions));
         news_.clear();
     }
@@ -109,7 +108,6 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor)
 {
     if (c.look_once) {
-        make_room(news_, 1);
         start_leaving(c, true);
         news_.push_back({action::kind::refused, c.id, {}});
         return true;
@@ -150,7 +148,6 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
         return false;
     if (!lease_fresh)
         return false;
-    make_room(news_, 1);
     move(c, phase::held);
     disturbed_ = false; // if its node is to stay, the others will be looked for
     news_.push_back({action::kind::granted, c.id, {}, false, 0, false, over_let_go, pass_over(c)});
@@ -243,7 +240,6 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         if (!may_pass_over(actions, c))
             return;
         const bool over_let_go = stands_over_let_go(c);
-        make_room(news_, 2);
         contender& next = *wanted_.begin();
         next.spot = c.spot;
         next.spot->second = next.id;
@@ -259,7 +255,6 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
     }
     if (!alone || !connected_)
         return start_leaving(c, true);
-    make_room(news_, 1);
     if (!std::exchange(c.lingering_told, true))
         news_.push_back({action::kind::lingers, c.id, {}});
 }
@@ -281,7 +276,6 @@ void lock_queue::refuse_those_behind()
         after_any = true;
         after_one_alone = after_one_alone || !is_shared(c.kind);
     }
-    make_room(news_, behind.size());
     for (contender* c : behind) {
         start_leaving(*c, true);
         news_.push_back({action::kind::refused, c->id, {}});

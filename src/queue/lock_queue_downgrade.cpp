@@ -22,8 +22,6 @@ void lock_queue::downgraded(contender_id id, bool before)
     contender& c = *found;
     place reader{c.spot->first.sequence, reader_name(node_of(c)), contender_kind::reader};
     action shares{action::kind::shares, id, reader.node};
-    make_room(to_remove_, 1);
-    make_room(news_, 1);
     if (!before)
         ++numbers_used_;
     watches_.erase(node_of(c));

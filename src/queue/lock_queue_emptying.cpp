@@ -99,7 +99,6 @@ void lock_queue::send_away(action::kind how, contender_id up_to)
         const contender& c = *next++;
         if ((how == action::kind::refused && !c.look_once) || c.id > up_to)
             continue;
-        make_room(news_, 2);
         news_.push_back({how, c.id, {}});
         forget(c, action::kind::gone);
     }

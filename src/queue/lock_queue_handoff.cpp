@@ -34,11 +34,6 @@ bool lock_queue::stands_over_let_go(const contender& c) const
     return std::any_of(let_go_.begin(), let_go_.lower_bound(c.spot->first), in_its_way);
 }
 
-bool lock_queue::holds_over_let_go(contender_id id) const
-{
-    return holds(id) && stands_over_let_go(at(id));
-}
-
 bool lock_queue::watches_own(const contender& c) const
 {
     const auto own = watches_.find(node_of(c));

@@ -3,21 +3,9 @@
 
 #include "queue/node_name.hpp"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 
 namespace zklock::queue {
-
-/// From here on `more` of them go into the list without a throw.
-template <class List> void lock_queue::make_room(List& list, std::size_t more)
-{
-    if (list.capacity() - list.size() < more)
-        list.reserve(std::max(2 * list.capacity(), list.size() + more));
-}
-
-template void lock_queue::make_room(std::vector<action>&, std::size_t);
-template void lock_queue::make_room(std::vector<contender_id>&, std::size_t);
 
 const contender* lock_queue::find(contender_id id) const
 {
@@ -48,7 +36,6 @@ bool lock_queue::holds(contender_id id) const
     return now == phase::held || (now == phase::downgrading && !found->abandoned);
 }
 
-/// Nothing has changed if it throws.
 void lock_queue::move(contender& c, phase to)
 {
     if (to == phase::inspecting)
@@ -60,7 +47,7 @@ void lock_queue::move(contender& c, phase to)
 
 /// Takes the contender out of its phase's index and puts it into the next one's: mostly as the last there, for ids,
 /// stamps and sequence numbers all grow.
-void lock_queue::put(contender& c, phase to) noexcept
+void lock_queue::put(contender& c, phase to)
 {
     const auto leaves = [](phase p) { return p == phase::leaving || p == phase::lingering; };
     const auto has_node = [=](phase p) { return p != phase::wanted && !leaves(p); };
@@ -109,10 +96,7 @@ void lock_queue::forget(contenders::iterator which, action::kind news)
     news_.push_back({news, c.id, {}});
     const bool by_others = news == action::kind::vanished && !c.removing;
     if ((news == action::kind::lost && c.now != phase::leaving) || by_others)
-        try {
-            news_.back().node = node_of(c);
-        } catch (const std::bad_alloc&) { // NOLINT: only the log tells it
-        }
+        news_.back().node = node_of(c);
     if (c.now != phase::leaving)
         put(c, phase::leaving);
     if (recent_ == &c)
@@ -143,15 +127,8 @@ void lock_queue::give_place(contender& c, std::string_view node, std::int32_t se
         spare_place_ = fresh.extract(fresh.begin());
     }
     place& where = spare_place_.key();
-    if (where.node.capacity() < node.size()) {
+    if (where.node.capacity() < node.size())
         where.node.swap(c.prefix); // which may have room for the number, too
-        try {
-            where.node.reserve(node.size());
-        } catch (...) { // the node is looked for by that name
-            where.node.swap(c.prefix);
-            throw;
-        }
-    }
     c.prefix.clear();
     where.node = node;
     where.sequence = sequence;

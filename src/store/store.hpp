@@ -113,8 +113,6 @@ public:
     virtual void on_expired() = 0;
     /// Every server that answered has refused the credentials. Nothing follows but the answer to close().
     virtual void on_authentication_failed() = 0;
-    /// An exception has left one of the functions that the store has called, an observer's among them.
-    virtual void on_exception() noexcept {}
     /// A watch fired, and is no longer armed. Never a session event.
     virtual void on_node_event(event_kind kind, std::string_view path) = 0;
 };
@@ -129,12 +127,7 @@ public:
 /// to every request that is unanswered then or made after: a caller that sees it makes none until the next epoch.
 /// No watch survives an epoch. (Where the C client does otherwise, the bridge hides it.)
 ///
-/// **Lifetime.** After the answer to close() nobody is called; only give_up_epoch() still leads to on_exception(). Once
-/// the store is destroyed, nobody is called at all.
-///
-/// **Exceptions.** A caller that lets one out of a function or an observer that the store calls may have lost track of
-/// what is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception comes out of
-/// the executor.
+/// **Lifetime.** After the answer to close() nobody is called. Once the store is destroyed, nobody is called at all.
 ///
 /// Paths are absolute and below the client's chroot, which the store adds and takes off again. They have been checked.
 class node_store {
@@ -190,13 +183,9 @@ public:
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.
     virtual void sync(std::string_view path, reply_done) = 0;
 
-    /// Ends the epoch as if the connection were lost. Once close() was called, on_exception() may come again in a
-    /// while.
-    virtual void give_up_epoch() noexcept = 0;
-
     /// Ends the epoch as if the connection were lost; and the session, with its nodes, as soon as a server can be told.
     /// Then on_expired() follows.
-    virtual void give_up_session() noexcept = 0;
+    virtual void give_up_session() = 0;
 
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered
     /// `unknown` first. Bounded in time, and never blocks the strand. Once only, at any moment, connected or not.

@@ -1,19 +1,27 @@
 // sanitizers: none
 // program: memory
-// No memory, or an executor that throws: what the exception meets may be lost, and nothing else.
+// Memory that fails, at whichever allocation: at the call, the operation has done nothing; inside the client, the
+// client fails as a whole, and nobody else.
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
 #include "support/one_server.hpp"
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,229 +31,256 @@ using namespace zklock::test;
 
 namespace {
 
-using starter = std::function<void(client&, const failing_executor&, asio::cancellation_slot, const ending&)>;
+const error_code no_memory = make_error_code(boost::system::errc::not_enough_memory);
 
-const std::vector<std::pair<const char*, starter>>& operations()
+client_options short_session()
 {
-    static const auto bound = [](const failing_executor& on, asio::cancellation_slot slot, const ending& e) {
-        return asio::bind_cancellation_slot(slot, asio::bind_executor(on, e.handler()));
-    };
-    static const std::vector<std::pair<const char*, starter>> all{
-        {"wait_connected", [](client& c, const auto& on, auto slot, const ending& e) {
-             c.wait_connected(1h, bound(on, slot, e));
-         }},
-        {"get", [](client& c, const auto& on, auto slot, const ending& e) { c.get("/", bound(on, slot, e)); }},
-        {"acquire", [](client& c, const auto& on, auto slot, const ending& e) {
-             mutex(c, "/memory").acquire(bound(on, slot, e));
-         }},
-        {"contenders", [](client& c, const auto& on, auto slot, const ending& e) {
-             mutex(c, "/memory").contenders(bound(on, slot, e));
-         }},
-        {"wait_for_leadership", [](client& c, const auto& on, auto slot, const ending& e) {
-             election(c, "/memory").wait_for_leadership(bound(on, slot, e));
-         }},
-    };
-    return all;
+    client_options options = options_for(server().address());
+    options.session_timeout = 4s;
+    return options;
 }
 
-} // namespace
+/// How an operation has ended, if it has.
+struct told : ending {
+    std::shared_ptr<error_code> how = std::make_shared<error_code>();
 
-TEST_CASE("one handler cannot be posted: it is lost, the others are told, and the client closes")
-{
-    for (std::size_t failing = 0; failing < operations().size(); ++failing)
-        for (const bool cancelled : {true, false}) {
-            CAPTURE(operations()[failing].first);
-            CAPTURE(cancelled);
-            asio::io_context io;
-            client c(io, options_for("127.0.0.1:1"));
-            std::vector<ending> endings(operations().size());
-            std::vector<asio::cancellation_signal> signals(operations().size());
-            std::vector<std::shared_ptr<bool>> fails;
-            for (std::size_t i = 0; i < operations().size(); ++i) {
-                fails.push_back(std::make_shared<bool>(false));
-                operations()[i].second(c, {io.get_executor(), fails[i]}, signals[i].slot(), endings[i]);
-            }
-            io.poll(); // all have begun
-            *fails[failing] = true;
-            int thrown = 0;
-            if (cancelled) {
-                signals[failing].emit(asio::cancellation_type::terminal);
-                thrown += run_past_failures(io, [&] { return endings[failing].is_over(); });
-                CHECK(thrown == 1);
-            }
-            const ending closed, again;
-            c.close(closed.handler());
-            c.close(again.handler());
-            const auto all_over = [&] {
-                return closed.is_over() && again.is_over() && std::ranges::all_of(endings, &ending::is_over);
-            };
-            thrown += run_past_failures(io, all_over);
-            CHECK(thrown == 1);
-            for (std::size_t i = 0; i < operations().size(); ++i) {
-                CAPTURE(operations()[i].first);
-                CHECK(endings[i].is_over());
-                CHECK(*endings[i].calls == (i == failing ? 0 : 1));
-            }
-            CHECK(*closed.calls == 1);
-            CHECK(*again.calls == 1);
-            CHECK(c.state() == connection_state::closed);
-        }
-}
-
-TEST_CASE("the handler of a close cannot be posted: other closes are told")
-{
-    asio::io_context io;
-    client c(io, options_for("127.0.0.1:1"));
-    const auto fails = std::make_shared<bool>(false);
-    const ending closed, again;
-    c.close(asio::bind_executor(failing_executor(io.get_executor(), fails), closed.handler()));
-    c.close(again.handler());
-    *fails = true;
-    CHECK(run_past_failures(io, [&] { return closed.is_over() && again.is_over(); }) == 1);
-    CHECK(*closed.calls == 0);
-    CHECK(*again.calls == 1);
-}
-
-namespace {
-
-auto on(asio::cancellation_slot slot, const ending& e)
-{
-    return asio::bind_cancellation_slot(slot, e.handler());
-}
-
-/// A client that holds a lock and all permits of a semaphore, and what can be begun there. None but the reads and the
-/// releases ends by itself.
-struct busy_client {
-    using begins = std::function<void(asio::cancellation_slot, const ending&)>;
-
-    busy_client()
+    /// Destroys what it is granted.
+    [[nodiscard]] auto handler() const
     {
-        look.check(held.node());
-        gate.acquire(2, [this](error_code ec, permits p) {
-            CHECK_FALSE(ec);
-            taken = std::move(p);
-        });
-        run_past_failures(io, [this] { return static_cast<bool>(taken); });
+        return [calls = calls, how = how](error_code ec, const auto&...) {
+            ++*calls;
+            *how = ec;
+        };
     }
-
-    /// What was to be released when memory failed may still be held: so each time another lock.
-    void release_another(asio::cancellation_slot slot, const ending& e)
-    {
-        mutex another(c, "/memory-released-" + std::to_string(++others));
-        take(io, another).release(on(slot, e));
-    }
-
-    /// Closes the client: everything ends.
-    void end(const std::vector<ending>& kept)
-    {
-        close(io, c);
-        for (const ending& e : kept) {
-            CHECK(e.is_over());
-            CHECK(*e.calls <= 1);
-        }
-        held = guard();
-        taken = permits();
-        run_past_failures(io, [this] { return io.stopped(); });
-        expect_clean(server());
-    }
-
-    asio::io_context io;
-    client c{io, hasty_options_for(server().address())};
-    mutex lock{c, "/memory"};
-    semaphore gate{c, "/memory-of-permits", 2};
-    guard held = take(io, lock);
-    permits taken;
-    transaction look;
-    int others = 0;
-    const std::vector<std::pair<const char*, begins>> all{
-        {"acquire", [this](auto slot, const ending& e) { lock.acquire(on(slot, e)); }},
-        {"acquire permits", [this](auto slot, const ending& e) { gate.acquire(2, on(slot, e)); }},
-        {"get", [this](auto slot, const ending& e) { c.get("/", on(slot, e)); }},
-        {"contenders", [this](auto slot, const ending& e) { lock.contenders(on(slot, e)); }},
-        {"release", [this](auto slot, const ending& e) { release_another(slot, e); }},
-        {"wait_lost", [this](auto slot, const ending& e) { held.wait_lost(on(slot, e)); }},
-        {"wait_revoked", [this](auto slot, const ending& e) { held.wait_revoked(on(slot, e)); }},
-        {"commit", [this](auto slot, const ending& e) { held.commit(look, on(slot, e)); }},
-    };
+    [[nodiscard]] bool ended_with(error_code ec) const { return *calls == 1 && *how == ec; }
 };
 
-} // namespace
+/// A client that holds a lock, and has one of each kind of operation begun, as memory fails.
+struct busy_client {
+    explicit busy_client(int number) : path("/memory-of-which-there-is-too-little-" + std::to_string(number)) {}
 
-TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with the client")
-{
-    busy_client busy;
-    std::vector<ending> kept; // until the close
-    for (const auto& [name, begin] : busy.all)
-        for (const bool cancelled : {true, false}) {
-            for (int number = 1;; ++number) {
-                CAPTURE(name);
-                CAPTURE(number);
-                busy.io.restart();
-                busy.io.poll();
-                asio::cancellation_signal cancel;
-                const ending e;
-                begin(cancel.slot(), e);
-                const bool failed = run_one_short_of_memory(busy.io, number);
-                if (cancelled || !failed) {
-                    cancel.emit(asio::cancellation_type::terminal);
-                    run_past_failures(busy.io, [&] { return e.is_over(); });
-                    CHECK(*e.calls <= 1);
-                } else {
-                    kept.push_back(e);
-                }
-                if (!failed)
-                    break;
+    /// Begins them. False if one has thrown: it has done nothing, and the others are not begun.
+    bool begin()
+    {
+        const std::vector<std::function<void(const told&)>> all{
+            [&](const told& t) { held.wait_lost(t.handler()); },
+            [&](const told& t) { held.wait_revoked(t.handler()); },
+            [&](const told& t) { c.get(path, t.handler()); },
+            [&](const told& t) { c.children(path, t.handler()); },
+            [&](const told& t) { lock.contenders(t.handler()); },
+            [&](const told& t) { lock.acquire(t.handler()); },
+            [&](const told& t) { gate.acquire(2, t.handler()); },
+            [&](const told& t) { held.commit(transaction(), t.handler()); },
+            [&](const told& t) { c.wait_created("/memory-that-never-comes", t.handler()); },
+        };
+        try {
+            for (const auto& each : all) {
+                endings.emplace_back();
+                each(endings.back());
             }
+        } catch (const std::bad_alloc&) {
+            CHECK(endings.back().is_over());
+            CHECK(*endings.back().calls == 0);
+            endings.pop_back();
+            return false;
         }
-    CHECK(kept.size() > busy.all.size());
-    busy.end(kept);
+        return true;
+    }
+    [[nodiscard]] bool all_over() const { return std::ranges::all_of(endings, &ending::is_over); }
+
+    const std::string path;
+    asio::io_context io;
+    client c{io, short_session()};
+    mutex lock{c, path};
+    semaphore gate{c, path + "/gate", 2};
+    guard held = take(io, lock);
+    std::vector<told> endings = [] { // no room for one is to be sought later
+        std::vector<told> none;
+        none.reserve(16);
+        return none;
+    }();
+};
+
+/// Runs the client for a while, in which the so-and-so-manieth allocation fails. False if there were fewer.
+bool run_short_of_memory(busy_client& b, int number)
+{
+    const short_of_memory now(number);
+    bool begun = false;
+    try {
+        begun = b.begin();
+    } catch (const std::bad_alloc&) { // of the test's own
+    }
+    for (const auto end = steady_clock::now() + 300ms; begun && !short_of_memory::has_struck();) {
+        b.io.restart();
+        b.io.run_one_for(10ms);
+        if (steady_clock::now() > end)
+            break;
+    }
+    return short_of_memory::has_struck();
 }
 
-namespace {
-
-/// How far an operation has come when it is cancelled.
-enum class progress { none, begun, queued /* perhaps */ };
-
 } // namespace
 
-TEST_CASE("no memory to cancel with, at the call or when the client comes to it: it can be cancelled again")
+TEST_CASE("memory fails once, at whichever allocation: the call has done nothing, or the client has failed as a whole")
 {
-    busy_client busy;
-    std::size_t failures = 0;
-    for (const auto& [name, begin] : busy.all)
-        for (const bool at_the_call : {true, false})
-            for (const progress when : {progress::none, progress::begun, progress::queued}) {
-                bool failed = true;
-                for (int number = 1; failed; ++number) {
-                    CAPTURE(name);
-                    CAPTURE(at_the_call);
-                    CAPTURE(static_cast<int>(when));
-                    CAPTURE(number);
-                    asio::cancellation_signal cancel;
-                    const ending e;
-                    begin(cancel.slot(), e);
-                    busy.io.restart();
-                    if (when == progress::begun)
-                        busy.io.poll();
-                    else if (when == progress::queued)
-                        busy.io.run_for(5ms);
-                    if (at_the_call) {
-                        failed = cancel_short_of_memory(cancel, number);
-                    } else {
-                        cancel.emit(asio::cancellation_type::terminal);
-                        const asio_fails_too everywhere;
-                        failed = run_short_of_memory(busy.io, number, e);
-                    }
-                    failures += failed;
-                    cancel.emit(asio::cancellation_type::terminal);
-                    run_past_failures(busy.io, [&] { return e.is_over(); });
-                    CHECK(*e.calls <= 1);
-                    if (at_the_call || !failed)
-                        CHECK(*e.calls == 1);
+    asio::io_context others_io;
+    client other(others_io, short_session());
+    int failures = 0;
+    bool struck = true;
+    for (int number = 1; struck; ++number) {
+        CAPTURE(number);
+        busy_client b(number);
+        struck = run_short_of_memory(b, number);
+        if (b.c.state() != connection_state::failed) {
+            CHECK(b.held);
+            b.held = guard();
+            close(b.io, b.c);
+            CHECK(b.all_over());
+            continue;
+        }
+        ++failures;
+        CHECK(!b.held);
+        CHECK(b.held.held_until() == lease_clock::time_point());
+        CHECK(b.c.session_id() == 0);
+        CHECK(run_past_failures(b.io, [&] { return b.all_over(); }) == 0);
+        for (const told& each : b.endings) {
+            CHECK(*each.calls == 1);
+            CHECK((!*each.how || *each.how == no_memory || *each.how == errc::lost || *each.how == errc::no_node));
+        }
+        if (!b.endings.empty())
+            CHECK(b.endings.front().ended_with({})); // wait_lost()
+        // The connection was cut, and not closed in good order: the node is there as long as the session.
+        std::optional<error_code> seen;
+        other.exists(b.held.node(), [&](error_code ec, const std::optional<node_stat>& node) {
+            seen = ec;
+            CHECK(node.has_value());
+        });
+        run_past_failures(others_io, [&] { return seen.has_value(); });
+        CHECK(!*seen);
+
+        const told later, released, closed;
+        b.c.get(b.path, later.handler());
+        std::move(b.held).release(released.handler());
+        b.c.close(closed.handler());
+        run_past_failures(b.io, [&] { return later.is_over() && released.is_over() && closed.is_over(); });
+        CHECK(later.ended_with(no_memory));
+        CHECK(released.ended_with(make_error_code(errc::lost)));
+        CHECK(closed.ended_with(no_memory));
+        CHECK(b.c.state() == connection_state::failed);
+        run_past_failures(b.io, [&] { return b.io.stopped(); }); // it is no work any more
+    }
+    CHECK(failures > 50);
+    CHECK(other.state() == connection_state::connected);
+    close(others_io, other);
+    expect_clean(server());
+}
+
+TEST_CASE("a client has failed: the next gets its lock when its session has timed out")
+{
+    busy_client b(0);
+    for (int number = 1; b.c.state() != connection_state::failed; ++number) {
+        b.endings.clear();
+        static_cast<void>(run_short_of_memory(b, number));
+    }
+    asio::io_context io;
+    client other(io, short_session());
+    mutex lock(other, b.path);
+    const auto began = steady_clock::now();
+    guard next = take(io, lock);
+    CHECK(next);
+    CHECK(steady_clock::now() - began > 2s);
+    next = guard();
+    close(io, other);
+    b.held = guard();
+    run_past_failures(b.io, [&] { return b.io.stopped(); });
+    expect_clean(server());
+}
+
+TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory")
+{
+    busy_client b(0);
+    asio::steady_timer never(b.io, steady_clock::time_point::max());
+    bool running = false, stopped = false;
+    std::optional<error_code> outcome;
+    mutex lock(b.c, "/memory-of-a-body");
+    const auto body = [&](guard&) -> asio::awaitable<void> {
+        running = true;
+        error_code ec;
+        co_await never.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+        stopped = true;
+    };
+    const auto work = [&]() -> asio::awaitable<void> {
+        const result<void> ran = co_await lock.run(std::ref(body));
+        outcome = ran ? error_code() : ran.error();
+    };
+    asio::co_spawn(b.io, work, [](std::exception_ptr) {});
+    run_past_failures(b.io, [&] { return running; });
+    const told read;
+    b.c.get(b.path, read.handler());
+    {
+        const out_of_memory now;
+        for (const auto end = steady_clock::now() + 60s; !stopped && steady_clock::now() < end;) {
+            b.io.restart();
+            b.io.run_one_for(1ms);
+        }
+        CHECK(stopped);
+    }
+    CHECK(b.c.state() == connection_state::failed);
+    CHECK(read.ended_with(no_memory));
+    run_past_failures(b.io, [&] { return outcome.has_value(); });
+    CHECK(*outcome == errc::lost);
+    b.held = guard();
+    run_past_failures(b.io, [&] { return b.io.stopped(); });
+    expect_clean(server());
+}
+
+TEST_CASE("a client fails while it connects, at whichever allocation: whoever waits for it is told")
+{
+    bool struck = true;
+    for (int number = 1; struck; ++number) {
+        CAPTURE(number);
+        asio::io_context io;
+        std::optional<client> c;
+        const told connected;
+        {
+            const short_of_memory now(number);
+            try {
+                c.emplace(io, short_session());
+                c->wait_connected(1h, connected.handler());
+                while (!short_of_memory::has_struck() && !connected.is_over()) {
+                    io.restart();
+                    io.run_one_for(10ms);
                 }
+            } catch (const std::bad_alloc&) { // at the call
             }
-    CHECK(failures >= busy.all.size()); // the call alone takes memory
-    busy.end({});
+            struck = short_of_memory::has_struck();
+        }
+        if (c && c->state() == connection_state::failed) {
+            run_past_failures(io, [&] { return connected.is_over(); });
+            CHECK((*connected.calls == 0 || connected.ended_with(no_memory) || connected.ended_with({})));
+        }
+        c.reset();
+        run_past_failures(io, [&] { return io.stopped(); });
+        CHECK(connected.is_over());
+    }
+    expect_clean(server());
+}
+
+TEST_CASE("a handler whose executor has no memory for it is destroyed uncalled, and the client goes on")
+{
+    asio::io_context io;
+    client c(io, options_for(server().address()));
+    const auto fails = std::make_shared<bool>(false);
+    const ending first, second;
+    c.wait_connected(1h, asio::bind_executor(failing_executor(io.get_executor(), fails), first.handler()));
+    c.wait_connected(1h, second.handler());
+    *fails = true;
+    CHECK(run_past_failures(io, [&] { return first.is_over() && second.is_over(); }) == 1);
+    CHECK(*first.calls == 0);
+    CHECK(*second.calls == 1);
+    CHECK(c.state() == connection_state::connected);
+    close(io, c);
+    expect_clean(server());
 }
 
 TEST_CASE("guards and clients are destroyed without memory: what was held is given back, and the session ends")
@@ -307,47 +342,3 @@ TEST_CASE("a context is destroyed without memory, while some wait for nodes, and
     c.reset();
     expect_clean(server());
 }
-
-TEST_CASE("of those who wait for the same, one has an executor that throws: the others are told, and a release ends")
-{
-    asio::io_context io;
-    client c(io, options_for(server().address()));
-    const auto fails = std::make_shared<bool>(false);
-    const failing_executor failing(io.get_executor(), fails);
-    {
-        const ending first, second;
-        c.wait_connected(1h, asio::bind_executor(failing, first.handler()));
-        c.wait_connected(1h, second.handler());
-        *fails = true;
-        CHECK(run_past_failures(io, [&] { return first.is_over() && second.is_over(); }) == 1);
-        CHECK(*first.calls == 0);
-        CHECK(*second.calls == 1);
-        *fails = false;
-    }
-    mutex lock(c, "/memory");
-    guard held;
-    for (const bool cancelled : {false, true}) {
-        CAPTURE(cancelled);
-        held = take(io, lock);
-        const ending first, second, released;
-        held.wait_lost(asio::bind_executor(failing, first.handler()));
-        held.wait_lost(second.handler());
-        io.restart();
-        io.poll();
-        *fails = true;
-        asio::cancellation_signal cancel;
-        std::move(held).release(asio::bind_cancellation_slot(cancel.slot(), released.handler()));
-        if (cancelled)
-            cancel.emit(asio::cancellation_type::terminal);
-        CHECK(run_past_failures(io, [&] { return first.is_over() && second.is_over() && released.is_over(); }) == 1);
-        CHECK(*first.calls == 0);
-        CHECK(*second.calls == 1);
-        CHECK(*released.calls == 1);
-        *fails = false;
-    }
-    held = take(io, lock);
-    held = guard();
-    close(io, c);
-    expect_clean(server(), {"/memory"});
-}
-

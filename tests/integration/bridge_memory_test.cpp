@@ -1,12 +1,10 @@
 // sanitizers: none
 // program: memory
-// No memory in the bridge or in the scheduler: what throws has not happened, and the client connects again.
+// No memory for the strand and what is posted to it, or for the scheduler: what counts on kept memory goes on.
 #include "integration/bridge_client.hpp"
-#include "integration/scarce_turns.hpp"
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/strand.hpp"
-#include "support/one_server.hpp"
-#include "support/proxy.hpp"
+#include "support/failing_memory.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/bind_allocator.hpp>
@@ -30,41 +28,6 @@
 using namespace zklock;
 using namespace zklock::test;
 
-TEST_CASE("no memory for a deadline: either it throws and its function never runs, or it runs; and so do the others")
-{
-    for (const bool in_a_turn : {true, false})
-        for (const bool first : {true, false}) {
-            bool failed = true;
-            for (int number = 1; failed; ++number) {
-                CAPTURE(in_a_turn);
-                CAPTURE(first);
-                CAPTURE(number);
-                asio::io_context io;
-                const auto strand = runtime::make_strand(io.get_executor());
-                const auto turns = std::make_shared<runtime::turns>();
-                runtime::asio_scheduler scheduler(strand, turns);
-                bool other_ran = first, ran = false, thrown = false;
-                const auto calls = [&] {
-                    if (!first)
-                        static_cast<void>(
-                            scheduler.call_at(scheduler.now() + milliseconds(10), [&] { other_ran = true; }));
-                    try {
-                        const short_of_memory now(number);
-                        static_cast<void>(scheduler.call_at(scheduler.now() + milliseconds(5), [&] { ran = true; }));
-                        failed = short_of_memory::has_struck();
-                    } catch (const std::bad_alloc&) {
-                        thrown = true;
-                    }
-                };
-                asio::post(strand, [&] { in_a_turn ? turns->run(calls) : calls(); });
-                CHECK(runs_until(io, [&] { return other_ran && (ran || thrown); }, milliseconds(5000)));
-                io.restart();
-                io.run_for(milliseconds(15));
-                CHECK(ran == !thrown);
-            }
-        }
-}
-
 TEST_CASE("no memory while a deadline is brought forward and the strand is busy: its function runs")
 {
     asio::io_context io;
@@ -82,158 +45,6 @@ TEST_CASE("no memory while a deadline is brought forward and the strand is busy:
     runs_until(io, [&] { return ran; }, milliseconds(100));
     now.reset();
     CHECK(runs_until(io, [&] { return ran; }, milliseconds(5000)));
-}
-
-TEST_CASE("memory fails once while the servers are away: the client connects when they are back")
-{
-    proxy way(server().port());
-    std::string host = "127.0.0.1";
-    bool was_connected = false;
-    SUBCASE("for the first time") {}
-    SUBCASE("for the first time, by name") { host = "localhost"; }
-    SUBCASE("again") { was_connected = true; }
-    bool failed = true;
-    for (int number = 1; failed && number <= 60; ++number) { // that is several cycles of attempts
-        CAPTURE(number);
-        auto options = options_for(host + ':' + std::to_string(way.port()));
-        options.connect_backoff = options.connect_backoff_limit = milliseconds(4);
-        const only_in_turns fails;
-        bridge_client c(options, false, fails.turns);
-        if (was_connected) {
-            way.accept();
-            c.store().attach(c);
-            c.wait_connected();
-        }
-        way.refuse();
-        way.cut();
-        if (!was_connected)
-            c.store().attach(c);
-        else
-            c.wait_disconnected();
-        {
-            const short_of_memory now(number);
-            runs_until(c.context(), [] { return short_of_memory::has_struck(); }, milliseconds(100));
-            failed = short_of_memory::has_struck();
-        }
-        way.accept();
-        const std::size_t before = was_connected ? 1 : 0;
-        CHECK(runs_until(c.context(), [&] { return c.connections > before; }, milliseconds(5000)));
-        if (c.connections == before)
-            break; // it would take as long each time
-        c.close();
-    }
-}
-
-TEST_CASE("no memory for a while: the client tries again now and then, and connects when there is some")
-{
-    proxy way(server().port());
-    way.refuse();
-    auto options = options_for(way.address());
-    options.connect_backoff = options.connect_backoff_limit = milliseconds(4);
-    const only_in_turns fails;
-    bridge_client c(options, true, fails.turns);
-    runs_until(c.context(), [] { return false; }, milliseconds(20));
-    int thrown = 0;
-    const auto end = steady_clock::now() + milliseconds(500);
-    while (steady_clock::now() < end) {
-        c.context().restart();
-        try {
-            const out_of_memory now;
-            c.context().run_one_for(milliseconds(2));
-        } catch (const std::bad_alloc&) {
-            ++thrown;
-        }
-    }
-    CHECK(thrown < 50);
-    way.accept();
-    CHECK(runs_until(c.context(), [&] { return c.connections == 1; }, milliseconds(5000)));
-    c.close();
-}
-
-TEST_CASE("memory fails anywhere, in Asio too, while connections come and go: the client goes on")
-{
-    proxy way(server().port());
-    auto options = options_for(way.address());
-    options.connect_backoff = options.connect_backoff_limit = milliseconds(2);
-    bridge_client c(options);
-    c.wait_connected();
-    const asio_fails_too everywhere;
-    int answered = 0, asked = 0;
-    const auto ask = [&] {
-        try {
-            c.store().get("/", false, [&](const store::get_reply&) { ++answered; });
-            ++asked;
-        } catch (const std::bad_alloc&) { // it was not asked
-            return;
-        }
-    };
-    const auto goes_on = [&] {
-        const std::size_t before = c.connections;
-        way.cut();
-        CHECK(runs_until(c.context(), [&] { return c.connections > before; }, default_limit));
-        c.exists("/");
-        CHECK(answered == asked);
-    };
-    SUBCASE("once")
-    {
-        bool failed = true;
-        for (int number = 1; failed && number <= 250; ++number) { // that is many of each kind
-            CAPTURE(number);
-            {
-                const short_of_memory now(number);
-                ask();
-                for (int pass = 0; pass < 40 && !short_of_memory::has_struck(); ++pass) {
-                    if (pass % 8 == 7) {
-                        const long left = std::exchange(allocations_left, -1); // the proxy has memory
-                        way.cut();
-                        allocations_left = left;
-                    }
-                    runs_until(c.context(), [] { return short_of_memory::has_struck(); }, milliseconds(2));
-                }
-                failed = short_of_memory::has_struck();
-            }
-            goes_on();
-        }
-    }
-    SUBCASE("again and again")
-    {
-        for (const int one_of : {1, 2, 3, 4, 5, 7, 10, 16, 25, 40}) {
-            CAPTURE(one_of);
-            for (int pass = 0; pass < 30; ++pass) {
-                if (pass % 10 == 9)
-                    way.cut();
-                const scarce_memory now(one_of);
-                ask();
-                runs_until(c.context(), [] { return false; }, milliseconds(3));
-            }
-            goes_on();
-        }
-    }
-    c.close();
-}
-
-TEST_CASE("memory fails anywhere, in Asio too, while the client closes: it is told of it")
-{
-    const asio_fails_too everywhere;
-    for (const int one_of : {0, 1, 2, 3, 5}) { // 0: once
-        bool failed = true;
-        for (int number = 1; failed; ++number) {
-            CAPTURE(one_of);
-            CAPTURE(number);
-            bridge_client c(options_for(server().address()));
-            c.wait_connected();
-            bool closed = false;
-            {
-                const short_of_memory once(one_of == 0 ? number : -1);
-                const scarce_memory now(one_of);
-                c.store().close([&] { closed = true; });
-                for (int pass = 0; pass < 1000 && !closed; ++pass)
-                    runs_until(c.context(), [&] { return closed; }, milliseconds(2));
-                failed = one_of == 0 && short_of_memory::has_struck();
-            }
-            CHECK(runs_until(c.context(), [&] { return closed; }, default_limit));
-        }
-    }
 }
 
 TEST_CASE("a scheduler goes without memory, and drops what it was to do")
@@ -363,28 +174,3 @@ TEST_CASE("a strand on an io_context goes on without any memory: waits end in it
     CHECK(owner.use_count() == 1);
 }
 
-TEST_CASE("requests that fail for want of memory keep no room for their answers")
-{
-    bridge_client c(options_for(server().address()));
-    c.wait_connected();
-    const std::string path = "/" + std::string(60, 'x');
-    const std::vector<store::batch_write> writes{creates(path, node_kind::persistent)};
-    largest_allocation = 0;
-    for (int repetition = 0; repetition < 500; ++repetition)
-        for (const int number : {1, 2, 3, 4, 5, 6}) {
-            const auto fails = [&](auto request) {
-                try {
-                    const short_of_memory now(number);
-                    request();
-                } catch (const std::bad_alloc&) {
-                    return;
-                }
-            };
-            fails([&] { c.store().get(path, true, [](const store::get_reply&) {}); });
-            fails([&] { c.store().unwatch(path, [](const store::reply&) {}); });
-            fails([&] { c.store().batch(writes, [](const store::batch_reply&) {}); });
-            c.exists("/");
-        }
-    CHECK(largest_allocation < 64 * 1024);
-    c.close();
-}

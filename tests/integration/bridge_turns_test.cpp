@@ -2,9 +2,7 @@
 // What a turn of the client's strand leaves to its end, and what becomes of it when an exception ends the turn.
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/turns.hpp"
-#include "integration/bridge_client.hpp"
-#include "support/admin_client.hpp"
-#include "support/one_server.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -12,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -73,38 +72,64 @@ TEST_CASE("what was posted outside of a turn keeps its place")
     CHECK(s.said == words{"first", "second"});
 }
 
-TEST_CASE("an exception leaves the executor, and nothing that was posted is lost")
+TEST_CASE("an exception ends the turn and all that would follow, and the owner is told once, with nothing on the stack")
 {
+    struct owner final : runtime::turns::owner {
+        explicit owner(runtime::turns& t) : of(t) {}
+        void turn_failed(const boost::system::error_code& why) noexcept override
+        {
+            CHECK_FALSE(of.open());
+            ++told;
+            how = why;
+        }
+        runtime::turns& of;
+        int told = 0;
+        boost::system::error_code how;
+    };
     scene s;
-    const auto fails = [] { throw std::runtime_error("meant to"); };
-    SUBCASE("out of the turn")
+    const auto who = std::make_shared<owner>(*s.turns);
+    s.turns->belong_to(who);
+    bool of_memory = true;
+    SUBCASE("memory: it ends there") {}
+    SUBCASE("anything else: it leaves the executor, too") { of_memory = false; }
+    const auto fails = [&] {
+        if (of_memory)
+            throw std::bad_alloc();
+        throw std::runtime_error("meant to");
+    };
+    SUBCASE("out of a turn within the turn")
     {
         s.in_turn([&] {
-            s.scheduler.post(s.says("first"));
-            s.scheduler.post(s.says("second"));
-            fails();
+            s.scheduler.post(s.says("nothing"));
+            s.turns->run(fails);
+            s.says("nothing")();
         });
     }
     SUBCASE("out of its end")
     {
         s.in_turn([&] {
-            s.scheduler.post(s.says("first"));
             s.scheduler.post(fails);
-            s.scheduler.post(s.says("second"));
+            s.scheduler.post(s.says("nothing"));
         });
     }
     SUBCASE("out of a timer")
     {
-        static_cast<void>(s.scheduler.call_at(s.scheduler.now(), [&] {
-            s.scheduler.post(s.says("first"));
-            s.scheduler.post(s.says("second"));
-            fails();
-        }));
+        static_cast<void>(s.scheduler.call_at(s.scheduler.now(), fails));
     }
-    CHECK_THROWS_AS(s.context.run(), std::runtime_error);
-    CHECK_FALSE(s.turns->open());
+    if (of_memory)
+        s.context.run();
+    else
+        CHECK_THROWS_AS(s.context.run(), std::runtime_error);
+    s.in_turn(s.says("nothing"));
+    s.scheduler.post(s.says("nothing"));
+    s.context.restart();
     s.context.run();
-    CHECK(s.said == words{"first", "second"});
+    CHECK(s.said.empty());
+    CHECK(who->told == 1);
+    if (of_memory)
+        CHECK(who->how == boost::system::errc::not_enough_memory);
+    else
+        CHECK(who->how == errc::closed);
 }
 
 TEST_CASE("a part may go in the turn, and nothing that was posted is run then")
@@ -118,35 +143,6 @@ TEST_CASE("a part may go in the turn, and nothing that was posted is run then")
     });
     s.context.run();
     CHECK(s.said.empty());
-}
-
-TEST_CASE("an exception of who gets an answer: what was asked in that turn leaves, and what comes next is read")
-{
-    struct on_purpose {};
-    auto options = options_for(server().address());
-    options.session_timeout = std::chrono::seconds(60); // the library's own looks at the socket are 20 s apart
-    bridge_client c(options);
-    c.wait_connected();
-    c.create("/turn", node_kind::persistent);
-    c.get("/turn", true);
-
-    bool asks = false;
-    SUBCASE("after a request") { asks = true; }
-    SUBCASE("and nothing else") {}
-    bool answered = !asks;
-    c.store().get("/turn", false, [&](const store::get_reply&) {
-        if (asks)
-            c.store().sync("/", [&](const store::reply&) { answered = true; });
-        throw on_purpose();
-    });
-    CHECK_THROWS_AS(c.run_until([] { return false; }), on_purpose);
-    const auto since = steady_clock::now();
-    c.run_until([&] { return answered; });
-    admin_client admin(server().port());
-    admin.set("/turn", "other");
-    c.run_until([&] { return !c.events.empty(); });
-    CHECK(steady_clock::now() - since < std::chrono::seconds(15));
-    c.close();
 }
 
 } // namespace zklock::test

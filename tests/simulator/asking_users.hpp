@@ -224,8 +224,7 @@ private:
             if ((Locks::one_holds && count > 1) || (ec && count != 0)) {
                 stage_.world.violate(who + ": asked more than the holder");
             }
-            const bool explained = ec == make_error_code(errc::closed) || ec == make_error_code(errc::access_denied) ||
-                                   stage_.world.set.explains(ec);
+            const bool explained = ec == make_error_code(errc::closed) || ec == make_error_code(errc::access_denied);
             if (ec && !explained) {
                 stage_.world.violate(who + ": its request to let go failed: " + ec.message());
             }

@@ -266,8 +266,7 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
         return;
     }
     if (is(errc::closed)) return; // by the schedule, or at its end
-    const bool known = !ended.node.empty() || plan_.set.scarce_memory != 0;
-    if (is(errc::lost) && known && (expects_faults_ || world_.set.leases_may_end_in_calm())) return;
+    if (is(errc::lost) && !ended.node.empty() && (expects_faults_ || world_.set.leases_may_end_in_calm())) return;
     if (is(errc::busy) && c.wish.look_once) return;
     if (is(errc::not_connected) && c.wish.look_once) return;
     if (is(errc::access_denied) && expects_refusals_) return;
@@ -275,20 +274,6 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
     if (is(errc::over_budget) && plan_.set.node_budget < 1000) return;
     if (c.wish.max_attempts != 0 && expects_faults_) return;
     world_.violate(label(c) + ": failed without a reason: " + ec.message());
-}
-
-void checker::not_begun(contender_record& c)
-{
-    say(c, "cannot begin, for want of memory");
-    if (c.now != phase::waiting) return world_.violate(label(c) + ": has ended, and its call throws");
-    c.now = phase::failed;
-}
-
-void checker::release_threw(contender_record& c, bool held)
-{
-    say(c, "cannot hear how its release ends, for want of memory");
-    if (held) return world_.violate(label(c) + ": the release of a lock that is held throws");
-    c.now = phase::released;
 }
 
 void checker::withdrawn(contender_record& c, bool answer)
@@ -429,8 +414,7 @@ void checker::finish()
 {
     for (auto& c : records_) {
         check_told(c);
-        const bool late_releases = expects_refusals_ || plan_.set.scarce_memory != 0;
-        if (c.heard && c.now != phase::died) c.heard->check_ended(late_releases || c.back.early());
+        if (c.heard && c.now != phase::died) c.heard->check_ended(expects_refusals_ || c.back.early());
         switch (c.now) {
         case phase::waiting: world_.violate(label(c) + ": left waiting"); break;
         case phase::holding: world_.violate(label(c) + ": holds, and its release was never run"); break;

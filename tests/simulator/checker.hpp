@@ -58,8 +58,6 @@ public:
     void failed(contender_record& c, boost::system::error_code ec, const recipes::grant& ended);
     void withdrawn(contender_record& c, bool answer);
     void lost(contender_record& c);
-    void not_begun(contender_record& c); ///< its acquire has thrown
-    void release_threw(contender_record& c, bool held);
     void releasing(contender_record& c);
     void released(contender_record& c, boost::system::error_code ec);
     /// `session` is 0 if another one began meanwhile.

@@ -97,7 +97,6 @@ kind_of_plan kind_for(std::string_view mutant)
     if (mutant.find("handoff_") != mutant.npos) kind.peers = peer_life::alive;
     if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
-    kind.scarce_memory = mutant == "exception_ignored";
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
     return kind;
@@ -239,7 +238,7 @@ int main(int argc, char** argv)
                  "likewise, and nobody reaches anybody: everything has to be as without peers")
         ->excludes(peers);
     app.add_flag("--scarce-memory", chosen.kind.scarce_memory,
-                 "clients run out of memory now and then, at any allocation of the library's");
+                 "clients fail now and then for want of memory, at any allocation of the library's");
     std::string recipe_name;
     app.add_option("--recipe", recipe_name,
                    "whose users act: mutex, reentrant_mutex, multi_lock, election, semaphore, shared_mutex, "

@@ -67,7 +67,7 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
-        return (u.wish.look_once && ec == make_error_code(errc::lost)) || stage_.the_plan.set.explains(ec);
+        return u.wish.look_once && ec == make_error_code(errc::lost);
     }
 };
 

@@ -221,7 +221,7 @@ private:
     {
         const auto& r = roles_.at(&u);
         if (ec == make_error_code(errc::not_upgradable)) return r.writes && r.may_read;
-        if (ec != make_error_code(errc::lost)) return stage_.the_plan.set.explains(ec);
+        if (ec != make_error_code(errc::lost)) return false;
         return r.lost || r.held || r.entering; // lost already, or before it was told of its grant
     }
 

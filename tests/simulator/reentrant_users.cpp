@@ -86,7 +86,7 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
-        if (ec != make_error_code(errc::lost)) return stage_.the_plan.set.explains(ec);
+        if (ec != make_error_code(errc::lost)) return false;
         const auto& e = expected_.at(&u);
         return e.lost || e.held || e.entering; // lost already, or before it was told of its grant
     }

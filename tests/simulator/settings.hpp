@@ -81,17 +81,8 @@ struct settings {
     {
         return granted.empty() ? session_timeout : *std::min_element(granted.begin(), granted.end());
     }
-    /// Longer than a process that is not paused takes to run what it has in line, late timers included; and to make up
-    /// for what an exception has kept from being done.
-    [[nodiscard]] std::chrono::milliseconds promptly() const
-    {
-        return std::chrono::milliseconds(scarce_memory == 0 ? 20 : 500);
-    }
-    /// What has not been done for want of memory may end so.
-    [[nodiscard]] bool explains(boost::system::error_code ec) const
-    {
-        return scarce_memory != 0 && ec == boost::system::errc::not_enough_memory;
-    }
+    /// Longer than a process that is not paused takes to run what it has in line, late timers included.
+    [[nodiscard]] static constexpr std::chrono::milliseconds promptly() { return std::chrono::milliseconds(20); }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
     /// What the rare ones may take.

@@ -126,7 +126,7 @@ protected:
             const auto told = [this, &c, &u](boost::system::error_code ec, const commit_result&) {
                 if (!ec || !stage_.may_tell(c)) return;
                 say(u, "a commit of the writer ends: " + ec.message());
-                if (ec != make_error_code(errc::lost) || stage_.world.set.scarce_memory != 0 || excused(u)) return;
+                if (ec != make_error_code(errc::lost) || excused(u)) return;
                 if (u.now == use::phase::holding && u.handle->held(u.where->now()))
                     violate(u, "its commit was refused for the loss of a lock that it holds");
             };

@@ -1,6 +1,7 @@
 #pragma once
 #include "peer_network.hpp"
 #include "process.hpp"
+#include "scarce_memory.hpp"
 #include "store/peers.hpp"
 
 #include <cstdint>
@@ -25,6 +26,8 @@ public:
     simulated_peers& operator=(const simulated_peers&) = delete;
     /// The process died: the kernel closes its connections.
     void abandon();
+
+    memory_boundary* library = nullptr; ///< around all that it calls, if there is one
 
     void attach(store::peers_observer& o) override;
     [[nodiscard]] std::string_view endpoint() const override { return endpoint_; }

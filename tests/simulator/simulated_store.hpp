@@ -8,7 +8,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -40,13 +39,14 @@ public:
     void unwatch(std::string_view path, reply_done) override;
     void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
-    void give_up_epoch() noexcept override { cut(); }
-    void give_up_session() noexcept override
+    void give_up_session() override
     {
         if (!world_.writes_undone) world_.violate(name_ + " gives its session up, and the servers have all it wrote");
         history_.end_session();
         cut();
     }
+
+    memory_boundary* library = nullptr; ///< around all that it calls, if there is one
 
     // faults
     void cut();                                  ///< notices at once
@@ -148,12 +148,10 @@ private:
     /// Calls a function of the library's, whose memory may fail.
     template <class F> void tell(F f)
     {
-        try {
-            const scarce_memory now(world_, number_);
+        if (library)
+            library->run(f);
+        else
             f();
-        } catch (const std::bad_alloc&) {
-            observer_->on_exception();
-        }
     }
     void end_epoch(); ///< the client's end of the connection is gone
     void end_epoch_step();

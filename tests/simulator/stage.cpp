@@ -71,7 +71,8 @@ void stage::make_parents()
 void stage::start_client(unsigned number)
 {
     const auto drift = the_plan.set.client_drift_ppm[number];
-    clients_.push_back(std::make_unique<client>(world, ensemble, number, drift));
+    clients_.push_back(std::make_unique<client>(world, ensemble, number, drift,
+                                                [this, nth = clients_.size()] { fail(*clients_[nth]); }));
     auto& c = *clients_.back();
     if (the_plan.faults) {
         std::vector<placed_fault> mine;
@@ -88,6 +89,7 @@ void stage::start_client(unsigned number)
     };
     const bool peerless = the_plan.set.peers == peer_life::none || (the_plan.set.peerless >> number & 1) != 0;
     if (!peerless) c.peers = std::make_unique<simulated_peers>(world, network, c.where, number);
+    if (c.peers) c.peers->library = &c.library;
     client_options options;
     options.session_timeout = the_plan.set.session_timeout;
     options.identifier = "client" + std::to_string(number);
@@ -223,14 +225,33 @@ void stage::crash(client& c)
 {
     world.log.line(world.time.now(), "admin", "kills client" + std::to_string(c.number));
     users_->client_died(c);
+    bury(c);
+    c.where.kill();
+    start_client(c.number);
+}
+
+/// Its holders have lost, and it does nothing more; the servers keep its session until the time-out. Another is made.
+void stage::fail(client& c)
+{
+    world.log.line(world.time.now(), "client" + std::to_string(c.number), "has failed, for want of memory");
+    c.where.kill();
+    users_->client_died(c);
+    world.time.after(instant(0), [this, &c] { // not from inside of what its store or its peers are doing
+        if (!c.session) return;
+        bury(c);
+        c.closed = c.closing;
+        if (!c.closed) start_client(c.number);
+    });
+}
+
+void stage::bury(client& c)
+{
     c.operations.reset();
     c.queues.reset();
     c.locks.reset();
     c.session.reset();
     c.store.abandon();
     if (c.peers) c.peers->abandon();
-    c.where.kill();
-    start_client(c.number);
 }
 
 // ---- the course of it

@@ -19,7 +19,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +34,7 @@ namespace zklock::simulator {
 /// A process's time, as a session in it sees it.
 class sessions_time final : public store::scheduler {
 public:
-    sessions_time(world& w, process& p, unsigned number) : world_(w), process_(p), number_(number) {}
+    sessions_time(process& p, memory_boundary& library) : process_(p), library_(library) {}
 
     [[nodiscard]] time_point now() const override { return process_.now(); }
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
@@ -53,25 +52,20 @@ public:
 private:
     [[nodiscard]] std::function<void()> guarded(std::function<void()> f)
     {
-        return [this, f = std::move(f)] {
-            try {
-                const scarce_memory now(world_, number_);
-                f();
-            } catch (const std::bad_alloc&) { // met the executor, which goes on
-            }
-        };
+        return [this, f = std::move(f)] { library_.run(f); };
     }
 
-    world& world_;
     process& process_;
-    const unsigned number_;
+    memory_boundary& library_;
 };
 
 /// A process with one session. A restarted one is a new one.
 struct client {
-    client(world& w, ensemble& e, unsigned n, std::int32_t drift_ppm)
-        : number(n), where(w, n, drift_ppm), time(w, where, n), store(w, e, where, n)
+    client(world& w, ensemble& e, unsigned n, std::int32_t drift_ppm, std::function<void()> fails)
+        : number(n), where(w, n, drift_ppm), library(w, n, std::move(fails)), time(where, library),
+          store(w, e, where, n)
     {
+        store.library = &library;
     }
 
     /// Mutants: its peers tell others of that node before it is let go.
@@ -82,6 +76,7 @@ struct client {
 
     unsigned number;
     process where;
+    memory_boundary library;
     sessions_time time;
     simulated_store store;
     counters::connection_counters counters;
@@ -165,17 +160,11 @@ public:
         f(*c.session);
         c.inside = false;
     }
-    /// One in which memory may fail: false if it did.
+    /// One in which memory may fail: false if it did, and the client has failed with it.
     template <class F> [[nodiscard]] bool try_call(client& c, F f)
     {
         c.inside = true;
-        bool done = true;
-        try {
-            const scarce_memory now(world, c.number);
-            f(*c.session);
-        } catch (const std::bad_alloc&) {
-            done = false;
-        }
+        const bool done = c.library.run([&] { f(*c.session); });
         c.inside = false;
         return done;
     }
@@ -195,6 +184,8 @@ private:
     void perform(const step& s);
     void close(client& c);
     void crash(client& c);
+    void fail(client& c);
+    void bury(client& c);
     void delete_node(const std::string& node);
     void make_readable(const std::string& path);
     void make_all_readable();

@@ -181,16 +181,14 @@ private:
             if (r.results.empty() || !r.results.front().stat) violate(u, "done without results");
         } else if (ec == make_error_code(errc::lost)) {
             settle(w);
-            // Where memory fails as the holder is to hear of it, it hears when the next connection has looked at its
-            // node.
-            if (stage_.world.set.scarce_memory == 0 && u.now == use::phase::holding && u.handle->held(u.where->now())) {
+            if (u.now == use::phase::holding && u.handle->held(u.where->now())) {
                 violate(u, "its write was refused for the loss of a lock that it holds");
             }
         } else if (ec == make_error_code(errc::bad_version)) {
             settle(w);
             const std::size_t index = u.wish.choice / 128 % 2 == 0 ? 2 : 1;
             if (!w.refused || r.failed != index) violate(u, "refused for another operation than the wrong one");
-        } else if (ec == make_error_code(errc::closed) || stage_.world.set.explains(ec)) {
+        } else if (ec == make_error_code(errc::closed)) {
             settle(w);
         } else if (ec == make_error_code(errc::outcome_unknown)) {
             look(c, w);
@@ -218,7 +216,7 @@ private:
                 say(reader, "has read " + (ec ? ec.message() : n.data));
                 if (r.ended) violate(reader, "told twice what it reads");
                 r.ended = true;
-                if (ec && ec != make_error_code(errc::closed) && !stage_.world.set.explains(ec)) {
+                if (ec && ec != make_error_code(errc::closed)) {
                     violate(reader, "its read failed: " + ec.message());
                 }
                 if (!ec && n.stat.mzxid < r.written && !excused(reader) && !stage_.ensemble.answers_from_the_past())

@@ -113,7 +113,7 @@ protected:
     void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
     [[nodiscard]] virtual bool excused(const use&) const;
     /// Releases may end later than their time, or never be told.
-    [[nodiscard]] bool late_releases() const { return refusals_ || stage_.the_plan.set.scarce_memory != 0; }
+    [[nodiscard]] bool late_releases() const { return refusals_; }
     /// Others have ended that session, or deleted one of the nodes; or the servers had not told of the end of the path
     /// before.
     [[nodiscard]] bool was_harmed(std::int64_t session, const std::vector<held_lock>& given) const;

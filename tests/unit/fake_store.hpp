@@ -23,23 +23,17 @@ public:
     [[nodiscard]] time_point now() const override { return now_; }
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
     {
-        if (std::exchange(out_of_memory, false))
-            throw std::bad_alloc();
         timers_.emplace(std::pair(when, ++last_), std::move(f));
         return last_;
     }
-    bool out_of_memory = false; ///< for the next timer
     void cancel(timer_id id) override
     {
         std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
     }
     void post(std::function<void()> f) override
     {
-        if (no_posts)
-            throw std::bad_alloc();
         posted_.push_back(std::move(f));
     }
-    bool no_posts = false; ///< there is no memory for any
 
     /// Runs what is posted, and what that posts.
     void run()
@@ -112,14 +106,10 @@ public:
     zklock::store::observer* observer = nullptr;
     std::deque<request> requests;
     std::function<void()> closed;
-    unsigned fails_after = 0; ///< the so-many-th request finds no memory; 0: none does
-
-    bool given_up = false; ///< and not ended by the test yet
     bool session_given_up = false;
 
     void attach(zklock::store::observer& o) override { observer = &o; }
-    void give_up_epoch() noexcept override { given_up = true; }
-    void give_up_session() noexcept override { session_given_up = true; }
+    void give_up_session() override { session_given_up = true; }
     void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
                 create_done done) override
     {
@@ -255,8 +245,6 @@ private:
 
     request& add(const char* verb, std::string_view path)
     {
-        if (fails_after != 0 && --fails_after == 0)
-            throw std::bad_alloc();
         request& r = requests.emplace_back();
         r.what = verb + std::string(path);
         return r;

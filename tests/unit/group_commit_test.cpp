@@ -72,20 +72,12 @@ struct remover final : recipes::write_source {
     void on_removed(std::uint64_t, outcome) override { ++removed; }
     void expect_czxid() override {}
     void on_czxid(const recipes::node_write&, std::int64_t) override {}
-    void writes_sent() override { tell(); }
-    void writes_answered() override { tell(); }
-    void tell()
-    {
-        ++told;
-        if (throws)
-            throw std::bad_alloc();
-    }
+    void writes_sent() override {}
+    void writes_answered() override {}
 
     const std::string node;
     bool gone = false;
     int removed = 0;
-    int told = 0;
-    bool throws = false;
 };
 
 } // namespace
@@ -359,37 +351,6 @@ TEST_SUITE("group commit")
         s.clock.run();
         asked(s).to("create /deep/a/" + prefix(1)).ends(outcome::no_node);
         asked(s).to("watch /deep/a").ends(outcome::no_node).nothing_else();
-    }
-
-    TEST_CASE("whoever has written is told once when it has left and once when it is answered, "
-              "whatever another one throws")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        remover a("/a"), b("/b");
-        const auto both_write = [&] {
-            s.session->writes.remove(a, 0, false);
-            s.session->writes.remove(b, 0, false);
-            s.session->writes.proceed();
-        };
-        both_write();
-        const auto batch = asked(s).to("batch remove /a, remove /b").kept();
-        CHECK(a.told == 1);
-        CHECK(b.told == 1);
-        a.throws = true;
-        CHECK_THROWS_AS(batch.done({}), std::bad_alloc);
-        CHECK(a.told == 2);
-        a.throws = false;
-        s.session->give_up_epoch();
-        s.servers.observer->on_disconnected();
-        s.connect(5, false);
-        b.told = 0;
-        both_write();
-        asked(s).to("batch remove /a, remove /b");
-        CHECK(b.told == 1);
-        s.session->writes.forget(a);
-        s.session->writes.forget(b);
     }
 
     TEST_CASE("one write of each source at a time, but for urgent deletes; what is not needed any more is left out")

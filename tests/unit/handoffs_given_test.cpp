@@ -84,20 +84,6 @@ TEST_SUITE("hand-offs past the servers, given")
         CHECK(s.peers.heard() == "publish #1");
     }
 
-    TEST_CASE("what was told before its delete failed is not told again, and the delete goes again")
-    {
-        handoff_scene s;
-        const auto a = s.hold_first();
-        s.servers.fails_after = 1;
-        s.release(*a);
-        CHECK(s.peers.heard() == "publish #1");
-        CHECK_FALSE(s.servers.asks("remove " + a->given.node));
-        s.lose_connection();
-        s.reconnect();
-        CHECK(s.servers.asks("remove " + a->given.node));
-        CHECK(s.peers.heard() == "");
-    }
-
     TEST_CASE("a wait that is given up is told, too")
     {
         handoff_scene s;

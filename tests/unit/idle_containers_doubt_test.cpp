@@ -1,4 +1,4 @@
-// Idle containers when answers are lost, memory fails, or an acquire gives up in between.
+// Idle containers when answers are lost, or an acquire gives up in between.
 #include "container_scene.hpp"
 
 #include <string>
@@ -75,40 +75,6 @@ TEST_SUITE("idle containers, lost answers and failures")
         s.come_to_rest();
         s.come_to_rest();
         asked(s).all_of({"exists /p", "exists /q"});
-    }
-
-    TEST_CASE("no memory for one of the requests: all is done in the next epoch")
-    {
-        for (const unsigned request : {1u, 2u, 3u, 4u}) { // the sync, two looks, the delete
-            container_scene s;
-            s.use("/p");
-            s.use("/q");
-            s.clock.pass(4900ms);
-            s.answer_syncs();
-            s.servers.fails_after = request;
-            const auto until_it_fails = [&] {
-                while (s.servers.fails_after != 0) {
-                    s.clock.pass(100ms);
-                    while (!s.servers.requests.empty())
-                        if (const auto r = s.servers.take(); r.what.starts_with("exists"))
-                            r.stat(s.used());
-                        else
-                            r.answer(outcome::ok);
-                }
-            };
-            try {
-                until_it_fails();
-            } catch (const std::bad_alloc&) { // out of what the store has called
-                s.servers.observer->on_exception();
-            }
-            CHECK(s.servers.given_up);
-            s.lose_connection();
-            s.connect(5, false);
-            s.come_to_rest();
-            s.come_to_rest();
-            CHECK(s.servers.asks("exists /p"));
-            CHECK(s.servers.asks("exists /q"));
-        }
     }
 
     TEST_CASE("one whose answer was lost: what is found first counts as made by the client if nobody has used it")

@@ -157,15 +157,21 @@ TEST_SUITE("lock path")
         }
     }
 
-    TEST_CASE("destroyed, it tells nobody anything any more, and takes its watch back")
+    TEST_CASE("giving way it takes its watch back; destroyed, it asks for nothing, and tells nobody anything any more")
     {
         lock_path_scene s;
         const auto holder = s.join_and_hold();
         const auto waiter = s.join();
         asked(s).to("create /p/" + prefix(2)).number(43, 1).nothing_else();
+        SUBCASE("destroyed with the session") {}
+        SUBCASE("replaced")
+        {
+            s.path->give_way();
+            asked(s).to("unwatch /p").ends(outcome::ok);
+        }
         s.path.reset();
         s.clock.run();
-        asked(s).to("unwatch /p").ends(outcome::ok).nothing_else();
+        asked(s).nothing_else();
         CHECK_FALSE(waiter->ended);
         CHECK_FALSE(waiter->handle->withdraw());
         CHECK(holder->losses == 0);

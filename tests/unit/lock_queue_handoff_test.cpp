@@ -178,21 +178,6 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         CHECK(q.act() == "granted 1 over let go");
     }
 
-    TEST_CASE("whether a holder has it over one that was let go is known until that is seen gone, on any connection")
-    {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK(q.certified(foreign(0)));
-        CHECK_FALSE(q.holds_over_let_go(1)); // it waits yet
-        CHECK(q.act() == "granted 1 over let go");
-        CHECK(q.holds_over_let_go(1));
-        q.distrust();
-        q.epoch_ended();
-        CHECK(q.holds_over_let_go(1));
-        q.node_gone(foreign(0));
-        CHECK_FALSE(q.holds_over_let_go(1));
-    }
-
     TEST_CASE("one of ours is not passed over")
     {
         driver q;

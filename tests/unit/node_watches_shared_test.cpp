@@ -114,25 +114,6 @@ TEST_SUITE("waiting for nodes, beside locks")
         asked(s).only("unwatch " + s.other).ends(outcome::ok).nothing_else();
     }
 
-    TEST_CASE("where memory fails for the second request of taking one back, its place is free for others' requests")
-    {
-        shared_watch_scene s;
-        s.session->requests.window = 1;
-        const auto lock = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(1)).number(42, 1).to("watch /p").show(two_children());
-        asked(s).to("children /p").list({scene::node(9, 0), scene::node(1, 1)}, two_children());
-        asked(s).to("watch /p/" + scene::node(1, 1)).show({});
-        s.wait(goal::deleted, s.other);
-        asked(s).to("watch exists " + s.other).ends(outcome::no_node).to("watch " + s.other).ends(outcome::no_node);
-        s.servers.fails_after = 1;
-        asked(s).only("exists " + s.other).ends(outcome::no_node).nothing_else();
-        CHECK(std::exchange(s.servers.given_up, false));
-        s.reconnect();
-        told<node_content> after;
-        s.nodes().get("/b", after.teller());
-        CHECK(s.servers.asks("get /b"));
-    }
-
     TEST_CASE("what is left to a lock's path at rest goes with that path")
     {
         shared_watch_scene s;

@@ -407,27 +407,4 @@ TEST_SUITE("waiting for nodes")
         s.wait(goal::children_changed, made(1), "/");
         asked(s).to("watch children /").nothing_else();
     }
-
-    TEST_CASE("where memory fails for a look, the waits end; for taking a watch back, the epoch does")
-    {
-        watch_scene s;
-        waiting& w = s.wait(goal::changed, made(7, 8));
-        asked(s).to("watch exists /a").stat(made(7, 8));
-        SUBCASE("a look")
-        {
-            s.servers.fails_after = 1;
-            s.event(event_kind::data_changed);
-            CHECK(w.ended == make_error_code(boost::system::errc::not_enough_memory));
-            CHECK_FALSE(s.servers.given_up);
-            asked(s).nothing_else();
-            s.wait(goal::created);
-            asked(s).to("watch exists /a").stat(made(7)).to("unwatch /a").nothing_else();
-        }
-        SUBCASE("taking it back")
-        {
-            s.servers.fails_after = 1;
-            CHECK(s.withdraw(w));
-            CHECK(s.servers.given_up);
-        }
-    }
 }

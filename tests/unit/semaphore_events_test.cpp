@@ -295,18 +295,4 @@ TEST_SUITE("semaphore, attempts")
         asked(s).to("children /s/leases").list({}); // others have deleted it
         CHECK(a->ended == make_error_code(errc::lost));
     }
-
-    TEST_CASE("a path whose first acquire finds no memory comes to rest")
-    {
-        semaphore_scene s;
-        const std::size_t before = s.session->members().size();
-        recipes::permits_request request;
-        request.path = "/s";
-        request.deadline = s.clock.now() + 1s;
-        s.clock.out_of_memory = true;
-        CHECK_THROWS_AS(s.semaphores->acquire(std::move(request)), std::bad_alloc);
-        CHECK(s.session->members().size() == before + 1);
-        s.come_to_rest();
-        CHECK(s.session->members().size() == before);
-    }
 }

@@ -45,7 +45,6 @@ struct scene {
     fake_store servers{clock};
     client_options options;
     int uuids = 0;
-    bool out_of_memory = false; ///< when the next one is made
     counters::connection_counters counted;
     store::peers* others = nullptr; ///< past the servers; set before it starts
     std::optional<recipes::session> session;
@@ -66,8 +65,6 @@ struct scene {
     void start()
     {
         session.emplace(servers, clock, counted, options, [this] {
-            if (std::exchange(out_of_memory, false))
-                throw std::bad_alloc();
             char text[40];
             std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
             return std::string(text);

@@ -420,4 +420,21 @@ TEST_SUITE("session")
         s.servers.observer->on_disconnected();
         CHECK(s.session->state() == connection_state::closed);
     }
+
+    TEST_CASE("of several changes of the state at once, the last is told")
+    {
+        scene s;
+        s.start();
+        std::vector<connection_state> told;
+        s.session->on_state([&](connection_state now) { told.push_back(now); });
+        s.connect();
+        s.servers.observer->on_disconnected();
+        CHECK(s.session->state() == connection_state::suspended);
+        s.servers.observer->on_expired();
+        s.clock.run();
+        s.servers.observer->on_disconnected();
+        s.clock.run();
+        using enum connection_state;
+        CHECK(told == std::vector{connected, connecting, suspended});
+    }
 }

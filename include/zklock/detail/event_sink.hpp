@@ -7,7 +7,7 @@ template <class Event> class event_sink {
 public:
     virtual ~event_sink() = default;
     /// Is called on the client's strand. It must not call the user's function. If the executor throws that is to take
-    /// the event, so does this; but not a second time before that executor has taken an event.
+    /// the event, so does this.
     virtual void notify(const Event&) = 0;
 };
 

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <utility>
 
 namespace zklock::detail {
@@ -41,16 +40,13 @@ public:
         const std::lock_guard lock(mutex_);
         if (!executor_)
             return;
-        keep(event);
-        if (calling_)
-            return;
-        try {
-            post();
-            refused_ = false;
-        } catch (...) { // once, and not with each event
-            if (!std::exchange(refused_, true))
-                throw;
+        ++dropped_; // and told with the next, unless it is kept
+        if (has_room(event)) {
+            events_.push_back(event);
+            --dropped_;
         }
+        if (!calling_)
+            post();
     }
 
     /// Is called by the service, while nothing runs on the executor.
@@ -63,17 +59,6 @@ public:
     }
 
 private:
-    void keep(const Event& event) noexcept
-    {
-        if (has_room(event))
-            try {
-                events_.push_back(event);
-                return;
-            } catch (const std::bad_alloc&) { // NOLINT: it is dropped, too
-            }
-        ++dropped_; // and told with the next
-    }
-
     /// Those that are to be dropped last have as much room again as all others.
     [[nodiscard]] bool has_room(const Event& event) const
     {
@@ -83,8 +68,6 @@ private:
 
     void post()
     {
-        if (events_.empty())
-            return; // there was no memory for it
         asio::post(executor_, [self = this->shared_from_this()] { self->call(); });
         calling_ = true; // what could not be posted goes with the next event
     }
@@ -99,10 +82,7 @@ private:
         try {
             told_(event);
         } catch (...) {
-            try {
-                go_on();
-            } catch (...) { // NOLINT: the next event tries again, and tells of it
-            }
+            go_on();
             throw;
         }
         go_on();
@@ -123,7 +103,6 @@ private:
     asio::any_io_executor executor_; ///< none once its context is gone
     std::deque<Event> events_;
     std::uint64_t dropped_ = 0; ///< since the last call
-    bool refused_ = false; ///< the executor did not take the last call
     bool calling_ = false; ///< a call is under way or posted
 };
 

@@ -1,10 +1,7 @@
 #include "bridge/connection/connection.hpp"
 #include "bridge/wire/log_lines.hpp"
 
-#include <boost/system/errc.hpp>
-
 #include <algorithm>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -37,7 +34,7 @@ connection::target::target(const client_options& options)
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                        counters::counter& requests)
     : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
-      wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
+      wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
       connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now())
 {
 }
@@ -55,10 +52,8 @@ owned_connection make_connection(const runtime::strand& strand, const client_opt
 void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
-    inbox_.reserve(1); // for the end of it all
     if (io_ && !target_.servers.empty())
         post([](connection& c) {
-            c.begun_ = true;
             c.take(c.connector_.begin(clock::now()));
         });
 }
@@ -67,7 +62,6 @@ void connection::attach(zklock::store::observer& observer)
 
 void connection::take(connector::step next)
 {
-    undone_ = next; // until it is done
     if (connector_.take_names_missing())
         push_line(inbox_, log_, log_level::warning, "host names are still being resolved",
                   next == connector::step::attempt ? "; trying known addresses" : "");
@@ -97,7 +91,6 @@ void connection::take(connector::step next)
         break;
     case connector::step::finish: finish_closing(); break;
     }
-    undone_.reset();
     if (const auto due = connector_.due())
         wake_at(*due);
 }
@@ -140,33 +133,28 @@ connector::names connection::known_names() const
 
 void connection::attempt()
 {
-    if (!wire_.begin(connector_.address().text, history_.asks()))
-        return follow_wire();
+    wire_.begin(connector_.address().text, history_.asks());
     wire_.believe_expiry(connector_.believes_expiry(clock::now()));
 #ifdef ZKLOCK_WITH_TLS
     if (options_.tls.enabled)
-        return attempt_by([this] { load_tls_files(); });
+        return load_tls_files();
 #endif
-    attempt_by([this] { dial(); });
+    dial();
 }
 
 // ---- the log
 
-void connection::note_unreachable() noexcept
+void connection::note_unreachable()
 {
     const auto now = clock::now();
     if (unreachable_ || !log_.on(log_level::error) || !connector_.is_cut_off(now))
         return;
     unreachable_ = true;
-    try {
-        std::string failures;
-        for (const auto& [address, line] : this->failures())
-            failures.append(failures.empty() ? "" : "; ").append(line);
-        push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
-                  " can be reached, for ", connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ",
-                  failures);
-    } catch (const std::bad_alloc&) { // NOLINT: a line less
-    }
+    std::string failures;
+    for (const auto& [address, line] : this->failures())
+        failures.append(failures.empty() ? "" : "; ").append(line);
+    push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers, " can be reached, for ",
+              connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ", failures);
 }
 
 std::map<std::string, std::string> connection::failures()
@@ -185,7 +173,7 @@ std::map<std::string, std::string> connection::failures()
     return all;
 }
 
-void connection::note_reached() noexcept
+void connection::note_reached()
 {
     if (std::exchange(unreachable_, false))
         push_line(inbox_, log_, log_level::warning, "a ZooKeeper server is reached again, after ",

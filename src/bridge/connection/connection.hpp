@@ -20,7 +20,6 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/system/errc.hpp>
 
 #include <array>
 #include <chrono>
@@ -29,7 +28,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,8 +74,7 @@ public:
     void unwatch(std::string_view path, reply_done) override;
     void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
-    void give_up_epoch() noexcept override;
-    void give_up_session() noexcept override;
+    void give_up_session() override;
 
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
@@ -125,13 +122,13 @@ private:
     static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
 
     struct io_objects {
-        io_objects(const runtime::strand& s, const std::vector<host_port>& servers)
-            : strand(s), timer(s), pause(s), resolver(std::make_shared<host_resolver>(s, servers))
+        io_objects(const runtime::strand& s, const std::shared_ptr<runtime::turns>& turns,
+                   const std::vector<host_port>& servers)
+            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s, servers, turns))
         {
         }
         runtime::strand strand;
         timer_type timer;
-        timer_type pause; // before the caller is asked again
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
         std::uint64_t socket_generation = 0;
@@ -169,7 +166,6 @@ private:
     void go_on(connector::step);
     void resolve();
     void attempt();
-    template <class F> void attempt_by(F f);
     void dial();
     void dialed(const error_code&);
     void connected_by(int socket);
@@ -194,7 +190,6 @@ private:
     [[nodiscard]] interest next_interest() { return io_->tls ? send_by_relay() : wire_.next_interest(); }
     void read_soon();
     void refresh();
-    void wait_for_wire();
     void follow_wire();
     [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
@@ -211,7 +206,6 @@ private:
     void wait_ended(socket_wait&, bool ready);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
-    [[nodiscard]] bool lacks_timer() const;
     void timer_ended(clock::time_point wanted);
     void wake_no_more();
     void on_time();
@@ -220,8 +214,8 @@ private:
     [[nodiscard]] bool keeps_losing() const noexcept { return connector_.lost_unproved() > 1; }
 
     // The log.
-    void note_unreachable() noexcept;
-    void note_reached() noexcept;
+    void note_unreachable();
+    void note_reached();
 
     // Turns.
     void turn_ends() override;
@@ -234,7 +228,6 @@ private:
     // Delivery.
     void deliver_later();
     void deliver();
-    template <class F> void guarded(F f);
     void dispatch(message);
     [[nodiscard]] message take_next() noexcept;
 
@@ -261,7 +254,6 @@ private:
         });
     }
     void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
-    void wait_to_ask_again();
     void do_nothing() noexcept {}
 
     const std::shared_ptr<runtime::turns> turns_;
@@ -281,15 +273,11 @@ private:
     bool insecure_ = false;                  // the present attempt has failed by TLS
     bool unreachable_ = false; // as the log has told
 
-    bool begun_ = false; // to connect
-    // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.
-    std::optional<connector::step> undone_;
     std::optional<clock::time_point> waking_; // when the timer is to fire, due or not
 
-    runtime::single_wait for_time_, pause_;
+    runtime::single_wait for_time_;
     socket_wait to_read_{socket_type::wait_read, &io_objects::awaiting_read};
     socket_wait to_write_{socket_type::wait_write, &io_objects::awaiting_write};
-    // If no memory is left to tell that one of these has ended, its time limit ends it.
     runtime::memory_of_wait of_connect_, of_drain_;
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
@@ -300,7 +288,6 @@ private:
     bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
     bool giving_up_ = false;    // the epoch, at the end of the turn
-    bool asks_again_ = false;   // the caller had no memory to see to an exception itself
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::int64_t known_session_ = 0;
@@ -312,18 +299,6 @@ private:
     std::function<void()> closed_;
     std::array<char, 4096> scratch_{};
 };
-
-/// Does a step of an attempt. If there is no memory for it, the attempt has failed: there will be others.
-template <class F> void connection::attempt_by(F f)
-{
-    try {
-        return f();
-    } catch (const std::bad_alloc&) {
-        if (wire_.is_dialing())
-            wire_.unreached(make_error_code(boost::system::errc::not_enough_memory));
-    }
-    follow_wire();
-}
 
 /// A connection is stopped when its owner goes. What is under way may keep it in memory for a while.
 struct stops_connection {

@@ -23,14 +23,9 @@ void connection::close(std::function<void()> closed)
     closed_ = std::move(closed);
     io_->resolver->cancel();
     const auto next = connector_.close(clock::now());
-    undone_.reset();
     if (next != connector::step::wait || !wire_.is_connected())
         return finish_closing();
-    try {
-        post(farewell_);
-    } catch (...) { // whatever fails, it closes; the session then ends by its time-out at the latest
-        finish_closing();
-    }
+    post(farewell_);
 }
 
 void connection::say_farewell()
@@ -105,7 +100,7 @@ void connection::finish_closing()
     wire_.abandon();
     part_from_socket();
     wake_no_more();
-    inbox_.push_reserved(bridge::closed{});
+    inbox_.push(bridge::closed{});
     deliver_later();
 }
 
@@ -116,6 +111,7 @@ void connection::stop(bool told_of_fork)
     connector_.finished();
     io_->resolver->cancel();
     empty_the_pair();
+    wire_.discard();
     wire_.abandon();
     part_from_socket(told_of_fork);
     io_.reset();
@@ -127,6 +123,7 @@ void connection::stop(bool told_of_fork)
 
 void connection::cut()
 {
+    wire_.discard();
     if (io_ && !wire_.is_forked())
         wire_.sever();
     stop();

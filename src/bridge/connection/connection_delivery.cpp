@@ -1,6 +1,5 @@
 #include "bridge/connection/connection.hpp"
 
-#include <new>
 #include <utility>
 
 #include <netinet/in.h>
@@ -13,8 +12,6 @@
 namespace zklock::bridge {
 
 namespace {
-
-constexpr std::chrono::milliseconds pause_after_failure{100};
 
 answer never_sent(std::unique_ptr<request> r) noexcept
 {
@@ -52,10 +49,6 @@ void connection::turn_ends()
         follow_wire();
     }
     giving_up_ = false;
-    if (asks_again_)
-        wait_to_ask_again();
-    if (undone_ && !wire_.is_forked())
-        go_on(*undone_);
     if (held_back_ && answers_due_)
         post(send_);
     else if (held_back_)
@@ -66,8 +59,6 @@ void connection::turn_ends()
         refresh_due_ = false;
     if (!inbox_.empty())
         post(deliver_);
-    if (lacks_timer() && !wire_.is_forked())
-        wake_at(*connector_.due());
 }
 
 void connection::send()
@@ -113,18 +104,11 @@ void connection::deliver_later()
 /// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
 void connection::deliver()
 {
-    struct later { // also when a function throws out of the executor
-        connection& self;
-        ~later()
-        {
-            if (self.io_ && !self.inbox_.empty())
-                self.deliver_later();
-        }
-    } at_end{*this};
-    for (auto n = inbox_.size() + unsent_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
-        guarded([&, next = take_next()]() mutable { dispatch(std::move(next)); });
-    }
+    for (auto n = inbox_.size() + unsent_.size(); n > 0 && io_ && !inbox_.empty(); --n)
+        dispatch(take_next());
     inbox_.shrink();
+    if (io_ && !inbox_.empty())
+        deliver_later();
 }
 
 /// Those that came too late for the epoch are answered before its end.
@@ -140,50 +124,14 @@ message connection::take_next() noexcept
     return a;
 }
 
-/// A caller that lets an exception out of what is called may have lost track.
-template <class F> void connection::guarded(F f)
-{
-    try {
-        f();
-    } catch (const std::bad_alloc&) {
-        observer_->on_exception();
-    } catch (...) {
-        observer_->on_exception();
-        throw;
-    }
-}
-
 /// Has the connection given up at the end of the turn.
-void connection::give_up_epoch() noexcept
-{
-    if (connector_.now_in() < phase::flushing)
-        giving_up_ = known_open_;
-    else
-        asks_again_ = true; // there will be no connection that could see to it
-    if (!turns_->open() && io_)
-        try {
-            post(end_of_turn_);
-        } catch (...) { // NOLINT: the end of the next turn sees to it
-        }
-}
-
-void connection::give_up_session() noexcept
+void connection::give_up_session()
 {
     history_.end_session();
-    give_up_epoch();
-}
-
-void connection::wait_to_ask_again()
-{
-    if (!pause_.under_way()) {
-        auto paused = [self = shared_from_this()](const boost::system::error_code& ec) {
-            if (!ec && self->io_ && !self->wire_.is_forked())
-                self->turns_->run([&] { self->observer_->on_exception(); });
-        };
-        io_->pause.expires_after(pause_after_failure);
-        pause_.begin([&](auto handler) { io_->pause.async_wait(std::move(handler)); }, std::move(paused));
-    }
-    asks_again_ = false; // last: where the wait cannot begin, a later turn tries again
+    if (connector_.now_in() < phase::flushing)
+        giving_up_ = known_open_;
+    if (!turns_->open() && io_)
+        post(end_of_turn_);
 }
 
 void connection::dispatch(message m)

@@ -71,7 +71,7 @@ void connection::dialed(const error_code& ec)
             local_address_ = own.address();
 #ifdef ZKLOCK_WITH_TLS
         if (options_.tls.enabled)
-            attempt_by([this] { secure(); });
+            secure();
         else
 #endif
             connected_by(server_socket());

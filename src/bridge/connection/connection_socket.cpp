@@ -14,14 +14,7 @@ using boost::system::error_code;
 /// Asks the library what it waits for, and waits for that.
 void connection::refresh()
 {
-    undone_ = connector::step::wait; // until it is done
-    wait_for_wire();
-    undone_.reset();
     refresh_due_ = false;
-}
-
-void connection::wait_for_wire()
-{
     if (!wire_.has_socket()) {
         follow_wire();
         return;
@@ -172,7 +165,7 @@ void connection::await(socket_wait& direction)
         direction.wait.begin([&](auto handler) { io_->socket->async_wait(direction.what, std::move(handler)); },
                              std::move(ended));
     }
-    (*io_).*direction.awaiting = true; // not if it has thrown
+    (*io_).*direction.awaiting = true;
 }
 
 /// Where a turn is on its way that reads, no wait is.
@@ -184,20 +177,17 @@ bool connection::is_awaiting(const socket_wait& direction) const
 void connection::wait_ended(socket_wait& direction, bool ready)
 {
     (*io_).*direction.awaiting = false;
-    if (ready) {
+    if (ready)
         on_socket(&direction == &to_write_);
-        return;
-    }
-    const bool was_due = std::exchange(refresh_due_, true); // should it throw
-    await(direction);
-    refresh_due_ = was_due;
+    else
+        await(direction);
 }
 
 void connection::on_socket(bool writable)
 {
 #ifdef ZKLOCK_WITH_TLS
     if (io_->tls && wire_.is_dialing()) {
-        attempt_by([this] { shake_hands(); });
+        shake_hands();
         deliver();
         return;
     }
@@ -208,7 +198,7 @@ void connection::on_socket(bool writable)
         hang_up();
         return;
     }
-    refresh_due_ = true; // also when a function throws out of the executor
+    refresh_due_ = true;
     if (connector_.now_in() == phase::connecting)
         wire_.believe_expiry(connector_.believes_expiry(clock::now()));
     bool more = io_->tls ? receive_by_relay() : wire_.process(writable, packets_at_once);
@@ -240,7 +230,6 @@ void connection::wake_at(clock::time_point when)
 {
     if (waking_ && *waking_ <= when)
         return;
-    waking_.reset(); // if it throws
     if (for_time_.under_way()) { // it ends now, and is begun again
         io_->timer.cancel();
     } else {
@@ -256,19 +245,10 @@ void connection::wake_at(clock::time_point when)
 
 void connection::timer_ended(clock::time_point wanted)
 {
-    if (clock::now() >= wanted) {
+    if (clock::now() >= wanted)
         on_time();
-        return;
-    }
-    const bool was_due = std::exchange(refresh_due_, true); // should it throw
-    wake_at(wanted);
-    refresh_due_ = was_due;
-}
-
-/// An exception came between, in the turn of the last one that fired, or as it was set again.
-bool connection::lacks_timer() const
-{
-    return begun_ && !waking_ && connector_.due();
+    else
+        wake_at(wanted);
 }
 
 void connection::wake_no_more()
@@ -279,11 +259,7 @@ void connection::wake_no_more()
 
 void connection::on_time()
 {
-    const auto next = undone_ ? *undone_ : connector_.time_passed(clock::now());
-    if (next == connector::step::wait && connector_.now_in() == phase::flushing)
-        flush(); // which an exception has ended
-    else
-        go_on(next);
+    go_on(connector_.time_passed(clock::now()));
     deliver();
 }
 

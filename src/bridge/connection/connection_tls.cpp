@@ -92,7 +92,7 @@ void connection::tls_files_loaded(tls_load& load)
         if (tls_ && !load.found.why.empty())
             push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
         if (wire_.is_dialing() && tls_) {
-            attempt_by([this] { dial(); });
+            dial();
         } else if (wire_.is_dialing()) {
             tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
             follow_wire();

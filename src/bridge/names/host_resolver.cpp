@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -56,7 +55,9 @@ void add(std::vector<address_ptr>& all, const std::shared_ptr<server_address>& m
 
 } // namespace
 
-host_resolver::host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers) : strand_(strand)
+host_resolver::host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers,
+                             std::shared_ptr<runtime::turns> turns)
+    : strand_(strand), turns_(std::move(turns))
 {
     for (const auto& server : servers)
         if (server.numeric)
@@ -84,7 +85,7 @@ void host_resolver::resolve(clock::time_point since, failed miss, answered news)
     if (asked_ == 0)
         asio::post(strand_, [weak = weak_from_this()] {
             if (const auto self = weak.lock())
-                self->tell();
+                self->turns_->run([&] { self->tell(); });
         });
 }
 
@@ -98,7 +99,7 @@ void host_resolver::ask(name& n)
     n.lookup = std::make_shared<name_lookup>(
         n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
             if (const auto self = weak.lock())
-                self->answer(n, answer);
+                self->turns_->run([&] { self->answer(n, answer); });
         });
     n.of_this_round = true;
     ++asked_;
@@ -123,10 +124,7 @@ void host_resolver::answer(name& of, const name_answer& answer)
         is_gathered_ = false;
     }
     if (answer.asked < since_)
-        try {
-            ask(of);
-        } catch (const std::bad_alloc&) { // NOLINT: asked again in the next round
-        }
+        ask(of);
     tell();
 }
 

@@ -3,6 +3,7 @@
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/server_address.hpp"
 #include "runtime/strand.hpp"
+#include "runtime/turns.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -22,7 +23,9 @@ public:
     using failed = std::function<void(const host_port&, const std::string& why)>;
     using answered = std::function<void()>;
 
-    host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers);
+    /// What it calls is called in turns.
+    host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers,
+                  std::shared_ptr<runtime::turns> = std::make_shared<runtime::turns>());
 
     /// Begins a round: asks for each name that is not being looked up, and tells `miss` at once of those whose answers
     /// were lost for want of memory. Later `news` is called for each name that was answered, once at least, and before
@@ -57,6 +60,7 @@ private:
     void tell();
 
     runtime::strand strand_;
+    const std::shared_ptr<runtime::turns> turns_;
     std::vector<host_port> given_; ///< the addresses in the list
     std::vector<name> names_;
     std::vector<address_ptr> found_;

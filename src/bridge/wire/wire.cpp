@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include <fcntl.h>
@@ -20,9 +19,6 @@ namespace {
 // From 2^30 ms on the C client's arithmetic with it overflows, and each attempt is over before it begins.
 constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 
-// What the inbox is told of one connection besides answers and events: its begin, its end, and that of the session.
-constexpr std::size_t most_of_epoch = 3;
-
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
@@ -32,46 +28,31 @@ wire::wire(inbox& in, const client_options& options, std::string chroot)
     access_->clients.refer_to(options_.access);
 }
 
-wire::~wire() { abandon(); }
+wire::~wire()
+{
+    discard();
+    abandon();
+}
 
 bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
-/// One of those that begin() has made room for.
-void wire::push_of_epoch(message m) noexcept
+void wire::begin(const std::string& address, session_question asks)
 {
-    if (room_of_epoch_ != 0)
-        --room_of_epoch_;
-    inbox_.push_reserved(std::move(m));
-}
-
-bool wire::begin(const std::string& address, session_question asks)
-{
-    try {
-        inbox_.reserve(most_of_epoch - room_of_epoch_);
-        room_of_epoch_ = most_of_epoch;
-        address_ = address;
-        why_.clear();
-        attempt_told_ = false;
-    } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
-        phase_ = phase::none;
-        return false;
-    }
+    address_ = address;
+    why_.clear();
+    attempt_told_ = false;
     believed_ = false;
     refused_ = false;
     asks_ = asks;
     answer_ = session_answer::none;
     phase_ = phase::dialing;
     log(log_level::debug, "connecting to ", address);
-    return true;
 }
 
-void wire::unreached(const error_code& why) noexcept
+void wire::unreached(const error_code& why)
 {
     phase_ = phase::none;
-    try {
-        attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why.message());
-    } catch (const std::bad_alloc&) { // NOLINT: one less to tell of
-    }
+    attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why.message());
 }
 
 void wire::tls_failed(std::string_view why)
@@ -225,7 +206,7 @@ bool wire::server_has_answered()
     return believed_;
 }
 
-void wire::hung_up_unanswered() noexcept
+void wire::hung_up_unanswered()
 {
     answer_ = session_answer::hung_up;
     if (asks_ != session_question::service) { // as it did before
@@ -271,36 +252,42 @@ void wire::give_up()
 void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept
 {
     auto& to = *static_cast<wire*>(context);
-    if (type == ZOO_SESSION_EVENT) {
-        if (state != ZOO_CONNECTED_STATE)
-            return; // settle() sees what became of it, once its requests are answered
-        if (to.asks_ != session_question::service)
-            return; // settle() takes note of it
-        if (to.epoch_open_) { // a connection was lost unnoticed
-            to.must_cut_ = true;
-            return;
-        }
-        const clientid_t* id = zoo_client_id(handle);
-        const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
-        std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
-        const auto granted_before =
-            std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
-        to.epoch_open_ = true;
-        const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
-        to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_, may_lag});
-        to.log_connected(renewed, granted_before);
+    shielded(to, [&] {
+        if (type == ZOO_SESSION_EVENT)
+            on_session_event(to, handle, state);
+        else
+            on_node_event(to, type, path);
+    });
+}
+
+void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
+{
+    if (state != ZOO_CONNECTED_STATE)
+        return; // settle() sees what became of it, once its requests are answered
+    if (to.asks_ != session_question::service)
+        return; // settle() takes note of it
+    if (to.epoch_open_) { // a connection was lost unnoticed
+        to.must_cut_ = true;
         return;
     }
+    const clientid_t* id = zoo_client_id(handle);
+    const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
+    std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
+    const auto granted_before = std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
+    to.epoch_open_ = true;
+    const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
+    to.tell(connected{++to.epoch_, to.session_id_, to.granted_, may_lag});
+    to.log_connected(renewed, granted_before);
+}
+
+void callbacks::on_node_event(wire& to, int type, const char* path)
+{
     to.watch_fired(path, type);
-    auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
-                : type == ZOO_CREATED_EVENT ? store::event_kind::created
-                : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
-                                            : store::event_kind::data_changed;
-    try {
-        to.inbox_.push(node_event{kind, std::string{to.without_chroot(path)}});
-    } catch (const std::bad_alloc&) { // in the next epoch all is looked at anew
-        to.must_cut_ = true;
-    }
+    const auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
+                      : type == ZOO_CREATED_EVENT ? store::event_kind::created
+                      : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
+                                                  : store::event_kind::data_changed;
+    to.tell(node_event{kind, std::string{to.without_chroot(path)}});
 }
 
 } // namespace zklock::bridge

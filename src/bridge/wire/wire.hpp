@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,10 +43,10 @@ public:
     wire& operator=(const wire&) = delete;
 
     /// An attempt to connect to that address begins: the caller makes a TCP connection, and calls connect() or
-    /// unreached(). False when there is no memory for it. One that asks for anything but service always fails.
-    [[nodiscard]] bool begin(const std::string& address, session_question asks = session_question::service);
+    /// unreached(). One that asks for anything but service always fails.
+    void begin(const std::string& address, session_question asks = session_question::service);
     /// The TCP connection could not be made.
-    void unreached(const error_code& why) noexcept;
+    void unreached(const error_code& why);
     /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
     void tls_begins() noexcept { phase_ = phase::securing; }
     /// Ends the attempt, at whatever point: no host name leads to that address any more.
@@ -71,7 +70,7 @@ public:
     /// them.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
     /// So does every server that has answered since: never connect again.
-    void refused_by_all() noexcept;
+    void refused_by_all();
     /// Whether a server that says that the session is over is believed. If not, it ends the attempt by saying so.
     void believe_expiry(bool yes) noexcept { believes_expiry_ = yes; }
     /// True, once, if the last attempt was told so and did not believe it.
@@ -90,7 +89,7 @@ public:
     /// The library's own descriptor, or -1.
     [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
     /// The relay at the other end of the library's socket will end the connection. The log then says why.
-    void will_end(std::string_view why) noexcept;
+    void will_end(std::string_view why);
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
@@ -125,6 +124,8 @@ public:
     /// Ends session and connection without those conditions, and without waiting: the server may not hear of it. In a
     /// forked process it only closes the descriptor.
     void abandon();
+    /// From now on nobody is told anything, and what is done takes no memory of its own.
+    void discard() noexcept { discards_ = true; }
     /// Whether this is a copy: session and connection are those of a process that this one was forked off.
     [[nodiscard]] bool is_forked() const noexcept;
 
@@ -140,29 +141,34 @@ private:
     void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
     void reject(std::unique_ptr<request>, int code);
     void accept(answer, int code); ///< from the library's completions
-    template <class... Parts> void log(log_level level, const Parts&... parts) noexcept
+    template <class... Parts> void log(log_level level, const Parts&... parts)
     {
-        push_line(inbox_, log_, level, parts...);
+        if (!discards_)
+            push_line(inbox_, log_, level, parts...);
     }
-    template <class... Parts> void attempt_failed(log_level level, const Parts&... parts) noexcept;
+    template <class... Parts> void attempt_failed(log_level level, const Parts&... parts);
     void keep_failure(std::string line);
-    void log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept;
-    void log_end(int state, bool was_associating) noexcept;
-    void log_question_answered() noexcept;
-    void log_given_up() noexcept;
+    void log_connected(bool renewed, std::chrono::milliseconds granted_before);
+    void log_end(int state, bool was_associating);
+    void log_question_answered();
+    void log_given_up();
     void note_reason(std::string_view line);
-    void log_access_refused() noexcept;
-    void log_unusual(int code) noexcept;
-    void credentials_refused(std::string_view how) noexcept;
+    void log_access_refused();
+    void log_unusual(int code);
+    void credentials_refused(std::string_view how);
     void watch(request&, const std::string& full, watch_kind);
     void watch_answered(const request&, store::outcome) noexcept;
     void forget_if_idle(watches::iterator) noexcept;
-    void push_of_epoch(message) noexcept;
+    template <class Message> void tell(Message&& m)
+    {
+        if (!discards_)
+            inbox_.push(std::forward<Message>(m));
+    }
 
     [[nodiscard]] int socket_towards(decoy&);
     [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
-    void hung_up_unanswered() noexcept;
+    void hung_up_unanswered();
     void settle();
     void follow_state();
     void follow_question();
@@ -198,8 +204,9 @@ private:
     bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
+    bool no_memory_ = false; // for what a callback had to do
+    bool discards_ = false;
     std::size_t unanswered_ = 0;
-    std::size_t room_of_epoch_ = 0; // what the inbox keeps for the begin of the epoch and its end
     watches watched_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;
     const std::unique_ptr<access_lists> access_; // as the library takes them
@@ -223,16 +230,15 @@ private:
 };
 
 /// Logs why an attempt has failed, and keeps the line for failures().
-template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts) noexcept
+template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts)
 {
     attempt_told_ = true;
+    if (discards_)
+        return;
     log(level, parts...);
-    try {
-        std::string line;
-        (store::logger::add(line, parts), ...);
-        keep_failure(std::move(line));
-    } catch (const std::bad_alloc&) { // NOLINT: one less to tell of
-    }
+    std::string line;
+    (store::logger::add(line, parts), ...);
+    keep_failure(std::move(line));
 }
 
 } // namespace zklock::bridge

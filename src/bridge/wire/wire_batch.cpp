@@ -165,11 +165,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
 {
     library_call in_library(*this);
     r->sender = this;
-    inbox::room for_answer(inbox_);
-    const auto answered_with = [&](int code) {
-        for_answer.keep();
-        hand_over(std::move(r), code);
-    };
+    const auto answered_with = [&](int code) { hand_over(std::move(r), code); };
     if (!epoch_open_ || is_unrecoverable(handle_))
         return answered_with(ZCONNECTIONLOSS);
     const auto size = measure(writes, chroot_.size(), options_.access);
@@ -201,20 +197,21 @@ void callbacks::on_batch(int code, const void* context) noexcept
 {
     const auto* of = static_cast<const request*>(context);
     auto& sent = static_cast<sent_batch&>(*of->results);
-    if (code == ZOK) {
-        for (const auto& result : sent.results)
-            if (result.value) // only creates have one
-                sent.created.push_back(of->sender->without_chroot(result.value));
-        for (const auto& stat : sent.stats)
-            sent.set.push_back(stat_of(&stat));
-    } else if (to_outcome(code) != store::outcome::unknown) {
+    if (code != ZOK && to_outcome(code) != store::outcome::unknown) {
         // Writes before the one that failed are told to be all right, and those behind it that they were not looked at.
         const auto at = std::find_if(sent.results.begin(), sent.results.end(),
                                      [code](const zoo_op_result_t& result) { return result.err == code; });
         if (at != sent.results.end())
             sent.failed = static_cast<std::size_t>(at - sent.results.begin());
     }
-    finish({}, code, context);
+    const auto fill = [&](answer&) {
+        for (const auto& result : sent.results)
+            if (result.value) // only creates have one
+                sent.created.push_back(of->sender->without_chroot(result.value));
+        for (const auto& stat : sent.stats)
+            sent.set.push_back(stat_of(&stat));
+    };
+    finish(fill, code, context);
 }
 
 } // namespace zklock::bridge

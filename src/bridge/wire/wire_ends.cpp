@@ -20,19 +20,17 @@ void wire::sever()
     if (is_dialing()) {
         phase_ = phase::none;
     } else if (has_socket()) {
-        will_end("this client has given it up");
+        if (!discards_)
+            will_end("this client has given it up");
         cut();
     }
     settle();
 }
 
-void wire::will_end(std::string_view why) noexcept
+void wire::will_end(std::string_view why)
 {
     if (why_.empty())
-        try {
-            why_ = why;
-        } catch (const std::bad_alloc&) { // NOLINT: the log says less
-        }
+        why_ = why;
 }
 
 void wire::close()
@@ -91,7 +89,8 @@ void wire::leave_to_parent()
 
 // --- what the library did --------------------------------------------------------------------------------------------
 
-/// Brings the inbox in line with what the library did in the call before.
+/// Brings the inbox in line with what the library did in the call before. What its callbacks had no memory for is
+/// thrown here.
 void wire::settle()
 {
     if (aside_)
@@ -99,6 +98,8 @@ void wire::settle()
     else if (handle_ && !is_dialing())
         follow_state();
     must_cut_ = false; // cutting gives answers that would ask for it again
+    if (std::exchange(no_memory_, false) && !discards_)
+        throw std::bad_alloc();
 }
 
 void wire::follow_state()
@@ -133,16 +134,16 @@ void wire::follow_state()
         drop_handle();
         session_id_ = 0;
         expired_ = true;
-        push_of_epoch(expired{});
+        tell(expired{});
     }
 }
 
-void wire::refused_by_all() noexcept
+void wire::refused_by_all()
 {
     log(log_level::error, refusal_, ", and no other server that answers takes this client: it will not connect any "
                                     "more");
     session_id_ = 0;
-    push_of_epoch(authentication_failed{});
+    tell(authentication_failed{});
 }
 
 /// A connection that nobody hears of: only a word about the session is wanted from it.
@@ -192,7 +193,7 @@ void wire::give_session_up()
     if (handle_)
         drop_handle();
     session_id_ = 0;
-    push_of_epoch(expired{});
+    tell(expired{});
 }
 
 void wire::end_epoch()
@@ -201,7 +202,7 @@ void wire::end_epoch()
         return;
     epoch_open_ = false;
     forget_watches();
-    push_of_epoch(disconnected{});
+    tell(disconnected{});
 }
 
 /// Has the library notice that its socket is finished, the way it notices any other loss.
@@ -226,7 +227,7 @@ void wire::cut()
 /// decoy's.
 void wire::fail_unanswered()
 {
-    if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
+    if (unanswered_ && !discards_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
         (fd_ = socket_towards(*decoy_)) != -1)
         cut(); // before it sends anything
     if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {

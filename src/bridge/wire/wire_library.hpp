@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <zookeeper/zookeeper.h>
@@ -73,8 +76,7 @@ struct wire::access_lists {
 [[nodiscard]] store::node_stat stat_of(const struct Stat*);
 
 /// What the library calls. None of them calls it back, nor anybody else: they fill the inbox. The library is written in
-/// C, so no exception may leave them: where there is no memory for what came, the connection is cut, and what has come
-/// of the request is unknown. The answer itself has room in the inbox since the request was sent.
+/// C, so no exception may leave them: where there is no memory for what came, the wire says so behind the call.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
     static void on_log(const char* message) noexcept;
@@ -87,8 +89,35 @@ struct callbacks {
     static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
                             const void* context) noexcept;
     static void on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept;
-    static void finish(answer, int code, const void* context);
-    template <class Fill> static void finish_with(Fill fill, int code, const void* context);
+    static void on_session_event(wire&, zhandle_t*, int state);
+    static void on_node_event(wire&, int type, const char* path);
+    static void on_line(wire&, std::string_view line);
+    /// Finishes an answer, into which `fill` puts what came with it.
+    template <class Fill> static void finish(Fill fill, int code, const void* context) noexcept;
+    template <class F> static void shielded(wire& to, F f) noexcept
+    {
+        if (to.discards_)
+            return;
+        try {
+            f();
+        } catch (...) {
+            to.no_memory_ = true;
+        }
+    }
 };
+
+template <class Fill> void callbacks::finish(Fill fill, int code, const void* context) noexcept
+{
+    std::unique_ptr<request> to(static_cast<request*>(const_cast<void*>(context)));
+    wire& sender = *to->sender;
+    --sender.unanswered_;
+    shielded(sender, [&] {
+        answer a;
+        if (code == ZOK)
+            fill(a);
+        a.to = std::move(to);
+        sender.accept(std::move(a), code);
+    });
+}
 
 } // namespace zklock::bridge

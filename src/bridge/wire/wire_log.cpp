@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <new>
 #include <utility>
 
 namespace zklock::bridge {
@@ -33,7 +32,7 @@ void wire::keep_failure(std::string line)
         failures_[address_] = std::move(line);
 }
 
-void wire::log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept
+void wire::log_connected(bool renewed, std::chrono::milliseconds granted_before)
 {
     failures_.clear();
     connected_ = lease_clock::now();
@@ -49,7 +48,7 @@ void wire::log_connected(bool renewed, std::chrono::milliseconds granted_before)
 }
 
 /// The socket is gone, or about to be.
-void wire::log_end(int state, bool was_associating) noexcept
+void wire::log_end(int state, bool was_associating)
 {
     const std::string_view why = why_.empty() ? std::string_view("for a reason that is not known") : why_;
     if (epoch_open_) {
@@ -64,34 +63,27 @@ void wire::log_end(int state, bool was_associating) noexcept
 }
 
 /// Says once what the server has answered; when it goes on like that, at growing distances.
-void wire::log_unusual(int code) noexcept
+void wire::log_unusual(int code)
 {
     if (code == ZOK || !log_.on(log_level::warning))
         return;
-    try {
-        const std::string words = words_for(code);
-        if (words.empty())
-            return;
-        if (const auto left_out = unusual_.say(address_ + words, lease_clock::now()))
-            log(log_level::warning, address_, " answers with ", words, store::times_left_out{*left_out});
-    } catch (const std::bad_alloc&) { // NOLINT: the caller is told of the refusal
-    }
+    const std::string words = words_for(code);
+    if (words.empty())
+        return;
+    if (const auto left_out = unusual_.say(address_ + words, lease_clock::now()))
+        log(log_level::warning, address_, " answers with ", words, store::times_left_out{*left_out});
 }
 
-void wire::credentials_refused(std::string_view how) noexcept
+void wire::credentials_refused(std::string_view how)
 {
-    if (std::exchange(refused_, true))
+    if (std::exchange(refused_, true) || discards_)
         return;
     will_end("it refuses this client");
     attempt_failed(log_level::warning, address_, how);
-    try {
-        refusal_ = address_;
-        refusal_ += how;
-    } catch (const std::bad_alloc&) { // NOLINT: the log says less
-    }
+    refusal_ = address_ + std::string(how);
 }
 
-void wire::log_question_answered() noexcept
+void wire::log_question_answered()
 {
     const store::session_name session{session_id_};
     if (answer_ == session_answer::unknown)
@@ -101,7 +93,7 @@ void wire::log_question_answered() noexcept
             asks_ == session_question::end ? ", and is told to end it" : " of a client that has seen nothing");
 }
 
-void wire::log_given_up() noexcept
+void wire::log_given_up()
 {
     log(log_level::warning, "session ", store::session_name{session_id_}, " is over: the servers, ", address_,
         " the last of them, have not seen what this client has, and have no such session; they were set back, or are "
@@ -131,11 +123,13 @@ void wire::note_reason(std::string_view line)
 
 void callbacks::on_log(const char* message) noexcept
 {
-    wire* const to = wire::library_call::current;
-    if (!to)
-        return;
+    if (wire* const to = wire::library_call::current)
+        shielded(*to, [&] { on_line(*to, message); });
+}
+
+void callbacks::on_line(wire& to, std::string_view line)
+{
     // "time:pid:ZOO_LEVEL@function@line: text"
-    std::string_view line{message};
     if (const auto mark = line.find(":ZOO_"); mark != line.npos) {
         line.remove_prefix(mark + 5);
         if (const auto text = line.find(": "); text != line.npos)
@@ -143,24 +137,21 @@ void callbacks::on_log(const char* message) noexcept
     }
     // Both tell of delays that are ours: connect() asks twice, and rests before that.
     if (line.starts_with("Delaying connection after") ||
-        (line.starts_with("Exceeded deadline by") && !to->has_socket()))
+        (line.starts_with("Exceeded deadline by") && !to.has_socket()))
         return;
     // It says what we have asked for ourselves, and where in memory its callbacks are.
     if (line.starts_with("Initiating client connection"))
         return;
     while (line.ends_with('\n'))
         line.remove_suffix(1);
-    try {
-        to->note_reason(line);
-    } catch (const std::bad_alloc&) { // NOLINT: the log says less
-    }
+    to.note_reason(line);
     // It knows no more of the server than the decoy.
-    const std::string_view decoy = to->decoy_ ? to->decoy_->logged() : std::string_view();
+    const std::string_view decoy = to.decoy_ ? to.decoy_->logged() : std::string_view();
     if (const auto at = decoy.empty() ? line.npos : line.find(decoy); at != line.npos)
-        to->log(log_level::debug, "the C client says: ", line.substr(0, at), to->address_,
-                line.substr(at + decoy.size()));
+        to.log(log_level::debug, "the C client says: ", line.substr(0, at), to.address_,
+               line.substr(at + decoy.size()));
     else
-        to->log(log_level::debug, "the C client says: ", line);
+        to.log(log_level::debug, "the C client says: ", line);
 }
 
 } // namespace zklock::bridge

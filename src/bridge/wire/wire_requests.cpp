@@ -5,7 +5,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 namespace zklock::bridge {
@@ -61,11 +60,9 @@ template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_
     library_call in_library(*this);
     auto full = on_server(path);
     r->sender = this;
-    inbox::room for_answer(inbox_);
-    int code = !epoch_open_                     ? ZCONNECTIONLOSS
-               : path.find('\0') != path.npos ? ZBADARGUMENTS
-                                               : call(full, r.get());
-    for_answer.keep();
+    const int code = !epoch_open_                     ? ZCONNECTIONLOSS
+                     : path.find('\0') != path.npos ? ZBADARGUMENTS
+                                                     : call(full, r.get());
     hand_over(std::move(r), code);
 }
 
@@ -90,7 +87,7 @@ void wire::reject(std::unique_ptr<request> r, int code)
     a.to = std::move(r);
     a.result = result;
     a.undone = result == store::outcome::unknown;
-    inbox_.push_reserved(std::move(a));
+    tell(std::move(a));
 }
 
 void wire::accept(answer a, int code)
@@ -108,20 +105,14 @@ void wire::accept(answer a, int code)
     else
         log_unusual(code);
     watch_answered(*a.to, a.result);
-    --unanswered_;
     if (a.to->done.index() != 0)
-        inbox_.push_reserved(std::move(a));
-    else
-        inbox_.unreserve(1);
+        tell(std::move(a));
 }
 
-void wire::log_access_refused() noexcept
+void wire::log_access_refused()
 {
-    try {
-        log(log_level::error, address_, " refuses client_options::access, ", to_string(options_.access),
-            ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
-    } catch (const std::bad_alloc&) { // NOLINT: the caller is told of the refusal
-    }
+    log(log_level::error, address_, " refuses client_options::access, ", to_string(options_.access),
+        ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
 }
 
 void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind,
@@ -232,29 +223,11 @@ void wire::nudge()
     });
 }
 
-void callbacks::finish(answer a, int code, const void* context)
+void callbacks::on_void(int code, const void* context) noexcept
 {
-    a.to.reset(static_cast<request*>(const_cast<void*>(context)));
-    auto* sender = a.to->sender;
-    sender->accept(std::move(a), code);
+    finish([](answer&) {}, code, context);
 }
-
-/// Finishes an answer that takes memory, which `fill` puts into it.
-template <class Fill> void callbacks::finish_with(Fill fill, int code, const void* context)
-{
-    answer a;
-    if (code == ZOK)
-        try {
-            fill(a);
-        } catch (const std::bad_alloc&) {
-            a = {};
-            code = ZSYSTEMERROR;
-        }
-    finish(std::move(a), code, context);
-}
-
-void callbacks::on_void(int code, const void* context) noexcept { finish({}, code, context); }
-void callbacks::on_string(int code, const char*, const void* context) noexcept { finish({}, code, context); }
+void callbacks::on_string(int code, const char*, const void* context) noexcept { on_void(code, context); }
 
 void callbacks::on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept
 {
@@ -263,15 +236,12 @@ void callbacks::on_create(int code, const char* path, const struct Stat* stat, c
         a.text = sender->without_chroot(path ? path : "");
         a.stat = stat_of(stat);
     };
-    finish_with(fill, code, context);
+    finish(fill, code, context);
 }
 
 void callbacks::on_stat(int code, const struct Stat* stat, const void* context) noexcept
 {
-    answer a;
-    if (code == ZOK)
-        a.stat = stat_of(stat);
-    finish(std::move(a), code, context);
+    finish([&](answer& a) { a.stat = stat_of(stat); }, code, context);
 }
 
 void callbacks::on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept
@@ -281,7 +251,7 @@ void callbacks::on_data(int code, const char* data, int size, const struct Stat*
             a.text.assign(data, static_cast<std::size_t>(size));
         a.stat = stat_of(stat);
     };
-    finish_with(fill, code, context);
+    finish(fill, code, context);
 }
 
 void callbacks::on_children(int code, const struct String_vector* names, const struct Stat* stat,
@@ -293,7 +263,7 @@ void callbacks::on_children(int code, const struct String_vector* names, const s
             a.names.emplace_back(names->data[i]);
         a.stat = stat_of(stat);
     };
-    finish_with(fill, code, context);
+    finish(fill, code, context);
 }
 
 void callbacks::on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept
@@ -308,7 +278,7 @@ void callbacks::on_access(int code, struct ACL_vector* access, struct Stat* stat
         a.access = std::make_unique<access_list>(std::move(entries));
         a.stat = stat_of(stat);
     };
-    finish_with(fill, code, context);
+    finish(fill, code, context);
 }
 
 } // namespace zklock::bridge

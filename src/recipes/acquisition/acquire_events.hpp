@@ -11,9 +11,8 @@ namespace zklock::recipes {
 
 class session;
 
-/// Tells the listener of a lock what happens to one acquire: each thing once, in the order that `lock_event` states.
-/// What was told cannot be taken back. So it is told last in a step, when nothing can fail any more: the memory for it
-/// was taken by the constructor. An acquire has one only if it has a listener.
+/// Tells the listener of a lock what happens to one acquire: each thing once, in the order that `lock_event` states. An
+/// acquire has one only if it has a listener.
 class acquire_events {
 public:
     acquire_events(lock_listener, session&, std::uint64_t id, const std::string& path);

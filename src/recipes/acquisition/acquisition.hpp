@@ -41,8 +41,8 @@ struct acquire_call {
 
     /// Is called at the end of the wait, exactly once, unless withdraw() comes first: with the grant, or with why there
     /// is none. When it is told, a grant still holds. If it has ended before it could be told, that is told with an
-    /// error (`errc::lost`, or why nothing can be done any more) and the node that it had, unless memory failed in
-    /// between. There is nothing to release then.
+    /// error (`errc::lost`, or why nothing can be done any more) and the node that it had. There is nothing to release
+    /// then.
     store::unique_function<void(error_code, grant)> done;
     /// Is called when the lock is lost: once, after a grant was told, and not after release() was called.
     store::unique_function<void()> lost;
@@ -93,7 +93,6 @@ public:
 
     /// Stops waiting: `done` will not be called, and before this returns it is certain that the node is deleted, now or
     /// when the answer to its create comes. When `done` was called already, nothing happens, and the result is false.
-    /// It does not fail.
     virtual bool withdraw() = 0;
 
     /// How often it has asked for a node, as `mutex_options::max_attempts` counts that.
@@ -103,13 +102,12 @@ public:
     virtual void expect_time_out() {}
 
     /// Tells what it waits for, or, once, what it had waited for when it ended with `errc::timed_out`: the path, its
-    /// node, and who is before it, as far as the recipes know. It may throw std::bad_alloc.
+    /// node, and who is before it, as far as the recipes know.
     [[nodiscard]] virtual wait_report describe_wait() { return {}; }
 
     /// Gives the lock back. `released` is called later, once, when the node is gone or its session is: with
     /// `errc::lost` if the lock was lost before, and with another error if the session is closed first or the server
-    /// refuses. It may be empty. To be called only after a grant, and once. It does not fail: what memory it needs was
-    /// taken before.
+    /// refuses. It may be empty. To be called only after a grant, and once.
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
     /// Called before release() where what was granted is given back before anybody has looked at it.

@@ -9,14 +9,7 @@ namespace zklock::recipes {
 /// What a wait was for that has timed out. It is kept until it is told, and told once.
 class kept_report {
 public:
-    /// Nothing is kept if it cannot be told, for lack of memory, say.
-    template <class Describe> void keep(Describe describe)
-    {
-        try {
-            report_ = std::make_unique<wait_report>(describe());
-        } catch (...) { // NOLINT: its caller hears less
-        }
-    }
+    void keep(wait_report told) { report_ = std::make_unique<wait_report>(std::move(told)); }
     /// What was kept, or else what there is to tell now.
     template <class Describe> [[nodiscard]] wait_report tell(Describe describe)
     {

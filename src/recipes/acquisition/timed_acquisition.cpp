@@ -31,19 +31,12 @@ void timed_acquisition::arm_deadline()
 
 void timed_acquisition::deadline_is_near()
 {
-    session_.guarded([this] {
-        await_deadline();
-        expect_time_out();
-    });
-}
-
-void timed_acquisition::await_deadline()
-{
     timer_ = session_.scheduler.call_at(*deadline(), [this] {
         timer_ = 0;
-        report_.keep([this] { return waits_for(); });
+        report_.keep(waits_for());
         time_out();
     });
+    expect_time_out();
 }
 
 void timed_acquisition::disarm_deadline() noexcept

@@ -33,14 +33,13 @@ protected:
     [[nodiscard]] virtual wait_report waits_for() = 0;
     /// Ends the wait with `errc::timed_out`. Called once, at the deadline, in no step of the session's.
     virtual void time_out() = 0;
-    /// Arms the timer for the deadline itself, and has what it waits for looked for. After an exception, the look at
-    /// everything that follows arms the deadline again.
-    virtual void deadline_is_near();
-    void await_deadline();
 
     session& session_;
 
 private:
+    /// Arms the timer for the deadline itself, and has what it waits for looked for.
+    void deadline_is_near();
+
     kept_report report_;
     store::scheduler::timer_id timer_ = 0; ///< for the deadline, or shortly before it
 };

@@ -1,7 +1,6 @@
 #include "recipes/composed/election.hpp"
 
 #include "recipes/session/error_mapping.hpp"
-#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace zklock::recipes {
 class election::term final : public acquisition, public std::enable_shared_from_this<term> {
 public:
     term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, acquire_call call)
-        : election_(std::move(where)), candidate_(std::move(who)), call_(std::move(call)), to_cancel_(s.make_slot())
+        : session_(s), election_(std::move(where)), candidate_(std::move(who)), call_(std::move(call))
     {
     }
 
@@ -47,13 +46,9 @@ public:
         call_.lost = nullptr;
         released_ = std::move(released);
         lock_->release(news_for(shared_from_this(), [](term& t, error_code ec) {
-            store::each_told each;
-            each([&] {
-                if (t.released_)
-                    std::exchange(t.released_, nullptr)(ec);
-            });
-            each([&] { t.end(); });
-            each.rethrow();
+            if (t.released_)
+                std::exchange(t.released_, nullptr)(ec);
+            t.end();
         }));
     }
 
@@ -81,22 +76,21 @@ public:
     }
 
     /// Its candidate has resigned. True if it is over; else it will be, when the leader stops or the grant comes.
-    bool resign(session& s)
+    bool resign()
     {
         if (state_ != state::waiting || !lock_ || !lock_->withdraw())
             return false;
-        cancel_wait(s);
+        cancel_wait();
         end();
         return true;
     }
 
     /// Its candidate has resigned: the wait is over.
-    void cancel_wait(session& s) noexcept
+    void cancel_wait()
     {
         state_ = state::over;
         call_.lost = nullptr;
-        s.tell(std::move(to_cancel_), shared_from_this(),
-               [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
+        session_.tell(shared_from_this(), [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
     }
 
     /// Nobody will be told anything any more.
@@ -113,21 +107,19 @@ private:
     void on_done(error_code ec, grant given)
     {
         const auto done = std::exchange(call_.done, nullptr);
-        store::each_told each;
         if (ec) {
             call_.lost = nullptr;
-            each([&] { end(); });
-            each([&] { done(ec, std::move(given)); });
+            end();
+            done(ec, std::move(given));
         } else if (candidate_->resigned()) {
-            each([&] { release({}); }); // the grant was on its way
-            each([&] { done(cancelled(), {}); });
+            release({}); // the grant was on its way
+            done(cancelled(), {});
         } else {
             state_ = state::leading;
             const auto keep = election_;
-            each([&] { keep->tell_waits(true); });
-            each([&] { done({}, std::move(given)); });
+            keep->tell_waits(true);
+            done({}, std::move(given));
         }
-        each.rethrow();
     }
 
     void end()
@@ -137,13 +129,13 @@ private:
         election_->ended(*this);
     }
 
+    session& session_;
     const std::shared_ptr<election> election_;
     const std::shared_ptr<candidate> candidate_;
     acquire_call call_;
     store::unique_function<void(error_code)> released_;
     std::shared_ptr<acquisition> lock_;
     state state_ = state::waiting;
-    session::news_slot to_cancel_;
 };
 
 std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candidate> who,
@@ -151,49 +143,33 @@ std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candida
 {
     const auto standing = std::make_shared<term>(s, shared_from_this(), who, std::move(call));
     if (who->resigned()) {
-        standing->cancel_wait(s);
+        standing->cancel_wait();
         return standing;
     }
-    if (who->to_stop_.empty())
-        who->to_stop_ = s.make_slot();
     std::erase_if(candidates_, [&](const auto& c) { return c.expired() || c.lock() == who; });
     candidates_.push_back(who);
     terms_.push_back(standing);
-    try {
-        standing->start(acquire);
-    } catch (...) {
-        std::erase_if(terms_, [&](const auto& weak) { return weak.lock() == standing; });
-        throw;
-    }
+    standing->start(acquire);
     return standing;
 }
 
 void election::resign(session& s, std::function<void()> out)
 {
-    auto for_waits = s.make_slot();
-    auto for_caller = s.make_slot();
     const auto terms = terms_;
-    std::list<resignation> leaving(1);
-    leaving.front().due.reserve(terms.size());
+    resignation leaving{{}, std::move(out)};
     for (const auto& weak : std::exchange(candidates_, {}))
         if (const auto who = weak.lock()) {
             who->resigned_ = true;
-            s.tell(std::move(who->to_stop_), [who] { who->ask_to_stop(); });
+            s.tell([who] { who->ask_to_stop(); });
         }
-    store::each_told each;
     for (const auto& weak : terms)
-        each([&] {
-            if (const auto t = weak.lock(); t && !t->resign(s))
-                leaving.front().due.push_back(weak);
-        });
-    s.tell(std::move(for_waits), [self = shared_from_this()] { self->tell_waits(false); });
-    if (leaving.front().due.empty()) {
-        s.tell(std::move(for_caller), std::move(out));
-    } else {
-        leaving.front().out = std::move(out);
-        resignations_.splice(resignations_.end(), leaving);
-    }
-    each.rethrow();
+        if (const auto t = weak.lock(); t && !t->resign())
+            leaving.due.push_back(weak);
+    s.tell([self = shared_from_this()] { self->tell_waits(false); });
+    if (leaving.due.empty())
+        s.tell(std::move(leaving.out));
+    else
+        resignations_.push_back(std::move(leaving));
 }
 
 bool election::leads(store::scheduler::time_point now) const noexcept
@@ -206,20 +182,17 @@ bool election::leads(store::scheduler::time_point now) const noexcept
 
 auto election::wait_for_leadership(session& s, std::function<void(bool)> f) -> wait_id
 {
-    auto for_news = s.make_slot();
     const wait_id id = ++last_wait_;
     waits_.emplace(id, std::move(f));
     if (leads(s.scheduler.now()))
-        s.tell(std::move(for_news), [self = shared_from_this()] { self->tell_waits(true); });
+        s.tell([self = shared_from_this()] { self->tell_waits(true); });
     return id;
 }
 
 void election::tell_waits(bool leads)
 {
-    store::each_told each;
     for (const auto& [id, f] : std::exchange(waits_, {}))
-        each([&f = f, leads] { f(leads); });
-    each.rethrow();
+        f(leads);
 }
 
 /// A term is over: its release is done, or there was none.
@@ -238,10 +211,8 @@ void election::ended(const term& which)
             done.splice(done.end(), resignations_, r);
         r = next;
     }
-    store::each_told each;
     for (const resignation& r : done)
-        each(r.out);
-    each.rethrow();
+        r.out();
 }
 
 } // namespace zklock::recipes

@@ -37,7 +37,6 @@ private:
 
     std::atomic<bool> resigned_{false};
     std::function<void()> stop_;
-    session::news_slot to_stop_; ///< for the news that he is to stop
 };
 
 /// What one participant of an election does: he leads while he holds the lock of its path. It keeps who stands and who
@@ -52,7 +51,7 @@ public:
                                                      acquire_call);
 
     /// All who stand resign: those who wait end at once, those who lead are asked to stop. `out` is called later, when
-    /// none of them leads any more. Nobody has resigned if it throws.
+    /// none of them leads any more.
     void resign(session&, std::function<void()> out);
 
     [[nodiscard]] bool leads(store::scheduler::time_point now) const noexcept;

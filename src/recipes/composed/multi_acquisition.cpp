@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -33,7 +32,7 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
 }
 
 multi_acquisition::multi_acquisition(session& s, std::vector<member> members, acquire_call call)
-    : session_(s), call_(std::move(call)), endings_(std::make_shared<endings>())
+    : session_(s), call_(std::move(call))
 {
     members_.reserve(members.size());
     for (member& m : members)
@@ -69,7 +68,7 @@ void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 {
     if (ec) {
         if (ec == errc::timed_out && m.now->handle)
-            waited_for_.keep([&] { return m.now->handle->describe_wait(); });
+            waited_for_.keep(m.now->handle->describe_wait());
         m.now = nullptr;
         --reached_;
         if (ec == errc::lost && !given.node.empty()) // before it could be told
@@ -80,7 +79,7 @@ void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
     m.now->granted = true;
     m.now->given = std::move(given);
     if (reached_ < members_.size())
-        return go_on();
+        return next();
     granted_ = true;
     if (!held(session_.scheduler.now())) {
         granted_ = false;
@@ -91,18 +90,12 @@ void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 
 void multi_acquisition::finish()
 {
+    std::vector<held_lock> parts;
+    parts.reserve(members_.size());
+    for (const member_state& m : members_)
+        parts.push_back({m.what.path, m.now->given.node, m.now->given.fencing_token});
     grant all;
-    try {
-        std::vector<held_lock> parts;
-        parts.reserve(members_.size());
-        for (const member_state& m : members_)
-            parts.push_back({m.what.path, m.now->given.node, m.now->given.fencing_token});
-        all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
-    } catch (const std::bad_alloc&) {
-        granted_ = false;
-        roll_back();
-        return fail(make_error_code(boost::system::errc::not_enough_memory));
-    }
+    all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
     std::exchange(call_.done, nullptr)({}, std::move(all));
 }
 
@@ -131,17 +124,7 @@ void multi_acquisition::begin_anew()
     if (call_.mode == acquire_mode::look_once)
         fail(make_error_code(errc::lost));
     else
-        go_on();
-}
-
-void multi_acquisition::go_on()
-{
-    try {
         next();
-    } catch (const std::bad_alloc&) {
-        roll_back();
-        fail(make_error_code(boost::system::errc::not_enough_memory));
-    }
 }
 
 /// Gives up all that was asked for, in reverse.
@@ -153,7 +136,7 @@ void multi_acquisition::roll_back()
         if (acquire->granted) {
             acquire->dropped = true;
             std::exchange(acquire->handle, nullptr)->release({});
-        } else if (!acquire->handle || acquire->handle->withdraw()) { // it has none if memory failed
+        } else if (acquire->handle->withdraw()) {
             acquire->handle = nullptr;
         } else {
             acquire->dropped = true;
@@ -190,7 +173,7 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     granted_ = false;
     call_.lost = nullptr;
     asked_ = nullptr;
-    const auto ending = std::exchange(endings_, nullptr); // what it calls may own this
+    const auto ending = std::make_shared<endings>(); // what it calls may own this
     ending->due = members_.size();
     ending->released = std::move(released);
     for (auto m = members_.rbegin(); m != members_.rend(); ++m)

@@ -31,7 +31,7 @@ public:
     };
 
     /// It fails with `errc::invalid_option` if there are no members, or two of the same path, which would wait for each
-    /// other; and with `not_enough_memory` (`boost::system::errc`) if memory fails once the first has been asked for.
+    /// other.
     [[nodiscard]] static std::shared_ptr<acquisition> start(session&, std::vector<member>, acquire_call);
 
     multi_acquisition(session&, std::vector<member>, acquire_call); ///< for start()
@@ -75,8 +75,7 @@ private:
         std::shared_ptr<member_acquire> now;
     };
 
-    void next();  ///< asks for the next member
-    void go_on(); ///< the same; fails if there is no memory for it
+    void next(); ///< asks for the next member
     void on_done(member_state&, error_code, grant);
     void on_lost();
     void revoke();
@@ -96,8 +95,6 @@ private:
     std::vector<member_state> members_;
     std::size_t reached_ = 0; ///< how many members have been asked for
     acquire_call call_;
-    /// Made before the first is asked for, so that a release cannot fail half-way.
-    std::shared_ptr<endings> endings_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
     kept_report waited_for_;
     std::atomic<bool> granted_{false}; ///< and not released

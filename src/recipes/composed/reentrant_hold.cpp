@@ -2,13 +2,12 @@
 
 #include "recipes/composed/reentrant_tenure.hpp"
 
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
 
 reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, acquire_call call, queue::contender_kind kind)
-    : timed_acquisition(s), where_(std::move(where)), call_(std::move(call)), kind_(kind), to_tell_(s.make_slot())
+    : timed_acquisition(s), where_(std::move(where)), call_(std::move(call)), kind_(kind)
 {
 }
 
@@ -28,16 +27,6 @@ wait_report reentrant_locks::hold::waits_for()
 {
     const auto where = where_.lock();
     return where && !told_ ? where->describe_wait() : wait_report();
-}
-
-void reentrant_locks::hold::deadline_is_near()
-{
-    try {
-        await_deadline();
-    } catch (const std::bad_alloc&) {
-        return give_up(make_error_code(boost::system::errc::not_enough_memory));
-    }
-    expect_time_out();
 }
 
 void reentrant_locks::hold::give_up(error_code why)
@@ -97,17 +86,6 @@ void reentrant_locks::hold::end_wait(error_code ec, grant given)
     std::exchange(call_.done, nullptr)(ec, std::move(given));
 }
 
-void reentrant_locks::hold::fail(error_code ec, const grant& ended)
-{
-    grant given;
-    try {
-        given = ended;
-    } catch (const std::bad_alloc&) {
-        given = {};
-    }
-    end_wait(ec, std::move(given));
-}
-
 void reentrant_locks::hold::lose()
 {
     asked_ = nullptr;
@@ -129,10 +107,10 @@ void reentrant_locks::hold::forget_caller() noexcept
     released_ = nullptr;
 }
 
-void reentrant_locks::hold::tell_released(error_code ec) noexcept
+void reentrant_locks::hold::tell_released(error_code ec)
 {
     if (released_)
-        session_.tell(std::move(to_tell_), shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
+        session_.tell(shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
 }
 
 void reentrant_locks::hold::finish_release(error_code ec)

@@ -51,8 +51,6 @@ public:
     void end() noexcept { active_ = false; }
     /// Tells that the wait is over, one way or another.
     void end_wait(error_code, grant);
-    /// Tells that the wait was in vain, with what was granted and has ended; without that if there is no memory for it.
-    void fail(error_code, const grant& ended);
     /// The caller knows how the wait has ended.
     [[nodiscard]] bool told() const noexcept { return told_; }
     /// The caller knows of the grant, and has not released it.
@@ -64,7 +62,7 @@ public:
     void forget_caller() noexcept;
     void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
     /// Tells the caller of release(), later, that its owner has the lock still, or has lost it.
-    void tell_released(error_code) noexcept;
+    void tell_released(error_code);
     /// Tells the caller of release(), now.
     void finish_release(error_code);
 
@@ -78,8 +76,6 @@ private:
     }
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override { give_up(make_error_code(errc::timed_out)); }
-    /// Its tenure does not look at everything again after an exception. So without a second timer the wait ends.
-    void deadline_is_near() override;
     void give_up(error_code why);
 
     std::weak_ptr<tenure> where_;
@@ -88,7 +84,6 @@ private:
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
     std::function<void()> asked_;       ///< to be called when its owner is asked to let go
     store::unique_function<void(error_code)> released_;
-    session::news_slot to_tell_;        ///< how its release ends
     std::atomic<bool> active_{false};   ///< granted and not released
     bool told_ = false;
 };

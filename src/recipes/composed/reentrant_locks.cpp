@@ -48,13 +48,8 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
         own = std::make_shared<tenure>(*this, who, std::move(options), shared);
     const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(call), kind);
     tenures_.emplace(who, own);
-    try {
-        counts_->open(who);
-        own->add(entered);
-    } catch (...) {
-        own->close_if_unused();
-        throw;
-    }
+    counts_->open(who);
+    own->add(entered);
     return entered;
 }
 

@@ -1,23 +1,12 @@
 #include "recipes/composed/reentrant_tenure.hpp"
 
-#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
-namespace {
-
-error_code no_memory() noexcept
-{
-    return make_error_code(boost::system::errc::not_enough_memory);
-}
-
-} // namespace
-
 reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options, bool shared)
     : all_(all), who_(std::move(who)), options_(std::move(options)), shared_(shared)
 {
@@ -57,15 +46,9 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
     if (queues && h->mode() == acquire_mode::look_once)
         return fail_later(h, errc::busy); // its owner queues for it
     waiting_.push_back(h);
-    try {
-        h->arm_deadline();
-        if (!lock_)
-            start();
-    } catch (...) {
-        h->disarm_deadline();
-        waiting_.pop_back();
-        throw;
-    }
+    h->arm_deadline();
+    if (!lock_)
+        start();
 }
 
 /// A reader does not become a writer, whether it holds or waits.
@@ -85,11 +68,6 @@ void reentrant_locks::tenure::start()
     const bool queues = std::any_of(waiting_.begin(), waiting_.end(),
                                     [](const hold_ptr& h) { return h->mode() == acquire_mode::wait; });
     const auto writer = std::find_if(waiting_.begin(), waiting_.end(), [](const hold_ptr& h) { return !h->reads(); });
-    if (shared_ && !reads_on_)
-        reads_on_ = [alive = weak_from_this()](error_code ec, grant given) {
-            if (const auto self = alive.lock())
-                self->on_read_on(ec, std::move(given));
-        };
     acquire_request request;
     request.path = who_.first;
     request.options = options_;
@@ -111,18 +89,14 @@ void reentrant_locks::tenure::start()
     kind_ = kind;
 }
 
-/// Only readers are left of those who queued as a writer. They need not wait for other readers, unless there is no
-/// memory for that, or the writer's end is on its way: then that is theirs, and at a grant they become readers. The
-/// reader that was to replace it leaves, or has been refused at once, which means nothing to them.
+/// Only readers are left of those who queued as a writer. They need not wait for other readers, unless the writer's end
+/// is on its way: then that is theirs, and at a grant they become readers. The reader that was to replace it leaves, or
+/// has been refused at once, which means nothing to them.
 void reentrant_locks::tenure::wait_as_readers()
 {
     const auto writer = lock_;
     const auto [now, kind] = std::pair(now_, kind_);
-    try {
-        start();
-    } catch (const std::bad_alloc&) {
-        return;
-    }
+    start();
     if (writer->withdraw())
         return;
     const auto reader = std::exchange(lock_, writer);
@@ -170,20 +144,10 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
     }
     const auto self = shared_from_this();
     if (!waiting_.empty())
-        try {
-            start();
-        } catch (const std::bad_alloc&) {
-            for (const hold_ptr& h : waiting_) {
-                h->disarm_deadline();
-                h->given_up = no_memory();
-            }
-            failed.splice(failed.end(), waiting_);
-        }
+        start();
     close_if_unused();
-    store::each_told each;
     for (const hold_ptr& h : failed)
-        each([&] { h->fail(h->given_up ? h->given_up : ec, given); });
-    each.rethrow();
+        h->end_wait(h->given_up ? h->given_up : ec, given);
 }
 
 bool reentrant_locks::tenure::withdraw(const hold_ptr& h)
@@ -247,13 +211,7 @@ void reentrant_locks::tenure::fail_later(const hold_ptr& h, errc why)
 
 void reentrant_locks::tenure::tell_granted(hold& h)
 {
-    grant given;
-    try {
-        given = grant_;
-    } catch (const std::bad_alloc&) {
-        release(h.shared_from_this(), {});
-        return h.end_wait(no_memory(), {});
-    }
+    grant given = grant_;
     given.kind = h.kind();
     h.end_wait({}, std::move(given));
 }
@@ -270,13 +228,12 @@ bool reentrant_locks::tenure::ours() const
 /// One hold more, for an owner who has the lock.
 void reentrant_locks::tenure::enter_again(const hold_ptr& h)
 {
-    auto slot = all_.locks_.session().make_slot();
     held_.push_back(h);
     readers_ += h->reads() ? 1 : 0;
     ++changes_;
     h->begin(lock_);
     count();
-    all_.locks_.session().tell(std::move(slot), h, [alive = weak_from_this()](hold& entered) {
+    all_.locks_.session().tell(h, [alive = weak_from_this()](hold& entered) {
         if (const auto self = alive.lock())
             self->tell_entered(entered);
     });
@@ -289,7 +246,7 @@ void reentrant_locks::tenure::tell_entered(hold& h)
     // Lost between the call and now: never granted. The lock is given back if this was the last who had it.
     const auto self = shared_from_this();
     release(h.shared_from_this(), {});
-    h.fail(all_.locks_.session().granted_and_lost(), grant_);
+    h.end_wait(make_error_code(all_.locks_.session().granted_and_lost()), grant_);
 }
 
 void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<void(error_code)> released)
@@ -328,18 +285,19 @@ void reentrant_locks::tenure::release_lock(const hold_ptr& h, store::unique_func
     const auto finish = [](hold& writer, error_code ec) { writer.finish_release(ec); };
     news_for first(std::exchange(last_writer_, nullptr), finish);
     lock->release(news_for(h, [first = std::move(first)](hold& last, error_code ec) mutable {
-        store::each_told each;
-        each([&] { first(ec); });
-        each([&] { last.finish_release(ec); });
-        each.rethrow();
+        first(ec);
+        last.finish_release(ec);
     }));
 }
 
-/// The contender becomes a reader: all who hold read. It does not fail.
+/// The contender becomes a reader: all who hold read.
 void reentrant_locks::tenure::read_on(hold_ptr last_writer)
 {
     last_writer_ = std::move(last_writer);
-    lock_->downgrade(std::exchange(reads_on_, nullptr));
+    lock_->downgrade([alive = weak_from_this()](error_code ec, grant given) {
+        if (const auto self = alive.lock())
+            self->on_read_on(ec, std::move(given));
+    });
 }
 
 /// If it was refused, the owner goes on alone. If the lock is lost, the others hear of that next.
@@ -385,13 +343,12 @@ void reentrant_locks::tenure::on_revoked()
 template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
 {
     const auto self = shared_from_this();
-    store::each_told each;
     for (auto h = held_.begin(); h != held_.end();) {
         const auto before = changes_;
-        each([&, keep = *h] { tell(*keep); });
+        const hold_ptr keep = *h;
+        tell(*keep);
         h = before == changes_ ? std::next(h) : held_.begin();
     }
-    each.rethrow();
 }
 
 void reentrant_locks::tenure::count() noexcept

@@ -36,7 +36,7 @@ public:
     [[nodiscard]] wait_report describe_wait();
     /// Ends a wait. False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
-    /// Ends a wait at its deadline, or when there is no memory to wait for that: at once, or when the result comes.
+    /// Ends a wait at its deadline: at once, or when the result comes.
     void give_up(const hold_ptr&, error_code why);
     void release(const hold_ptr&, store::unique_function<void(error_code)> released);
     /// Nobody has looked at the grant: the release of its only hold tells that.
@@ -97,7 +97,6 @@ private:
     holds held_;
     std::size_t readers_ = 0; ///< of those who hold
     hold_ptr last_writer_;    ///< its release waits for the contender to become a reader
-    std::function<void(error_code, grant)> reads_on_; ///< for that: made beforehand, as a release takes no memory
     std::uint64_t changes_ = 0; ///< of those who hold
 };
 

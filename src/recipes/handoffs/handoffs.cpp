@@ -20,9 +20,14 @@ auto handoffs::follow(handoff_source& source, const store::commitment& commitmen
     return followed_.emplace(commitment, node_of_others{&source, std::move(node)});
 }
 
-void handoffs::forget(followed node) noexcept
+void handoffs::forget(followed node)
 {
     ask_no_more(node);
+    followed_.erase(node);
+}
+
+void handoffs::drop(followed node) noexcept
+{
     followed_.erase(node);
 }
 
@@ -46,8 +51,8 @@ void handoffs::ask(followed node)
     node->second.asked_for = true;
 }
 
-void handoffs::ask_no_more(followed node) noexcept
-try {
+void handoffs::ask_no_more(followed node)
+{
     node->second.wanted = false;
     if (!std::exchange(node->second.asked_for, false))
         return;
@@ -55,7 +60,6 @@ try {
     const auto other = find(node->first, [](const node_of_others& each) { return each.wanted; });
     if (other != followed_.end())
         ask(other);
-} catch (const std::bad_alloc&) { // NOLINT: then the servers tell it
 }
 
 std::optional<store::node_secret> handoffs::told_before(const store::commitment& commitment) const
@@ -138,12 +142,7 @@ auto handoffs::offer() -> offered
     void* const room = room_.malloc();
     if (!room)
         throw std::bad_alloc();
-    try {
-        return offered(new (room) offered_node(*this));
-    } catch (...) {
-        room_.free(room);
-        throw;
-    }
+    return offered(new (room) offered_node(*this)); // if that throws, the pool has the room with all else
 }
 
 void handoffs::takes_back::operator()(offered_node* node) const noexcept

@@ -65,11 +65,13 @@ public:
 
     /// The source is told when a node is certified whose name has that commitment.
     [[nodiscard]] followed follow(handoff_source&, const store::commitment&, std::string node);
-    void forget(followed) noexcept;
+    void forget(followed);
+    /// The same when the client's handoffs end: nobody is asked anything.
+    void drop(followed) noexcept;
     /// Asks at its endpoint for its certificate, instead of where another node of that commitment has it asked for.
     void ask(followed);
     /// Such another node has it asked for again.
-    void ask_no_more(followed) noexcept;
+    void ask_no_more(followed);
     /// The secret of that commitment, if somebody has told it although nobody followed.
     [[nodiscard]] std::optional<store::node_secret> told_before(const store::commitment&) const;
     /// A new node, before it is asked for.
@@ -103,7 +105,7 @@ public:
     /// The sync was refused, or its answer lost.
     void did_not_catch_up() noexcept { asked_ = synced_; }
 
-    // --- what the peers tell, each a step that the session guards ----------------------------------------------------
+    // --- what the peers tell -----------------------------------------------------------------------------------------
 
     /// A client says that the node of that secret will never serve anybody again.
     void on_certificate(const store::node_secret&);

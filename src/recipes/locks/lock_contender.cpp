@@ -43,19 +43,12 @@ void lock_contender::expect_time_out()
 
 void lock_contender::time_out()
 {
-    session_.guarded([this] { path_->give_up(*this, errc::timed_out); });
+    path_->give_up(*this, errc::timed_out);
 }
 
 wait_report lock_contender::waits_for()
 {
     return path_ && waiting() ? path_->describe_wait(*this) : wait_report();
-}
-
-/// After an exception: what was to be told of it may have been lost.
-void lock_contender::resume()
-{
-    if (waiting())
-        arm_deadline();
 }
 
 void lock_contender::tell_end(error_code how)
@@ -73,7 +66,7 @@ bool lock_contender::withdraw()
         events_->failed(cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
-    session_.guarded([this] { path_->leave(*this); });
+    path_->leave(*this);
     return true;
 }
 
@@ -124,33 +117,12 @@ void lock_contender::lose(std::string_view node)
     if (!holding())
         return;
     const lock_loss how = session_.loss_of(held_since());
-    lose(how, [&] {
-        if (request_.internal && how.reason == loss_reason::node_deleted)
-            session_.log_waiters_node_deleted(request_.path, node);
-        else
-            log_loss(how, node);
-    });
-}
-
-/// Nobody is known to have deleted its node.
-void lock_contender::lose_untold()
-{
-    lock_loss how = session_.loss_of(held_since());
-    if (how.reason == loss_reason::node_deleted)
-        how.reason = loss_reason::lease_ended;
-    lose(how, [this] { session_.log(log_level::debug, "no lock on ", request_.path, ": ", to_string(errc::lost)); });
-}
-
-template <class Log> void lock_contender::lose(const lock_loss& how, const Log& log)
-{
-    auto for_loss = session_.make_slot(); // first of all: if one of them throws, the loss can still be told
-    auto for_release = session_.make_slot();
-    if (request_.kind == queue::contender_kind::writer || downgraded_)
-        to_tell_downgraded_ = session_.slot_from(to_tell_downgraded_);
-    to_tell_ = std::move(for_release);
-    log();
+    if (request_.internal && how.reason == loss_reason::node_deleted)
+        session_.log_waiters_node_deleted(request_.path, node);
+    else
+        log_loss(how, node);
     finish_downgrade(errc::lost, {});
-    session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {
+    session_.tell(shared_from_this(), [](lock_contender& c) {
         if (c.request_.lost) // not released meanwhile
             std::exchange(c.request_.lost, nullptr)();
     });
@@ -170,7 +142,7 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
-    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.notice_lapse(session_.scheduler.now());
     request_.lost = nullptr;
     asked_ = nullptr;
     downgraded_ = nullptr;
@@ -178,18 +150,16 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
         state_.end();
         gives_back_ = true;
         released_ = std::move(released);
-        session_.guarded([this] { path_->leave(*this); });
+        path_->leave(*this);
     } else if (released) {
-        const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
-        auto slot = session_.slot_from(to_tell_);
         released_ = std::move(released);
-        tell_released(std::move(slot), ec);
+        tell_released(state_.lost() ? errc::lost : errc::not_owner);
     }
 }
 
-void lock_contender::tell_released(session::news_slot in, error_code ec) noexcept
+void lock_contender::tell_released(error_code ec)
 {
-    session_.tell(std::move(in), shared_from_this(), [ec](lock_contender& c) {
+    session_.tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.released_)
             std::exchange(c.released_, nullptr)(ec);
     });
@@ -200,7 +170,7 @@ void lock_contender::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    session_.guarded([this] { path_->watch_for_revocation(*this); });
+    path_->watch_for_revocation(*this);
 }
 
 void lock_contender::revoke()
@@ -219,15 +189,13 @@ bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> d
 {
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
-    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
-    if (holding() && path_) {
-        downgraded_ = std::move(done);
-        session_.guarded([this] { path_->downgrade(*this); });
-    } else {
-        auto slot = session_.slot_from(to_tell_downgraded_);
-        downgraded_ = std::move(done);
-        tell_downgraded(std::move(slot), errc::lost, {});
-    }
+    session_.notice_lapse(session_.scheduler.now());
+    const bool holds = holding() && path_;
+    downgraded_ = std::move(done);
+    if (holds)
+        path_->downgrade(*this);
+    else
+        tell_downgraded(errc::lost, {});
     return true;
 }
 
@@ -238,14 +206,14 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
     if (!ec)
         request_.kind = queue::contender_kind::reader;
     if (downgraded_)
-        tell_downgraded(session_.slot_from(to_tell_downgraded_), ec, std::move(node));
+        tell_downgraded(ec, std::move(node));
 }
 
-void lock_contender::tell_downgraded(session::news_slot in, error_code ec, std::string node) noexcept
+void lock_contender::tell_downgraded(error_code ec, std::string node)
 {
     given_ = {std::move(node), fencing_token_};
     given_.kind = request_.kind;
-    session_.tell(std::move(in), shared_from_this(), [ec](lock_contender& c) {
+    session_.tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.downgraded_) // not released meanwhile
             std::exchange(c.downgraded_, nullptr)(ec || c.holding() ? ec : errc::lost, std::move(c.given_));
     });
@@ -254,7 +222,7 @@ void lock_contender::tell_downgraded(session::news_slot in, error_code ec, std::
 void lock_contender::finish_release(error_code ec)
 {
     if (released_)
-        tell_released(session_.make_slot(), ec);
+        tell_released(ec);
     if (ec && !session_.over)
         return; // it is tried again
     gives_back_ = false;
@@ -265,7 +233,7 @@ void lock_contender::finish_release(error_code ec)
 void lock_contender::wait_no_longer()
 {
     if (gives_back_ && released_)
-        tell_released(session_.make_slot(), {});
+        tell_released({});
 }
 
 void lock_contender::delete_answered(store::outcome result, bool vanished) noexcept
@@ -296,7 +264,7 @@ void lock_contender::release_lost(const lock_loss& how, std::string_view node)
     if (!gives_back_)
         return;
     if (released_)
-        tell_released(session_.make_slot(), errc::lost); // if there is no memory for that, all of this comes once more
+        tell_released(errc::lost);
     gives_back_ = false;
     log_loss(how, node);
     if (events_)

@@ -64,7 +64,6 @@ public:
     /// It takes part in hand-offs past the servers. The line of a semaphore does not: permits are taken under its lock.
     [[nodiscard]] bool hands_over() const noexcept { return request_.hands_over && !request_.internal; }
 
-    void resume();
     [[nodiscard]] bool listens() const noexcept { return events_ != nullptr; }
     /// Its node was created, and has that full path; to be called only if it has a listener. Tells that, unless it is
     /// known or the wait is over.
@@ -73,12 +72,8 @@ public:
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.
     void fail(errc);
-    /// It was granted, and its caller has not been told so.
-    [[nodiscard]] bool untold() const noexcept { return holding() && request_.done; }
     /// The lock is lost, if it is held; `node` is the name of its node, which may be gone, too.
     void lose(std::string_view node);
-    /// What was granted is given up before its caller is told, who is told so instead.
-    void lose_untold();
     /// Others have asked it to let go: tells its holder, if he wants to know.
     void revoke();
     /// Its downgrade is being sent.
@@ -94,14 +89,9 @@ public:
     void node_vanished(std::string_view node);
     /// It was released before its loss could be told.
     void release_lost(std::string_view node) { release_lost(session_.loss_of(held_since()), node); }
-    // Its delete: it is sent; the answer to it; or there will be no answer.
+    // Its delete: it is sent; the answer to it.
     void delete_sent() noexcept { deleting_ = true; }
     void delete_answered(store::outcome, bool vanished = false) noexcept; ///< `vanished` before, as was heard
-    void delete_unknown() noexcept
-    {
-        if (deleting_)
-            delete_answered(store::outcome::unknown);
-    }
     [[nodiscard]] bool deleting() const noexcept { return deleting_; }
     /// Its path goes away, with its node, of that name, if it holds. Nobody will be told anything any more.
     void detach(std::string_view node) noexcept;
@@ -125,20 +115,17 @@ private:
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override;
     void tell_end(error_code);
-    template <class Log> void lose(const lock_loss&, const Log&);
     void release_lost(const lock_loss&, std::string_view node);
     void log_loss(const lock_loss&, std::string_view node) const noexcept;
     void tell_done(error_code);
-    void tell_released(session::news_slot, error_code) noexcept;
-    void tell_downgraded(session::news_slot, error_code, std::string node) noexcept;
+    void tell_released(error_code);
+    void tell_downgraded(error_code, std::string node);
     [[nodiscard]] const std::string& identifier() const noexcept;
 
     lock_path* path_;
     acquire_request request_;
     recipes::grant given_; ///< by the acquire or the downgrade, until it is told
     store::unique_function<void(error_code)> released_;
-    session::news_slot to_tell_;            ///< how a release ends, once the lock is lost
-    session::news_slot to_tell_downgraded_; ///< how a downgrade ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked

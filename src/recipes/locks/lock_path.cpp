@@ -39,12 +39,7 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
       handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); }))
 {
     session_.add(*this);
-    try {
-        session_.listen(path_, *this);
-    } catch (...) {
-        session_.remove(*this);
-        throw;
-    }
+    session_.listen(path_, *this);
     if (session_.connected)
         queue_.epoch_began();
 }
@@ -57,12 +52,17 @@ lock_path::~lock_path()
         contender->detach(node_of_holder(id));
     session_.writes.forget(*this);
     session_.remove(*this);
-    try {
-        if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
-            send_unwatch();
-    } catch (...) { // with the epoch, the watch goes
-        session_.give_up_epoch();
-    }
+    if (listens_)
+        session_.stop_listening(path_, *this);
+}
+
+void lock_path::give_way()
+{
+    listens_ = false;
+    if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
+        send_unwatch();
+    if (handoffs_)
+        handoffs_->give_way();
 }
 
 void lock_path::retire_the_rest()
@@ -114,21 +114,13 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     parent_kind_ = contender->options().parents;
     if (access_ != contender->options().access)
         access_ = contender->options().access;
-    try {
-        contenders_.insert(contender);
-        contender->arm_deadline();
-        if (!contender->looks_once())
-            queue_.join(id, false, contender->kind());
-    } catch (...) {
-        contender->detach({});
-        contenders_.erase(id);
-        throw;
-    }
-    session_.guarded([&] {
-        if (contender->looks_once())
-            look(contender);
-        advance();
-    });
+    contenders_.insert(contender);
+    contender->arm_deadline();
+    if (contender->looks_once())
+        look(contender);
+    else
+        queue_.join(id, false, contender->kind());
+    advance();
     return contender;
 }
 
@@ -262,15 +254,10 @@ void lock_path::carry_out_decisions()
 {
     if (session_.over)
         return;
-    carry_out_news_left();
-    const bool may_grant = queue_.may_grant() && !session_.lost_track();
+    const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
-    carried_out_ = 0;
-    carrying_out_ = true;
-    actions_ = &queue_.next(may_grant && session_.lease_fresh(now));
-    for (; carried_out_ < actions_->size(); ++carried_out_)
-        carry_out((*actions_)[carried_out_], now);
-    carrying_out_ = false;
+    for (const queue::action& action : queue_.next(may_grant && session_.lease_fresh(now)))
+        carry_out(action, now);
     session_.writes.name_create(*this, next_to_create());
     if (wants_budget_ && !queue_.wants_node()) {
         wants_budget_ = false;
@@ -279,29 +266,6 @@ void lock_path::carry_out_decisions()
     if (handoffs_)
         handoffs_->settle();
     tell_if_idle();
-}
-
-/// Carries out those of the last actions that are news, and that an exception has kept from being told. What was to be
-/// asked for then is decided anew.
-void lock_path::carry_out_news_left()
-{
-    if (!carrying_out_ || !actions_)
-        return;
-    const auto now = session_.scheduler.now();
-    for (; carried_out_ < actions_->size(); ++carried_out_) {
-        const queue::action& action = (*actions_)[carried_out_];
-        const bool granted = action.what == queue::action::kind::granted;
-        const bool holds = granted && queue_.holds(action.id);
-        const bool outlived = holds && contenders_.at(action.id)->waiting() && queue_.holds_over_let_go(action.id);
-        if (granted && (!holds || outlived || !session_.lease_fresh(now))) { // which ended before it could be told
-            contenders_.at(action.id)->fail(session_.granted_and_lost());
-            if (holds)
-                queue_.leave(action.id, false);
-        } else if (action.is_news()) {
-            carry_out(action, now);
-        }
-    }
-    carrying_out_ = false;
 }
 
 } // namespace zklock::recipes

@@ -56,6 +56,7 @@ public:
     {
         return idle() && !queue_.watches_parent() && !parents_.made.any();
     }
+    void give_way() override;
 
     std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request&&);
     /// An acquire with these very options is nothing new here: they have no fault, and are those of the path.
@@ -92,7 +93,6 @@ public:
     void epoch_ended() override;
     void session_ended() override;
     void session_overdue() override;
-    void distrust() override;
     void lease_lapsed() override;
     void stop(errc why) override;
     bool notice_long_holder(store::scheduler::time_point now) override;
@@ -143,8 +143,6 @@ private:
     [[nodiscard]] bool overtaken(const lock_contender&) const;
     void refuse(lock_contender&, errc why);
     void carry_out_decisions();
-    void carry_out_news_left();
-    void reconcile(lock_contender&);
     [[nodiscard]] bool prepare_delete(node_write&);
     [[nodiscard]] bool prepare_create(node_write&);
     [[nodiscard]] queue::contender_id next_to_create();
@@ -204,11 +202,9 @@ private:
     store::scheduler::timer_id linger_timer_ = 0;
     // What each step looks at stands together, beside what the queue looks at.
     contender_table contenders_;
-    const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
-    std::size_t carried_out_ = 0;                         ///< how many of them were
     lock_contender* last_of_batch_ = nullptr; ///< whose create went into the transaction that is being gathered
-    bool carrying_out_ = false;               ///< or an exception has ended that
     bool wants_budget_ = false;
+    bool listens_ = true; ///< to the path's own node
     queue::lock_queue queue_;
     const std::unique_ptr<path_handoffs> handoffs_; ///< null if the client has none
 };

@@ -27,58 +27,6 @@ void lock_path::epoch_ended()
     advance();
 }
 
-void lock_path::distrust()
-{
-    no_answer_due();
-    looks_.distrust();
-    parents_.stop_waiting();
-    wants_budget_ = false;
-    last_of_batch_ = nullptr;
-    session_.writes.take_back(*this, [](queue::contender_id) {});
-    for (const auto& [id, contender] : contenders_)
-        contender->delete_unknown();
-    queue_.distrust();
-    carry_out_news_left();
-    carried_out_ = 0;
-    carrying_out_ = true;
-    actions_ = &queue_.next(false);
-    carry_out_news_left();
-    std::vector<contender_ptr> all;
-    for (const auto& [id, contender] : contenders_)
-        all.push_back(contender);
-    for (const contender_ptr& contender : all)
-        reconcile(*contender);
-}
-
-/// What the contender has been told, or has asked for, and what the queue knows of it.
-void lock_path::reconcile(lock_contender& contender)
-{
-    const queue::contender_id id = contender.id;
-    const bool known = queue_.knows(id);
-    contender.resume();
-    if (contender.holding() && queue_.holds(id) && queue_.revoked(id))
-        contender.revoke();
-    if (contender.waiting() && !known && contender.looks_once()) {
-        contender.fail(errc::not_connected);
-        forget(id);
-    } else if (contender.waiting() && !known) {
-        queue_.join(id, false, contender.kind());
-    } else if (contender.untold() && queue_.holds_over_let_go(id)) {
-        contender.lose_untold();
-        queue_.leave(id, false);
-    } else if (contender.holding() && !queue_.holds(id)) {
-        contender.lose({});
-        if (known)
-            queue_.leave(id, false);
-        else
-            forget(id);
-    } else if (!contender.waiting() && !contender.holding() && known) {
-        queue_.leave(id, !contender.lost());
-    } else if (!known) {
-        end_release(contender, {}); // an answer may have told already that others had deleted its node
-    }
-}
-
 void lock_path::session_ended()
 {
     for (const auto& [id, contender] : contenders_) {

@@ -39,12 +39,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::unwatch: send_unwatch(action.node); break;
     case kind::remove: start_remove(action); break;
     case kind::remove_parent: send_remove_parent(); break;
-    case kind::granted:
-        if (queue_.holds(action.id))
-            grant(*contender(), action, now);
-        else // it was lost before an exception let it be told
-            contender()->fail(session_.granted_and_lost());
-        break;
+    case kind::granted: grant(*contender(), action, now); break;
     case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
@@ -346,7 +341,7 @@ void lock_path::plan_end_of_lingering()
         return;
     linger_timer_ = session_.scheduler.call_at(lingers_since_ + options_.linger, [this] {
         linger_timer_ = 0;
-        session_.guarded([this] { end_lingering(); });
+        end_lingering();
     });
 }
 

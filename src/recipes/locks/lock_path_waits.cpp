@@ -4,7 +4,6 @@
 #include "queue/node_name.hpp"
 
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 
@@ -25,13 +24,10 @@ void lock_path::look_at_holder(const lock_contender& contender)
     const std::string_view holder = queue_.before(contender.id, 0).first;
     if (holder.empty() || (look_ && look_->child() == holder))
         return;
-    try {
-        const auto look = std::make_shared<holder_look>(session_, path_, std::string(holder), options_.rules);
-        forget_look();
-        look_ = look;
-        session_.requests.enter(look);
-    } catch (const std::bad_alloc&) { // NOLINT: who gives up hears less
-    }
+    const auto look = std::make_shared<holder_look>(session_, path_, std::string(holder), options_.rules);
+    forget_look();
+    look_ = look;
+    session_.requests.enter(look);
 }
 
 wait_report lock_path::describe_wait(const lock_contender& contender) const

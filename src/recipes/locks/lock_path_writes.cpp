@@ -200,10 +200,7 @@ void lock_path::out_of_numbers(lock_contender& contender, errc why)
 void lock_path::on_removed(queue::contender_id id, outcome result)
 {
     answer_came();
-    const contender_ptr* const found = contenders_.find(id);
-    if (!found)
-        return; // it was done with after an exception
-    const contender_ptr contender = *found;
+    const contender_ptr contender = contenders_.at(id);
     const bool vanished = !queue_.knows(id); // that was heard first
     contender->delete_answered(result, vanished);
     if (vanished) {

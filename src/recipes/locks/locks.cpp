@@ -44,12 +44,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request&& request)
             why = report_fault(session_, request.path, contradiction(known->options(), options));
     }
     if (path)
-        try {
-            return path->acquire(++last_contender_, std::move(request));
-        } catch (...) {
-            paths_.unused(path->path());
-            throw;
-        }
+        return path->acquire(++last_contender_, std::move(request));
     const auto refused = std::make_shared<lock_contender>(session_, nullptr, ++last_contender_, std::move(request));
     refused->fail(*why);
     return refused;

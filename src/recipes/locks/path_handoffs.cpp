@@ -7,7 +7,6 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -28,8 +27,14 @@ path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool linge
 path_handoffs::~path_handoffs()
 {
     for (const handoffs::followed each : known_)
-        all_.forget(each);
+        all_.drop(each);
     all_.unseen_for_ever(unseen_);
+}
+
+void path_handoffs::give_way()
+{
+    for (const handoffs::followed each : std::exchange(known_, {}))
+        all_.forget(each);
 }
 
 // --- own nodes -------------------------------------------------------------------------------------------------------
@@ -100,7 +105,7 @@ void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
 /// Whether the delete is done, or fails and is sent again, is all the same to them: a node that leaves never comes
 /// back.
 void path_handoffs::delete_goes(lock_contender& contender, std::string_view node)
-try {
+{
     if (!contender.offer || !queue::has_uuid(node, contender.offer->commitment()))
         return;
     const handoffs::offered offer = std::move(contender.offer);
@@ -111,7 +116,6 @@ try {
         before.push_back(earlier.secret);
     offer->publish(before);
     remember(node, offer->secret()); // its first time
-} catch (const std::bad_alloc&) { // those who wait hear from the servers
 }
 
 void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
@@ -185,7 +189,7 @@ std::optional<handoffs::followed> path_handoffs::follow(const std::string& node)
 }
 
 /// Those that nobody waits behind are the first to go, and then those that are not asked for, which some always are.
-void path_handoffs::make_room() noexcept
+void path_handoffs::make_room()
 {
     auto oldest = std::ranges::find_if(known_, [this](handoffs::followed f) { return !waits_behind(f->second); });
     if (oldest == known_.end())

@@ -27,6 +27,9 @@ public:
     path_handoffs(const path_handoffs&) = delete;
     path_handoffs& operator=(const path_handoffs&) = delete;
 
+    /// The path goes next: asks for nothing any more.
+    void give_way();
+
     // --- own nodes ---------------------------------------------------------------------------------------------------
 
     /// A node is about to be created for the contender, with that uuid in its name.
@@ -69,7 +72,7 @@ private:
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
     std::optional<handoffs::followed> follow(const std::string& node);
-    void make_room() noexcept;
+    void make_room();
     [[nodiscard]] bool waits_behind(const handoffs::node_of_others&) const noexcept;
     bool certified(std::string_view node, const store::node_secret&);
     void remember(std::string_view node, const store::node_secret&);

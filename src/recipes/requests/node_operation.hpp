@@ -34,7 +34,7 @@ public:
     {
         const auto take = [this, f = std::move(f)](const auto& answer) {
             if (access_ == access::write && answer.result == store::outcome::ok)
-                this->session_.guarded([&] { this->session_.wrote(answer); });
+                this->session_.wrote(answer);
             f(*this, answer);
         };
         return request_for<Values...>::answered(take, weight);

@@ -258,7 +258,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
 void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<commit_result>& self)
 {
     if (c->guard) {
-        session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
+        session_.notice_lapse(session_.scheduler.now());
         if (!c->guard->lock->held(session_.scheduler.now()))
             return self.fail(errc::lost);
         // It has another node meanwhile, or is about to.
@@ -292,9 +292,7 @@ void node_operations::on_committed(const commitment& c, node_operation<commit_re
     }
     if (answer.result != outcome::no_node)
         return self.end(answer.result, {});
-    session_.guarded([&] { // its guard hears of it first
-        session_.on_node_event(store::event_kind::deleted, c.checks[answer.failed].path);
-    });
+    session_.on_node_event(store::event_kind::deleted, c.checks[answer.failed].path); // its guard hears of it first
     self.fail(errc::lost);
 }
 

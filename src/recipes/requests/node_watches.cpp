@@ -12,7 +12,7 @@ public:
     /// `may_linger`: the watch tells of a creation. Others who ask for one may be told that there is no such node, and
     /// have none then; this one stays, and is to be taken back all the same.
     watch_return(node_watches& all, std::string path, bool may_linger)
-        : request_for<>(all.session_, if_lost::asked_again, [&s = all.session_](error_code why) { failed(s, why); }),
+        : request_for<>(all.session_, if_lost::asked_again, [](error_code) {}),
           all_(all), path_(std::move(path)), epoch_(all.epoch_), ask_again_(may_linger)
     {
     }
@@ -37,12 +37,6 @@ private:
         withdraw();
     }
     [[nodiscard]] bool reads() const noexcept override { return false; }
-
-    static void failed(session& s, error_code why)
-    {
-        if (why == boost::system::errc::not_enough_memory)
-            s.give_up_epoch(); // with the epoch, the watch goes
-    }
 
     node_watches& all_;
     const std::string path_;
@@ -71,12 +65,7 @@ std::shared_ptr<node_wait> node_watches::wait(const std::string& path, node_wait
         return fresh;
     }
     watched_path& where = at(path);
-    try {
-        where.add(fresh);
-    } catch (...) {
-        where.leave_if_idle();
-        throw;
-    }
+    where.add(fresh);
     where.leave_if_idle();
     return fresh;
 }
@@ -87,23 +76,16 @@ watched_path& node_watches::at(const std::string& path)
         return *found->second;
     auto fresh = std::make_unique<watched_path>(session_, *this, path);
     watched_path& made = *fresh;
-    const auto place = paths_.emplace(made.path(), std::move(fresh)).first;
-    try {
-        session_.listen(made.path(), *this);
-    } catch (...) {
-        paths_.erase(place);
-        throw;
-    }
+    paths_.emplace(made.path(), std::move(fresh));
+    session_.listen(made.path(), *this);
     return made;
 }
 
 void node_watches::forget(watched_path& idle)
 {
     const auto gone = paths_.extract(idle.path());
-    session_.guarded([&] {
-        if (session_.stop_listening(idle.path(), *this, idle.armed()) && session_.connected)
-            take_back(idle);
-    });
+    if (session_.stop_listening(idle.path(), *this, idle.armed()) && session_.connected)
+        take_back(idle);
 }
 
 void node_watches::take_back(const watched_path& from)

@@ -11,7 +11,7 @@ std::shared_ptr<user_request> queue_requests::contenders(const std::string& path
                                                          list_kind what, std::size_t most)
 {
     const auto gone = [&s = session_](const std::string& node) {
-        s.guarded([&] { s.on_node_event(store::event_kind::deleted, node); });
+        s.on_node_event(store::event_kind::deleted, node);
     };
     return begin(std::make_shared<contender_list>(session_, path, gone, std::move(done), what, most),
                  session_.why_unusable(path));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -16,7 +15,7 @@ using store::outcome;
 // --- one who waits ---------------------------------------------------------------------------------------------------
 
 node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_function d)
-    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d)), to_tell_(s.make_slot())
+    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d))
 {
 }
 
@@ -58,13 +57,13 @@ bool node_wait::is_met_by_end_of(const std::optional<node_stat>& before) const n
     return for_ != goal::created && before && seen_ && before->czxid >= seen_->czxid;
 }
 
-void node_wait::end(error_code ec, const std::optional<node_stat>& found) noexcept
+void node_wait::end(error_code ec, const std::optional<node_stat>& found)
 {
     if (std::exchange(ended_, true))
         return;
     how_ = ec;
     found_ = found;
-    session_.tell(std::move(to_tell_), shared_from_this(), [](node_wait& w) {
+    session_.tell(shared_from_this(), [](node_wait& w) {
         if (const auto done = std::exchange(w.done_, nullptr))
             done(w.how_, w.found_);
     });
@@ -202,13 +201,8 @@ void watched_path::begin_look(side s, bool watch)
 {
     watch_of& w = of(s);
     w.look_again = false;
-    try {
-        w.looking = std::make_shared<look>(session_, *this, s, watch);
-        session_.requests.enter(w.looking);
-    } catch (const std::bad_alloc&) {
-        w.looking.reset();
-        fail(w, make_error_code(boost::system::errc::not_enough_memory));
-    }
+    w.looking = std::make_shared<look>(session_, *this, s, watch);
+    session_.requests.enter(w.looking);
 }
 
 void watched_path::looked(side s, bool watched, outcome result, const node_stat& stat)
@@ -233,7 +227,7 @@ void watched_path::look_failed(side s, error_code why)
 {
     const auto failed = std::move(of(s).looking);
     if (failed->watches() && failed->under_way()) // it has armed a watch, though its answer does not count
-        session_.guarded([this] { session_.hand_over_watch(path_); });
+        session_.hand_over_watch(path_);
     fail(of(s), why);
     leave_if_idle();
 }
@@ -267,7 +261,7 @@ bool watched_path::all_end_by(const watch_of& w, event_kind what) noexcept
 
 // --- how waits end ---------------------------------------------------------------------------------------------------
 
-void watched_path::end(watch_of& w, waits::iterator& at, error_code ec, const std::optional<node_stat>& now) noexcept
+void watched_path::end(watch_of& w, waits::iterator& at, error_code ec, const std::optional<node_stat>& now)
 {
     const std::shared_ptr<node_wait> wait = std::move(*at);
     at = w.waits.erase(at);
@@ -293,7 +287,7 @@ void watched_path::end_with_the_node(watch_of& w)
             ++at;
 }
 
-void watched_path::fail(watch_of& w, error_code why) noexcept
+void watched_path::fail(watch_of& w, error_code why)
 {
     for (auto at = w.waits.begin(); at != w.waits.end();)
         end(w, at, why);

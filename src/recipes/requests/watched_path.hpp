@@ -47,13 +47,12 @@ private:
     [[nodiscard]] bool is_met_by(const std::optional<node_stat>& now);
     /// Whether the deletion of the node that a look had found as `before` ends the wait.
     [[nodiscard]] bool is_met_by_end_of(const std::optional<node_stat>& before) const noexcept;
-    void end(error_code, const std::optional<node_stat>& = {}) noexcept;
+    void end(error_code, const std::optional<node_stat>& = {});
 
     session& session_;
     const goal for_;
     std::optional<node_stat> seen_;
     done_function done_;
-    session::news_slot to_tell_;
     bool ended_ = false;
     error_code how_;
     std::optional<node_stat> found_;
@@ -148,8 +147,8 @@ private:
     static void judge(watch_of&, const std::optional<node_stat>& now);
     static void end_with_the_node(watch_of&);
     [[nodiscard]] static bool all_end_by(const watch_of&, store::event_kind) noexcept;
-    static void fail(watch_of&, error_code why) noexcept;
-    static void end(watch_of&, waits::iterator&, error_code, const std::optional<node_stat>& now = {}) noexcept;
+    static void fail(watch_of&, error_code why);
+    static void end(watch_of&, waits::iterator&, error_code, const std::optional<node_stat>& now = {});
 
     session& session_;
     node_watches& all_;

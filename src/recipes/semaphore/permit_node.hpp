@@ -30,8 +30,7 @@ struct permits_release {
             std::exchange(released, nullptr)(first);
     }
 
-    /// One has ended. With the last, `tell` is given a function that tells the caller, to be run later; if `tell`
-    /// throws, nothing has changed.
+    /// One has ended. With the last, `tell` is given a function that tells the caller, to be run later.
     template <class Tell>
     static void one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec, Tell tell)
     {

@@ -37,30 +37,9 @@ void semaphore_acquisition::begin()
 {
     arm_deadline();
     if (looks_once())
-        session_.guarded([this] { path_->look(shared_from_this()); });
+        path_->look(shared_from_this());
     else
         line_up();
-}
-
-void semaphore_acquisition::resume()
-{
-    const auto self = shared_from_this();
-    const auto is_gone = [](const permit_ptr& node) { return node->now == permit_node::phase::gone; };
-    const bool lacks_some = std::any_of(nodes.begin(), nodes.end(), is_gone);
-    if (waiting() && looks_once())
-        return fail(errc::not_connected);
-    if (waiting() && !may_attempt_again())
-        return fail(setback_);
-    if (waiting())
-        arm_deadline();
-    if (waiting() && !place_) {
-        line_up();
-    } else if (waiting() && place_->granted && (lacks_some || nodes.size() != request_.count)) {
-        note_setback(errc::not_connected);
-        begin_anew();
-    } else if (holding() && lacks_some) {
-        lose();
-    }
 }
 
 // --- the line --------------------------------------------------------------------------------------------------------
@@ -85,11 +64,11 @@ void semaphore_acquisition::line_up()
     lock.options = std::move(line);
     const auto mine = std::make_shared<place>();
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
-        self->session_.guarded([&] { self->on_place(mine, ec, given); });
+        self->on_place(mine, ec, given);
     };
     lock.lost = [weak = weak_from_this(), mine] {
         if (const auto self = weak.lock(); self && !mine->dropped)
-            self->session_.guarded([&] { self->begin_anew(); });
+            self->begin_anew();
     };
     mine->lock = path_->take_place(std::move(lock));
     place_ = mine;
@@ -189,15 +168,10 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
     path_->flush(); // before the lock: who has it next shall not find them
 }
 
-/// Lets go of what it had or wanted; of its place in the line, too, if memory fails over the nodes.
+/// Lets go of what it had or wanted.
 void semaphore_acquisition::drop_all()
 {
-    try {
-        drop_nodes(nullptr);
-    } catch (...) {
-        leave_line();
-        throw;
-    }
+    drop_nodes(nullptr);
     leave_line();
 }
 
@@ -213,10 +187,8 @@ bool semaphore_acquisition::withdraw()
     request_.done = nullptr;
     request_.lost = nullptr;
     path_->forget(*this);
-    session_.guarded([this] {
-        drop_all();
-        path_->advance();
-    });
+    drop_all();
+    path_->advance();
     return true;
 }
 
@@ -252,7 +224,6 @@ void semaphore_acquisition::grant_all()
 {
     const auto self = shared_from_this();
     count_ = nodes.size();
-    ending_ = std::make_shared<permits_release>();
     untold_ = given();
     const std::string first = events_ ? untold_.node : std::string();
     session_.tell(self, [](semaphore_acquisition& a) {
@@ -278,7 +249,6 @@ void semaphore_acquisition::lose(std::string_view node)
 {
     if (!holding())
         return;
-    to_tell_ = session_.make_slot();
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, path_->path(), node.empty() ? std::string_view(first_node()) : node, token_);
@@ -319,14 +289,14 @@ void semaphore_acquisition::node_gone(std::string_view node)
 
 void semaphore_acquisition::release(store::unique_function<void(error_code)> released)
 {
-    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.notice_lapse(session_.scheduler.now());
     request_.lost = nullptr;
     if (holding() && path_) {
         if (revoked_ && session_.log.on(log_level::info))
             session_.log(log_level::info, "lets go of permits of ", path_->path(), ", as it was asked to: ",
                          first_node());
         const auto self = shared_from_this();
-        const auto ending = std::move(ending_);
+        const auto ending = std::make_shared<permits_release>();
         state_.end();
         asked_ = nullptr;
         ending->due = nodes.size();
@@ -334,17 +304,12 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         ending->token = token_;
         ending->released = std::move(released);
         path_->forget(*this);
-        session_.guarded([&] {
-            drop_nodes(ending);
-            path_->advance();
-        });
+        drop_nodes(ending);
+        path_->advance();
     } else if (released) {
-        const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
-        auto slot = session_.slot_from(to_tell_);
-        if (!ending_)
-            ending_ = std::make_shared<permits_release>();
-        ending_->released = std::move(released);
-        session_.tell(std::move(slot), [all = std::move(ending_), ec] { all->released(ec); });
+        session_.tell([told = std::move(released), ec = make_error_code(state_.lost() ? errc::lost : errc::not_owner)] {
+            told(ec);
+        });
     }
 }
 
@@ -353,7 +318,7 @@ void semaphore_acquisition::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    session_.guarded([this] { path_->watch(*this); });
+    path_->watch(*this);
 }
 
 void semaphore_acquisition::revoked()
@@ -370,7 +335,7 @@ void semaphore_acquisition::revoked()
 auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
                                   const std::function<void(const part&)>& both_hold) -> part
 {
-    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.notice_lapse(session_.scheduler.now());
     if (!holding() || !path_ || count == 0 || count > nodes.size())
         return nullptr;
     permits_request request;
@@ -380,7 +345,6 @@ auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
     const auto taken = std::make_shared<semaphore_acquisition>(session_, path_, 0, std::move(request));
     const auto first = nodes.end() - static_cast<std::ptrdiff_t>(count);
     taken->nodes.assign(first, nodes.end());
-    taken->ending_ = std::make_shared<permits_release>();
     path_->adopt(taken);
     for (const permit_ptr& node : taken->nodes)
         node->owner = taken.get();

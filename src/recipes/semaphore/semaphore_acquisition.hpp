@@ -60,8 +60,8 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     using part = std::shared_ptr<semaphore_acquisition>;
     /// Takes so many of them out, at least one: an acquisition of their own holds them from now on, and calls `lost`
-    /// when they are lost. `both_hold` is called with it once it holds them, and before this one holds them no more; it
-    /// must not throw. Null, and nothing happens, when this one does not hold, or not so many.
+    /// when they are lost. `both_hold` is called with it once it holds them, and before this one holds them no more.
+    /// Null, and nothing happens, when this one does not hold, or not so many.
     [[nodiscard]] part split(std::size_t count, std::function<void()> lost,
                              const std::function<void(const part&)>& both_hold = {});
     /// The grant of its permits: the node of the first, and the token of all.
@@ -71,8 +71,6 @@ public:
 
     /// Starts to wait.
     void begin();
-    /// After an exception: what was to be told of it, or done for it, may have been lost.
-    void resume();
     /// Takes its place in the waiting line.
     void line_up();
     [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
@@ -147,10 +145,8 @@ private:
     unsigned setbacks_ = 0;                 ///< attempts that were used up
     errc setback_ = errc::lost;             ///< what the next one would be
     std::shared_ptr<place> place_;
-    std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
-    session::news_slot to_tell_;              ///< how the release ends, once the permits are lost
-    std::function<void()> asked_;             ///< to be called when the holder is asked to let go
-    bool revoked_ = false;                    ///< as the log says
+    std::function<void()> asked_; ///< to be called when the holder is asked to let go
+    bool revoked_ = false;        ///< as the log says
     std::int64_t token_ = 0;
     grant untold_; ///< what is granted, until that is told
     grant_state state_;

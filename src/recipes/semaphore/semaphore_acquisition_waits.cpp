@@ -13,7 +13,7 @@ void semaphore_acquisition::expect_time_out()
 
 void semaphore_acquisition::time_out()
 {
-    session_.guarded([this] { fail(errc::timed_out); });
+    fail(errc::timed_out);
 }
 
 /// Its place is that in the line. The first in the line holds no permit, but waits for one, too.

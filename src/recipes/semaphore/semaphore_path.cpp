@@ -20,12 +20,7 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
       check_(options_.check_permits ? check::due : check::none)
 {
     session_.add(*this);
-    try {
-        session_.listen(layout_.permits, *this);
-    } catch (...) {
-        session_.remove(*this);
-        throw;
-    }
+    session_.listen(layout_.permits, *this);
 }
 
 semaphore_path::~semaphore_path()
@@ -34,7 +29,16 @@ semaphore_path::~semaphore_path()
     for (const auto& [id, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);
-    // What was left to others, who have gone, is taken back. That takes memory; to stop listening does not.
+    if (listens_) {
+        session_.stop_listening(layout_.permits, *this);
+        static_cast<void>(count_.stop_listening());
+    }
+}
+
+/// What was left to others, who have gone, is taken back.
+void semaphore_path::give_way()
+{
+    listens_ = false;
     const bool permits_left = session_.stop_listening(layout_.permits, *this);
     const bool count_left = count_.stop_listening();
     const auto take_back = [&s = session_](const std::string& path) {
@@ -44,14 +48,10 @@ semaphore_path::~semaphore_path()
                     s.contact_lost();
             });
     };
-    try {
-        if (permits_left)
-            take_back(layout_.permits);
-        if (count_left)
-            take_back(options_.count_path);
-    } catch (...) {
-        session_.give_up_epoch();
-    }
+    if (permits_left)
+        take_back(layout_.permits);
+    if (count_left)
+        take_back(options_.count_path);
 }
 
 bool semaphore_path::idle() const noexcept
@@ -78,15 +78,8 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
     count_.listen();
     adopt(acquisition);
     ++waiting_;
-    try {
-        acquisition->begin();
-    } catch (...) {
-        --waiting_;
-        acquisition->detach();
-        forget(*acquisition);
-        throw;
-    }
-    session_.guarded([this] { advance(); });
+    acquisition->begin();
+    advance();
     return acquisition;
 }
 
@@ -94,17 +87,11 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
 {
     // What the line has made above both goes with whichever of the two goes last.
     parents_.made.add(locks_.containers_above(layout_.line));
-    const std::size_t bytes = head.request().count * node_cost_;
     // A head that waited would hold up the line: its nodes are made now or not at all.
     if (head.request().count > session_.options.node_budget_limit / node_cost_ ||
-        session_.reserve(bytes, true) != node_budget::verdict::granted)
+        session_.reserve(head.request().count * node_cost_, true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
-    try {
-        want_nodes(head);
-    } catch (...) { // begin_anew() follows
-        session_.release(bytes - head.nodes.size() * node_cost_);
-        throw;
-    }
+    want_nodes(head);
     stale_ = true;
     advance();
 }
@@ -118,7 +105,7 @@ void semaphore_path::want_nodes(semaphore_acquisition& head)
         node->id = ++last_id_;
         node->owner = &head;
         nodes_.emplace(node->id, node);
-        head.nodes.push_back(node); // there is room
+        head.nodes.push_back(node);
         to_create_.push_back(node);
     }
 }

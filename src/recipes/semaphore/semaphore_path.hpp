@@ -58,6 +58,7 @@ public:
     /// All that is left to do is to delete nodes: nobody has permits or waits for them.
     [[nodiscard]] bool only_leaving() const noexcept;
     [[nodiscard]] bool finished() const noexcept override { return idle() && retired(); }
+    void give_way() override;
     /// Takes over what the one before it at the same path has made, where both make something.
     void take_over(semaphore_path& before) noexcept;
     [[nodiscard]] making next_making() noexcept override;
@@ -114,7 +115,6 @@ public:
     void epoch_ended() override;
     void session_ended() override;
     void session_overdue() override;
-    void distrust() override;
     void lease_lapsed() override;
     void refuse_all(errc why) override;
     void stop(errc why) override;
@@ -142,9 +142,6 @@ private:
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
     void own_path_gone() override { check_ = options_.check_permits ? check::due : check::none; }
     void retire_the_rest() override { advance(); }
-
-    // what the session tells (semaphore_path_events.cpp)
-    void put_in_order(const permit_ptr&);
 
     // nodes (semaphore_path_nodes.cpp)
     template <class Form, class Answered>
@@ -200,6 +197,7 @@ private:
     std::vector<permit_ptr> unknown_;
     look_up look_up_ = look_up::none;
 
+    bool listens_ = true;   ///< to the nodes' own path
     bool stale_ = false;    ///< the nodes have to be listed (again)
     bool listing_ = false;
     bool watching_ = false; ///< the list of the nodes

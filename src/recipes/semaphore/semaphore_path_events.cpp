@@ -56,49 +56,6 @@ void semaphore_path::session_overdue()
             session_.tell([ending = node->ending] { ending->tell_released(); });
 }
 
-void semaphore_path::distrust()
-{
-    no_answer_due();
-    looks_.distrust();
-    parents_.stop_waiting();
-    count_.distrust();
-    listing_ = false;
-    stale_ = true;
-    look_up_ = look_up::none;
-    if (check_ == check::under_way)
-        check_ = check::due;
-    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
-        list->clear();
-    std::vector<permit_ptr> all;
-    for (const auto& [id, node] : nodes_)
-        all.push_back(node);
-    for (const permit_ptr& node : all)
-        put_in_order(node);
-    for (const auto& acquisition : acquisitions())
-        acquisition->resume();
-}
-
-/// Puts the node into the list of those to which the same is to be done.
-void semaphore_path::put_in_order(const permit_ptr& node)
-{
-    using phase = permit_node::phase;
-    if (node->now == phase::creating)
-        node->now = phase::unknown;
-    if (node->now == phase::removing) {
-        node->now = phase::there;
-        node->may_be_deleted = true;
-    }
-    if (node->now == phase::unknown)
-        unknown_.push_back(node);
-    else if (node->now == phase::there && !node->owner)
-        to_remove_.push_back(node);
-    else if (node->now == phase::unsent && node->owner)
-        to_create_.push_back(node);
-    else if (node->now == phase::unsent)
-        gone(node);
-    node->watched = node->owner != nullptr; // from the next epoch on
-}
-
 void semaphore_path::lease_lapsed()
 {
     for (const auto& acquisition : acquisitions()) {

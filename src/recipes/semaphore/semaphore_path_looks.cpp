@@ -89,14 +89,11 @@ void semaphore_path::look_at_holder()
     const auto now = session_.scheduler.now();
     if (!session_.connected || (holder_look_ && now - holder_look_began_ < a_moment))
         return;
-    try {
-        const auto look = std::make_shared<holder_look>(session_, layout_.permits, &first_permit);
-        forget_holder();
-        holder_look_ = look;
-        holder_look_began_ = now;
-        session_.requests.enter(look);
-    } catch (const std::bad_alloc&) { // NOLINT: who gives up hears less
-    }
+    const auto look = std::make_shared<holder_look>(session_, layout_.permits, &first_permit);
+    forget_holder();
+    holder_look_ = look;
+    holder_look_began_ = now;
+    session_.requests.enter(look);
 }
 
 /// A node of ours may be that of one who waits at the head of the line.

@@ -49,12 +49,7 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
             why_not = report_fault(locks_.session(), request.path, contradiction(known->options(), options));
     }
     if (path)
-        try {
-            return path->acquire(std::move(request));
-        } catch (...) {
-            paths_.unused(path->path());
-            throw;
-        }
+        return path->acquire(std::move(request));
     const auto refused =
         std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, locks_.new_id(), std::move(request));
     refused->fail(*why_not);

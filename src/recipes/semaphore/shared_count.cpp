@@ -55,13 +55,6 @@ bool shared_count::on_event(store::event_kind kind, std::string_view path) noexc
     return true;
 }
 
-void shared_count::distrust() noexcept
-{
-    parents_.stop_waiting();
-    reads_ = 0;
-    outdated_ = listens_;
-}
-
 void shared_count::read(bool watch)
 {
     if (changes_are_told())

@@ -45,7 +45,6 @@ public:
     /// Takes an event for that path. False if it has nothing to do with the count.
     bool on_event(store::event_kind, std::string_view path) noexcept;
     void epoch_ended() noexcept { watched_ = false; }
-    void distrust() noexcept;
 
     /// The containers that were made above the node.
     [[nodiscard]] recipe_path::making making() noexcept;

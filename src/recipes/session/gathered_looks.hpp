@@ -36,13 +36,6 @@ public:
         else if (!waiting_.empty())
             send();
     }
-    /// Nobody knows what is under way, and all have been told.
-    void distrust() noexcept
-    {
-        waiting_.clear();
-        served_.clear();
-        under_way_ = false;
-    }
 
 private:
     std::vector<Looker> waiting_;

@@ -67,7 +67,7 @@ void group_commit::gather_until_the_turn_ends()
         return;
     session_.tell([this] {
         gathering_ = false;
-        session_.guarded([this] { flush(); });
+        flush();
     });
     gathering_ = true;
 }
@@ -86,11 +86,7 @@ void group_commit::epoch_ended()
         source->in_line_ = false;
     for (write_source* source : std::exchange(urgent_line_, {}))
         source->in_urgent_line_ = false;
-    for (write_source* source : served_) // an exception has come between
-        source->touched_ = false;
-    served_.clear();
     under_way_ = 0;
-    sending_ = false;
 }
 
 void group_commit::forget(write_source& source)
@@ -352,16 +348,9 @@ template <class Which> void group_commit::tell_sources(writes together, Which wh
     for (const node_write& w : together)
         if (which(w))
             w.by->touched_ = true;
-    try {
-        for (const node_write& w : together)
-            if (which(w) && std::exchange(w.by->touched_, false))
-                w.by->writes_answered();
-    } catch (...) { // the epoch is given up, and they look at everything anew
-        for (const node_write& w : together)
-            if (which(w))
-                w.by->touched_ = false;
-        throw;
-    }
+    for (const node_write& w : together)
+        if (which(w) && std::exchange(w.by->touched_, false))
+            w.by->writes_answered();
 }
 
 } // namespace zklock::recipes

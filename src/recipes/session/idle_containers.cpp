@@ -47,16 +47,13 @@ void idle_containers::forget(recipe_path& member) noexcept
             r.member = nullptr;
 }
 
-// Each step leaves things right before it does what may throw: an exception ends the epoch, and then epoch_ended()
-// takes back what was begun.
-
 void idle_containers::proceed()
 {
     if (waiting_.empty() || in_round_ || gathering_ || !session_.connected)
         return;
     session_.tell([this] {
         gathering_ = false;
-        session_.guarded([this] { begin_round(); });
+        begin_round();
     });
     gathering_ = true;
 }

@@ -8,15 +8,15 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-lost_containers::slot::iterator lost_containers::find(std::string_view path) noexcept
+auto lost_containers::find(std::string_view path) noexcept -> std::list<entry>::iterator
 {
     return std::ranges::find(all_, path, &entry::path);
 }
 
-void lost_containers::lost(slot in) noexcept
+void lost_containers::lost(const std::string& path)
 {
-    forget(in.front().path);
-    all_.splice(all_.end(), in);
+    forget(path);
+    all_.push_back({path, 0});
     if (all_.size() > most)
         all_.pop_front();
 }

@@ -22,15 +22,8 @@ public:
     lost_containers(const lost_containers&) = delete;
     lost_containers& operator=(const lost_containers&) = delete;
 
-    struct entry {
-        std::string path;
-        std::int64_t czxid = 0; ///< of what was found there; 0: nobody has looked yet
-    };
-    using slot = std::list<entry>; ///< with one element
-
-    /// To be called before the create of a container is sent: it can be lost() then, though memory may be short.
-    [[nodiscard]] static slot prepare(const std::string& path) { return slot(1, {path, 0}); }
-    void lost(slot in) noexcept;
+    /// The answer to the create of a container there is lost.
+    void lost(const std::string& path);
     /// Whether the node with that czxid counts as made by this client.
     [[nodiscard]] bool found(std::string_view path, std::int64_t czxid) const noexcept;
     /// The container at that path is deleted, or known to be made by another create, or is not to be deleted.
@@ -41,10 +34,15 @@ public:
 private:
     static constexpr std::size_t most = 4096; ///< the oldest of more are left to the servers
 
-    [[nodiscard]] slot::iterator find(std::string_view path) noexcept;
+    struct entry {
+        std::string path;
+        std::int64_t czxid = 0; ///< of what was found there; 0: nobody has looked yet
+    };
+
+    [[nodiscard]] std::list<entry>::iterator find(std::string_view path) noexcept;
 
     session& session_;
-    slot all_; ///< the last that was lost is the last
+    std::list<entry> all_; ///< the last that was lost is the last
 };
 
 } // namespace zklock::recipes

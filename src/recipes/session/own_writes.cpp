@@ -124,7 +124,7 @@ void own_writes::compare(std::function<void()> known)
 template <class Answer> auto own_writes::take(void (own_writes::*next)(const Answer&))
 {
     return [this, next](const Answer& answer) {
-        if (!session_.over && !session_.lost_track() && answer.result != outcome::unknown)
+        if (!session_.over && answer.result != outcome::unknown)
             (this->*next)(answer);
     };
 }

@@ -89,15 +89,12 @@ void parent_maker::make(std::string path, parent_kind kind, const std::optional<
 
 void parent_maker::create_next()
 {
-    made.make_room();
-    if (kind_ == store::node_kind::container)
-        in_case_ = lost_containers::prepare(missing_.back());
     store_.create(missing_.back(), {}, kind_, access_ ? &*access_ : nullptr, [this](const store::create_reply& answer) {
         const bool lost = answer.result == store::outcome::unknown && !answer.undone;
         if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)
             made.add({missing_.size() - 1, answer.stat.czxid, answer.stat.czxid});
         if (lost && kind_ == store::node_kind::container)
-            lost_.lost(std::move(in_case_));
+            lost_.lost(missing_.back());
         else if (answer.result == store::outcome::ok)
             lost_.forget(missing_.back()); // what was sent before has not made this one
         switch (answer.result) {

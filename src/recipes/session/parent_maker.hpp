@@ -36,8 +36,6 @@ public:
     /// Where both know a level, the later one counts.
     void add(const made_containers& others);
     void clear() noexcept { made_.clear(); }
-    /// The next add() will not fail.
-    void make_room() { made_.reserve(made_.size() + 1); }
     /// The one to be deleted first. There has to be one.
     [[nodiscard]] const made_container& lowest() const noexcept { return made_.front(); }
     /// Forgets that one, unless it was made again meanwhile.
@@ -73,12 +71,6 @@ public:
     /// never had a child would stay for ever.
     made_containers made;
 
-    /// No answer will come.
-    void stop_waiting() noexcept
-    {
-        missing_.clear();
-        done_ = nullptr;
-    }
     [[nodiscard]] bool busy() const noexcept { return !missing_.empty(); }
 
 private:
@@ -87,7 +79,6 @@ private:
 
     store::node_store& store_;
     lost_containers& lost_;
-    lost_containers::slot in_case_; ///< of the create that is under way
     store::node_kind kind_ = store::node_kind::persistent;
     std::optional<access_list> access_;
     std::vector<std::string> missing_; ///< the one to be created next is the last

@@ -18,7 +18,7 @@ void recipe_path::tell_if_idle()
 {
     if (place_ != place::nowhere || idle_told_ || !idle())
         return;
-    session_.tell([this_ones = on_idle_, &s = session_] { s.guarded(this_ones); });
+    session_.tell(on_idle_);
     idle_told_ = true;
 }
 
@@ -101,10 +101,8 @@ void resting_paths::plan_look()
     const auto when = session_.scheduler.now() + session_.options.session_timeout / 2;
     timer_ = session_.scheduler.call_at(when, [this] {
         timer_ = 0;
-        session_.guarded([this] {
-            for (std::size_t n = members_.size(); n != 0; --n)
-                look_at_first(true);
-        });
+        for (std::size_t n = members_.size(); n != 0; --n)
+            look_at_first(true);
         if (!members_.empty() && timer_ == 0)
             plan_look();
     });

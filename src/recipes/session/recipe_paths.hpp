@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -40,32 +39,16 @@ public:
             return nullptr;
         std::unique_ptr<Path> fresh = make([this, path] { rests(path); });
         std::unique_ptr<Path>& entry = paths_[path];
-        if (known) {
-            leaving_.reserve(leaving_.size() + 1);
+        if (known)
             fresh->take_over(*known);
-        }
         std::swap(entry, fresh); // the new one hears of the watch that the old one leaves
         if (known && (!known->idle() || known->next_making().made->any())) {
             leaving_.push_back(std::move(fresh));
             known->retire();
+        } else if (known) {
+            known->give_way();
         }
         return entry.get();
-    }
-
-    /// An acquire that was to use the path could not begin, for want of memory: so nothing else tells that it is idle.
-    void unused(const std::string& path) noexcept
-    {
-        const auto found = paths_.find(path);
-        if (found == paths_.end() || !found->second->idle())
-            return;
-        if (found->second->finished()) {
-            paths_.erase(found);
-            return;
-        }
-        try {
-            resting_.add(*found->second);
-        } catch (const std::bad_alloc&) { // it rests; whichever path comes to rest next has both looked at
-        }
     }
 
 private:
@@ -73,7 +56,11 @@ private:
 
     void rests(const std::string& path)
     {
-        std::erase_if(leaving_, [](const auto& p) { return p->finished(); });
+        std::erase_if(leaving_, [](const auto& p) {
+            if (p->finished())
+                p->give_way();
+            return p->finished();
+        });
         for (const auto& p : leaving_) {
             p->wake();
             if (p->idle())
@@ -83,10 +70,12 @@ private:
         if (found == paths_.end())
             return;
         found->second->wake(); // when it is idle the next time, it tells again
-        if (found->second->finished())
+        if (found->second->finished()) {
+            found->second->give_way();
             paths_.erase(found);
-        else if (found->second->idle())
+        } else if (found->second->idle()) {
             resting_.add(*found->second);
+        }
     }
 
     resting_paths resting_;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <new>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -45,14 +44,6 @@ public:
     void begin_again() final { lose_answer(true); }
 
     void fail(errc why) final { end(make_error_code(why), Values()...); }
-    void fail_for_memory() noexcept final
-    {
-        session_.requests.leave(*this);
-        if (sent_ && if_lost_ == if_lost::unknown)
-            fail(errc::outcome_unknown);
-        else
-            end(make_error_code(boost::system::errc::not_enough_memory), Values()...);
-    }
     withdrawal withdraw() final
     {
         if (ended())
@@ -79,7 +70,7 @@ public:
 
 protected:
     request_for(session& s, if_lost what_then, done_function d, std::size_t bytes = 0)
-        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_slot())
+        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d))
     {
     }
 
@@ -99,14 +90,13 @@ protected:
 
     [[nodiscard]] bool ended() const noexcept { return !done_ || end_; }
 
-    void end(error_code ec, Values... values) noexcept
+    void end(error_code ec, Values... values)
     {
         if (ended())
             return;
         end_.emplace(ec, std::move(values)...);
         write_.close();
-        session_.tell(std::move(to_tell_), std::static_pointer_cast<request_for>(shared_from_this()),
-                      [](request_for& r) { r.deliver(); });
+        session_.tell(std::static_pointer_cast<request_for>(shared_from_this()), [](request_for& r) { r.deliver(); });
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost. `weight`: see request_line.
@@ -130,13 +120,7 @@ protected:
         return [this, self = shared_from_this(), weight, f = std::move(f)](const auto& answer) {
             session_.requests.answered(*this, weight);
             write_.answered(answer);
-            const std::size_t before = session_.requests.under_way(*this);
-            try {
-                f(answer);
-            } catch (const std::bad_alloc&) {
-                session_.requests.not_made(*this, before);
-                fail_for_memory();
-            }
+            f(answer);
             if (ended())
                 write_.close();
             session_.requests.proceed();
@@ -156,11 +140,7 @@ protected:
             return;
         if (unsent_end_)
             return fail(*unsent_end_);
-        try {
-            session_.requests.enter(shared_from_this());
-        } catch (const std::bad_alloc&) {
-            fail_for_memory();
-        }
+        session_.requests.enter(shared_from_this());
     }
 
     session& session_;
@@ -185,7 +165,6 @@ private:
     done_function done_;
     user_write write_;                ///< if it writes
     std::uint64_t comes_after_ = 0;   ///< what is read: see session::catch_up_for_users()
-    session::news_slot to_tell_; ///< how it ends
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;

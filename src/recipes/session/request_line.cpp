@@ -3,7 +3,6 @@
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -44,19 +43,8 @@ void request_line::sends(user_request& request, std::size_t weight) noexcept
     bytes_ += weight * request.bytes_;
 }
 
-void request_line::answered(user_request& request, std::size_t weight) noexcept
-{
-    not_under_way(request, weight);
-}
-
-void request_line::not_made(user_request& request, std::size_t before) noexcept
-{
-    if (request.under_way_ > before)
-        not_under_way(request, request.under_way_ - before);
-}
-
 /// What carries many bytes has weight 1.
-void request_line::not_under_way(user_request& request, std::size_t weight) noexcept
+void request_line::answered(user_request& request, std::size_t weight) noexcept
 {
     weight = std::min(weight, request.under_way_);
     request.under_way_ -= weight;
@@ -73,19 +61,9 @@ bool request_line::may_go(const user_request& next) const noexcept
 /// Makes one request.
 void request_line::send(user_request& request)
 {
-    const std::size_t before = under_way(request);
-    try {
-        request.send_next();
-    } catch (const std::bad_alloc&) {
-        not_made(request, before);
-        return request.fail_for_memory();
-    }
-    try {
-        if (request.has_more())
-            go_on(request);
-    } catch (const std::bad_alloc&) {
-        request.fail_for_memory();
-    }
+    request.send_next();
+    if (request.has_more())
+        go_on(request);
 }
 
 /// One of those that have more to send does so.
@@ -114,8 +92,7 @@ std::shared_ptr<user_request> request_line::next_to_come_up()
     return waiting_.extract(waiting_.begin()).mapped();
 }
 
-/// While anybody waits, something is under way whose answer comes back here: or there is no connection, or an exception
-/// has come between, and the heartbeat makes up for it.
+/// While anybody waits, something is under way whose answer comes back here, or there is no connection.
 void request_line::proceed()
 {
     while (session_.connected && under_way_ < window) {

@@ -34,9 +34,6 @@ public:
     virtual void begin_again() = 0;
     /// Ends it, unless it has ended.
     virtual void fail(errc why) = 0;
-    /// Ends it, unless it has ended, because memory has failed in a step of it: with `not_enough_memory`, or with
-    /// `errc::outcome_unknown` if it may have been done.
-    virtual void fail_for_memory() noexcept = 0;
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
     virtual withdrawal withdraw() = 0;
     /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has
@@ -88,10 +85,6 @@ public:
     void sends(user_request&, std::size_t weight) noexcept;
     /// One of its requests was answered. The caller then takes the answer, and calls proceed().
     void answered(user_request&, std::size_t weight) noexcept;
-    /// What it has under way, by weight.
-    [[nodiscard]] static std::size_t under_way(const user_request& request) noexcept { return request.under_way_; }
-    /// Memory has failed in a step of it: what was counted in that step was not made. `before`: what it had under way.
-    void not_made(user_request&, std::size_t before) noexcept;
     /// Sends what may go now.
     void proceed();
 
@@ -111,7 +104,6 @@ private:
     [[nodiscard]] std::shared_ptr<user_request> next_to_come_up();
     void send(user_request&);
     void send_one();
-    void not_under_way(user_request&, std::size_t weight) noexcept;
 
     session& session_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, in the order of the calls

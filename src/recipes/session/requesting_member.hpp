@@ -18,8 +18,6 @@ protected:
     /// An answer is due that does not come by way of expect(); answer_came() is called when it has come.
     void answer_due() noexcept { ++answers_due_; }
     void answer_came() noexcept { --answers_due_; }
-    /// No answer is due any more, because the epoch is over: not even one that an exception has left uncounted.
-    void no_answer_due() noexcept { answers_due_ = 0; }
 
     /// Wraps the function that takes an answer.
     template <class F> [[nodiscard]] auto expect(F f)

@@ -2,18 +2,11 @@
 
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
-#include "store/each_told.hpp"
 
 #include <chrono>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
-namespace {
-
-constexpr std::size_t most_spare_news = 1024; // of some 70 bytes each
-
-} // namespace
 
 session::session(store::node_store& the_store, store::scheduler& the_scheduler, counters::connection_counters& counted,
                  const client_options& the_options, std::function<std::string()> uuid_source, store::peers* peers)
@@ -23,7 +16,6 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
       budget_(options.node_budget, options.node_budget_limit), counters_(counted),
       alive_(std::make_shared<session*>(this))
 {
-    closed_.reserve(1); // closing needs no memory
     store.attach(*this);
     if (peers)
         peers->attach(*this);
@@ -33,7 +25,7 @@ session::~session()
 {
     connected = false; // nothing is sent any more
     for (store::scheduler::timer_id timer :
-         {beat_timer_, lease_timer_, holders_timer_, settle_timer_, overdue_timer_, chroot_timer_})
+         {beat_timer_, lease_timer_, holders_timer_, overdue_timer_, chroot_timer_})
         scheduler.cancel(timer);
 }
 
@@ -52,13 +44,13 @@ std::optional<errc> session::why_unusable(const std::string& path, bool known) c
 void session::on_certificate(const store::node_secret& secret)
 {
     if (!over)
-        guarded([&] { handoffs->on_certificate(secret); });
+        handoffs->on_certificate(secret);
 }
 
 void session::on_awaited(const store::commitment& commitment)
 {
     if (!over)
-        guarded([&] { handoffs->on_awaited(commitment); });
+        handoffs->on_awaited(commitment);
 }
 
 // --- news ------------------------------------------------------------------------------------------------------------
@@ -79,10 +71,10 @@ void session::change(connection_state next)
         tell_listener(next, errc::authentication_failed);
     else if (options.listener)
         tell_listener(next);
-    if (!on_state_ || to_tell_state_.empty())
+    if (!on_state_ || std::exchange(tells_state_, true))
         return; // news that are on their way tell of it
-    tell(std::move(to_tell_state_), [this] {
-        to_tell_state_ = make_slot(); // its own again
+    tell([this] {
+        tells_state_ = false;
         on_state_(state_);
     });
 }
@@ -100,37 +92,16 @@ void session::tell_listener(connection_state now, const boost::system::error_cod
 
 void session::deliver_news()
 {
-    struct later { // also when one of those who are told throws, say out of his executor
-        session& self;
-        bool is_planned = false;
-        ~later()
-        {
-            self.delivering_ = false;
-            if (!is_planned)
-                self.deliver_soon();
-        }
-    } the_rest{*this};
     // A grant still holds when it is told: an end of the lease since it was decided is noticed here, before.
-    guarded([this] { notice_lapse(scheduler.now()); });
-    if (!stopped_)
-        guarded([this] { stop(*over); });
-    if (expiry_untold_ || overdue_untold_)
-        guarded([this] { settle(); });
-    if (lapse_untold_ || expiry_untold_ || overdue_untold_ || !stopped_) {
-        // Once more, but not at once: it could go on like that as long as memory fails. Since one of the attempts has
-        // failed, settle() comes: with its timer, or behind the end of the epoch.
-        the_rest.is_planned = settle_timer_ != 0 || (epoch_open_ && !over);
-        return;
-    }
+    notice_lapse(scheduler.now());
     // What comes up meanwhile is told next time.
     for (std::size_t n = news_.size(); n != 0; --n) {
         const auto news = std::move(news_.front());
-        if (spare_news_.size() < most_spare_news)
-            spare_news_.splice(spare_news_.begin(), news_, news_.begin());
-        else
-            news_.pop_front();
+        news_.pop_front();
         news();
     }
+    delivering_ = false;
+    deliver_soon();
 }
 
 void session::fail(const boost::system::error_code& why) noexcept
@@ -158,11 +129,10 @@ void session::on_connected(const store::connect_reply& answer)
         if (has_chroot())
             chroot_.session_began(should_be_over_);
     }
-    settle();
     epoch_open_ = true;
     notice_lapse(now);
     id_ = answer.session_id;
-    overdue_ = overdue_untold_ = false;
+    overdue_ = false;
     call_off(overdue_timer_);
     reconnected_ = std::exchange(connected_before_, true);
     if (reconnected_)
@@ -189,7 +159,7 @@ void session::look_at_chroot()
                 "was made anew; nothing is done for ",
                 std::max(chroot_.not_before() - scheduler.now(), lease_clock::duration::zero()),
                 ", until the session before should be over");
-        if (begins && !chroot_.due() && !over && !lost_track_)
+        if (begins && !chroot_.due() && !over)
             begin_epoch_in_time();
     });
 }
@@ -212,7 +182,7 @@ void session::catch_up_first()
     store::batch_write nothing;
     nothing.path = "/";
     const auto answered = [this](const store::reply& answer) {
-        if (over || lost_track_ || answer.result == store::outcome::unknown)
+        if (over || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way
         may_lag_ = false;
         compare_first(answer);
@@ -237,7 +207,6 @@ void session::distrust_servers(std::string_view node, std::string_view what_it_s
     log(log_level::warning, "the ensemble was set back: ", node, ' ', what_it_shows, "; session ",
         store::session_name{id_}, " is ended, with all its nodes, and a new one will be opened");
     lease_.end(); // before anybody can hold what this session holds
-    lapse_untold_ = true;
     tell_lapse();
     store.give_up_session();
 }
@@ -255,11 +224,9 @@ void session::begin_epoch()
     requests.epoch_began();
     lost_creates.epoch_began();
     for (session_member* member : members())
-        if (connected) // or one of them has met an exception
-            member->epoch_began();
+        member->epoch_began();
     containers.proceed();
     plan_beat();
-    deliver_soon();
     if (lease_impossible())
         refuse_all(std::chrono::duration_cast<std::chrono::milliseconds>(last_granted_));
     change(connection_state::connected);
@@ -273,7 +240,7 @@ void session::refuse_all(std::chrono::milliseconds granted)
         member->refuse_all(errc::invalid_option);
 }
 
-void session::contact_lost() noexcept
+void session::contact_lost()
 {
     if (!std::exchange(connected, false))
         return;
@@ -291,14 +258,11 @@ void session::on_disconnected()
     counters_.disconnects.add();
     const auto& times = lease_.times();
     should_be_over_ = scheduler.now() + std::max(first_granted_, last_granted_) + times.margin() + times.tick;
-    guarded([this] {
-        epoch_open_ = false;
-        taken_up_.reset();
-        call_off(chroot_timer_);
-        contact_lost(); // known to all before the end of the epoch makes one of them have another do something
-        end_epoch();
-        deliver_soon();
-    });
+    epoch_open_ = false;
+    taken_up_.reset();
+    call_off(chroot_timer_);
+    contact_lost(); // known to all before the end of the epoch makes one of them have another do something
+    end_epoch();
     change(connection_state::suspended);
 }
 
@@ -307,14 +271,10 @@ void session::on_expired()
     if (over)
         return;
     counters_.expiries.add();
-    guarded([this] {
-        id_ = 0;
-        lease_.end();
-        overdue_untold_ = false; // this tells them more
-        call_off(overdue_timer_);
-        expiry_untold_ = true;
-        tell_expiry();
-    });
+    id_ = 0;
+    lease_.end();
+    call_off(overdue_timer_);
+    tell_expiry();
     change(connection_state::connecting);
 }
 
@@ -323,7 +283,7 @@ void session::on_authentication_failed()
     if (over)
         return;
     counters_.authentication_failures.add();
-    guarded([this] { stop(errc::authentication_failed); });
+    stop(errc::authentication_failed);
     change(connection_state::failed);
 }
 
@@ -337,12 +297,9 @@ void session::stop(errc why)
         call_off(*timer);
     id_ = 0;
     lease_.end();
-    expiry_untold_ = overdue_untold_ = false; // this tells them more
-    stopped_ = false;
     for (session_member* member : members())
         member->stop(why);
     requests.stop(why);
-    stopped_ = true;
 }
 
 void session::close(std::function<void()> closed)
@@ -352,35 +309,21 @@ void session::close(std::function<void()> closed)
     closed_.push_back(std::move(closed));
     if (std::exchange(closing_, true))
         return;
-    const auto close_store = [this] { store.close([this] { tell_closed(); }); };
-    try {
-        stop(errc::closed);
-        change(connection_state::closed);
-    } catch (const std::bad_alloc&) { // the rest is done before it is told to be closed
-        change(connection_state::closed);
-    } catch (...) { // from those who are told: it closes all the same
-        close_store();
-        throw;
-    }
-    close_store();
+    stop(errc::closed);
+    change(connection_state::closed);
+    store.close([this] { tell_closed(); });
 }
 
 /// Comes last of all: after the answers to what was called while this was on its way, too.
-void session::tell_closed() noexcept
+void session::tell_closed()
 {
-    const auto last = [this] {
+    tell([this] {
         if (has_news())
             return tell_closed();
         gone_ = true;
-        store::each_told each;
         for (const auto& f : std::exchange(closed_, {}))
-            each(f);
-        each.rethrow();
-    };
-    if (to_close_.empty()) // it takes the slot of the one that is being told
-        tell(last);
-    else
-        tell(std::move(to_close_), last);
+            f();
+    });
 }
 
 } // namespace zklock::recipes

@@ -35,7 +35,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -69,7 +68,7 @@ public:
 
     /// Ends it. What waits, and releases under way, end with `errc::closed`; what is held is lost. Then `closed` is
     /// called: at a second call, too, when the first is done. The nodes go with the session, at once if the servers can
-    /// be told. The first `closed` is taken whatever is thrown.
+    /// be told.
     void close(std::function<void()> closed);
 
     // --- for the recipes ---------------------------------------------------------------------------------------------
@@ -82,28 +81,10 @@ public:
     const std::unique_ptr<recipes::handoffs> handoffs; ///< past the servers; null if there are no peers
 
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
-    void contact_lost() noexcept;
-
-    /// Does a step that the store does not guard. If memory fails in it, nobody knows how far the protocol has come:
-    /// the epoch is given up, and nothing is granted before all has been looked at anew. That is no more than a lost
-    /// connection; what users have been told or have asked for still holds. Other exceptions are passed on.
-    template <class Step> void guarded(Step&& step)
-    {
-        try {
-            step();
-        } catch (const std::bad_alloc&) {
-            give_up_epoch();
-        } catch (...) {
-            give_up_epoch();
-            throw;
-        }
-    }
-    void give_up_epoch() noexcept;
+    void contact_lost();
     /// The servers were set back, as what they tell of that node shows: its lease is over at once, and the
     /// session is ended, with all its nodes, and another begun. Nobody has been told of the epoch.
     void distrust_servers(std::string_view node, std::string_view what_it_shows);
-    /// An exception has left a step, and what it has left half done has not been seen to yet.
-    [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }
 
     /// Has the server catch up with all that was done before this epoch: one sync serves everybody who asks. A caller
     /// that sends a read after this call asks caught_up() when the answer comes.
@@ -141,51 +122,17 @@ public:
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
     /// way, so that whatever they do about it comes between two steps of the protocol. A lease that has ended meanwhile
     /// is noticed first: news of a grant looks whether it still holds, and else tells granted_and_lost().
-    /// Nothing has changed, and `news` can be told later, if it throws.
     template <class News> void tell(News&& news)
     {
-        if (spare_news_.empty())
-            spare_news_.emplace_back();
-        spare_news_.front() = store::unique_function<void()>(std::forward<News>(news));
-        news_.splice(news_.end(), spare_news_, spare_news_.begin());
-        deliver_soon();
-    }
-
-    /// A slot for one piece of news: made beforehand, by what could not take back what it has to tell of.
-    using news_list = std::list<store::unique_function<void()>>;
-    using news_slot = news_list; ///< with one element
-    [[nodiscard]] news_slot make_slot()
-    {
-        if (spare_news_.empty())
-            return news_slot(1);
-        news_slot one;
-        one.splice(one.end(), spare_news_, spare_news_.begin());
-        return one;
-    }
-    /// The slot that was made beforehand; or else one made now, which may throw.
-    [[nodiscard]] news_slot slot_from(news_slot& beforehand)
-    {
-        return beforehand.empty() ? make_slot() : std::move(beforehand);
-    }
-    /// Calls `news` soon, too; the slot was made for it, so this cannot fail.
-    template <class News> void tell(news_slot in, News&& news) noexcept
-    {
-        static_assert(store::unique_function<void()>::takes_no_memory<News>);
-        in.front() = std::forward<News>(news);
-        news_.splice(news_.end(), in);
+        news_.emplace_back(std::forward<News>(news));
         deliver_soon();
     }
     /// Calls `say(*what)` soon, too, which tells the caller of `what` something. If the session is destroyed before,
     /// `what->forget_caller()` is called instead; see news_for.hpp. Whatever is told by a function that a recipe keeps
     /// for its caller goes this way.
-    template <class What, class Say> void tell(news_slot in, std::shared_ptr<What> what, Say say) noexcept
-    {
-        tell(std::move(in), news_for(std::move(what), std::move(say)));
-    }
-    /// Makes the slot itself. Nothing has changed, and `say` can be told later, if that throws.
     template <class What, class Say> void tell(std::shared_ptr<What> what, Say say)
     {
-        tell(make_slot(), std::move(what), std::move(say));
+        tell(news_for(std::move(what), std::move(say)));
     }
     /// Why a wait fails whose grant came to an end before it was told.
     [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }
@@ -234,8 +181,7 @@ public:
 
     /// The loss of a lock that was granted at `held_since`: it is lost now, for the reason that is known.
     [[nodiscard]] lock_loss loss_of(store::scheduler::time_point held_since) const noexcept;
-    /// Writes a loss to the log. The node's name may be missing: for lack of memory, or because its end
-    /// was heard of before.
+    /// Writes a loss to the log. The node's name may be missing, because its end was heard of before.
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 
@@ -324,7 +270,6 @@ private:
     void on_disconnected() override;
     void on_expired() override;
     void on_authentication_failed() override;
-    void on_exception() noexcept override { give_up_epoch(); }
     void on_certificate(const store::node_secret&) override;
     void on_awaited(const store::commitment&) override;
 
@@ -336,15 +281,15 @@ private:
     [[nodiscard]] bool has_chroot() const { return !options.chroot.empty() && options.chroot != "/"; }
     void change(connection_state);
     void tell_listener(connection_state, const boost::system::error_code& why = {}) noexcept;
-    void tell_closed() noexcept;
+    void tell_closed();
     void log_refusal_of_listener(std::string_view why) const noexcept;
-    void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
+    void stop(errc why); ///< nothing will be sent any more
     void open_lease(const store::connect_reply&, store::scheduler::time_point now);
     void refuse_all(std::chrono::milliseconds granted);
     void server_is_proved();
     void catching_up_refused(store::outcome);
     template <class F> void tell_listeners(std::string_view path, F);
-    void deliver_soon() noexcept;
+    void deliver_soon();
     void deliver_news();
     void tell_lapse();
     void tell_expiry();
@@ -352,8 +297,6 @@ private:
     void notice_overdue();
     void tell_overdue();
     void end_epoch();
-    void settle();
-    void look_at_everything_again();
     void share_budget();
     void share_budget_soon();
     void beat();
@@ -388,18 +331,11 @@ private:
     std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
     std::deque<session_member*> wanting_budget_;
     bool budget_freed_ = false;
-    news_list news_;
-    news_list spare_news_; ///< empty ones, for the next
-    news_slot to_close_ = make_slot();
-    news_slot to_tell_state_ = make_slot();
+    std::deque<store::unique_function<void()>> news_;
     bool delivering_ = false;
-    bool epoch_open_ = false; ///< also after an answer was lost: others may come
-    bool lost_track_ = false;
-    bool stopped_ = true;        ///< or not over yet
-    bool lapse_untold_ = false;  ///< not all members have heard of the lease's end yet
-    bool expiry_untold_ = false; ///< not all members have heard of the session's end yet
-    bool overdue_ = false;       ///< the session should be over, as long as there is no connection
-    bool overdue_untold_ = false; ///< not all members have heard of that yet
+    bool tells_state_ = false; ///< soon
+    bool epoch_open_ = false;  ///< also after an answer was lost: others may come
+    bool overdue_ = false;     ///< the session should be over, as long as there is no connection
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
     std::optional<store::scheduler::time_point> taken_up_; ///< the session was after that, in an epoch that may begin
     store::scheduler::time_point began_{}; ///< the present session, for all we know
@@ -418,7 +354,6 @@ private:
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;
-    store::scheduler::timer_id settle_timer_ = 0;
     store::scheduler::timer_id overdue_timer_ = 0;
     store::scheduler::timer_id chroot_timer_ = 0;
     std::vector<session_member*> holders_; ///< granted lately

@@ -149,12 +149,10 @@ void session::watch_lease()
 
 void session::notice_lapse(store::scheduler::time_point now)
 {
-    if (lease_.lapsed(now)) {
-        lease_.end();
-        lapse_untold_ = true;
-    }
-    if (lapse_untold_)
-        tell_lapse();
+    if (!lease_.lapsed(now))
+        return;
+    lease_.end();
+    tell_lapse();
 }
 
 void session::look_for_long_holders()
@@ -175,7 +173,7 @@ void session::later(lease_clock::duration delay, std::function<void()> f)
     // The timer stays with the scheduler: it may run after this object is gone.
     static_cast<void>(scheduler.call_at(scheduler.now() + delay, [alive = std::weak_ptr(alive_), f = std::move(f)] {
         if (const auto self = alive.lock())
-            (*self)->guarded(f);
+            f();
     }));
 }
 
@@ -186,7 +184,7 @@ void session::plan(store::scheduler::timer_id& timer, store::scheduler::time_poi
     timer = scheduler.call_at(when, [this, &timer, what, due] {
         timer = 0;
         notice_slow_turn(due);
-        guarded([this, what] { (this->*what)(); });
+        (this->*what)();
     });
 }
 

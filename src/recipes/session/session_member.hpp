@@ -26,11 +26,8 @@ public:
     /// The nodes of the session are gone.
     virtual void session_ended() = 0;
     /// The session should be over, and the servers cannot be asked: who waits for its end waits no longer. It may go on
-    /// all the same, so what is due stays due. It is called again if it throws.
+    /// all the same, so what is due stays due.
     virtual void session_overdue() {}
-    /// Is called before the end of an epoch in which an exception has left a step: what is half done counts as not
-    /// known. It is called again if it throws.
-    virtual void distrust() {}
     /// What is held is lost, although its session may live on.
     virtual void lease_lapsed() = 0;
     /// Nobody can be granted under the lease that the server gives.

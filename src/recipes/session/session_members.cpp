@@ -34,7 +34,7 @@ bool session::stop_listening(std::string_view path, session_member& member, bool
         listeners_.erase(own);
     if (!listeners_.contains(path))
         return forget_left_watch(path) || watched;
-    if (watched)
+    if (watched && connected)
         left_watches_.emplace(path);
     return false;
 }
@@ -131,7 +131,7 @@ node_budget::verdict session::reserve(std::size_t bytes, bool first_of_path)
 void session::release(std::size_t bytes)
 {
     budget_.release(bytes);
-    guarded([this] { share_budget_soon(); });
+    share_budget_soon();
 }
 
 void session::want_no_budget(session_member& member)
@@ -146,7 +146,7 @@ void session::share_budget_soon()
         return;
     tell([this] {
         budget_freed_ = false;
-        guarded([this] { share_budget(); });
+        share_budget();
     });
     budget_freed_ = true;
 }

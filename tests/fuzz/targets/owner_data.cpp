@@ -57,8 +57,7 @@ public:
     scripted_store(manual_scheduler& s, const std::map<std::string, node>& nodes) : scheduler_(s), nodes_(nodes) {}
 
     void attach(zklock::store::observer& o) override { observer = &o; }
-    void give_up_epoch() noexcept override {}
-    void give_up_session() noexcept override {}
+    void give_up_session() override {}
     void create(std::string_view, std::string_view, zklock::store::node_kind, const zklock::access_list*,
                 create_done) override
     {

@@ -35,12 +35,14 @@ void own_writes::made(std::string_view node, std::int64_t czxid)
     writes_.front().numbered = czxid != 0;
 }
 
-void own_writes::numbered(std::int64_t czxid) noexcept
+void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
 {
     largest_ = std::max(largest_, czxid);
     for (write& w : writes_)
-        if (!std::exchange(w.numbered, true))
-            w.after = largest_;
+        if (!w.numbered && std::string_view(w.node).starts_with(asked)) {
+            w.after = czxid;
+            w.numbered = true;
+        }
 }
 
 void own_writes::removed(std::string_view node)

@@ -37,8 +37,8 @@ public:
 
     /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
     void made(std::string_view node, std::int64_t czxid = 0);
-    /// The transaction is known that made the first of those nodes of which it was not known.
-    void numbered(std::int64_t czxid) noexcept;
+    /// The transaction is known that made the node that was asked for by that name, without its number.
+    void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
     void removed(std::string_view node);
     /// An answer says that it is gone: it was deleted at some time since it was made.
@@ -70,7 +70,7 @@ private:
     struct write {
         std::string node;
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
-        bool numbered = true;   ///< or the zxid follows
+        bool numbered = true;   ///< or it has a larger one, which may follow
         state now = state::made;
     };
 

@@ -40,6 +40,9 @@ template <> struct body_value<asio::awaitable<void>> {
 template <class T> struct body_value<asio::awaitable<result<T>>> {
     using type = T;
 };
+template <class T> struct body_value<asio::awaitable<outcome_result<T>>> {
+    using type = T;
+};
 template <class Body, class Handle>
 using body_value_t = typename body_value<std::invoke_result_t<Body&, Handle&>>::type;
 

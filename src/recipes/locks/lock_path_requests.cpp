@@ -49,8 +49,6 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
-        if (!action.node.empty())
-            session_.own_writes.lost_to_others(full(action.node));
         contender()->lose(action.node);
         contender()->release_lost(action.node); // if it was released before this could be told
         forget(action.id);
@@ -176,6 +174,8 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
                 contender->queued(full(node));
             if (ours)
                 take_czxid(*contender, answer.stat.czxid);
+            if (ours)
+                session_.own_writes.made(full(node), answer.stat.czxid);
             return;
         }
         case outcome::no_node:

@@ -5,6 +5,7 @@
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace zklock::recipes {
@@ -13,7 +14,7 @@ namespace {
 using store::outcome;
 
 constexpr std::size_t most_parents = 16;
-constexpr std::size_t most_looks = 64; // at children of one parent
+constexpr std::size_t most_looks = 64; // at children of all of them: nobody hears of the epoch before
 
 /// Which leader's transaction it is.
 constexpr std::int64_t leader_of(std::int64_t zxid) noexcept
@@ -50,7 +51,15 @@ void own_writes::removed(std::string_view node)
     note(node, state::removed);
 }
 
+/// When that was is not known. So it may have been before all that is remembered.
 void own_writes::found_gone(std::string_view node)
+{
+    const auto its = last_at(queue::parent_of(node));
+    if (its != writes_.end() && its->node == node && its->now != state::all_removed)
+        its->now = state::removed;
+}
+
+void own_writes::lost_to_others(std::string_view node)
 {
     const auto its = last_at(queue::parent_of(node));
     const bool is_last = its != writes_.end() && its->node == node;
@@ -58,11 +67,6 @@ void own_writes::found_gone(std::string_view node)
     note(node, state::removed);
     writes_.front().after = then.after;
     writes_.front().numbered = then.numbered;
-}
-
-void own_writes::lost_to_others(std::string_view node)
-{
-    found_gone(node);
     known_by_event_ = true;
 }
 
@@ -119,6 +123,7 @@ void own_writes::compare(std::function<void()> known)
 {
     known_ = std::move(known);
     asked_.assign(writes_.rbegin(), writes_.rend());
+    looks_left_ = most_looks;
     ask();
 }
 
@@ -196,24 +201,25 @@ void own_writes::on_above(const store::stat_reply& seen)
 void own_writes::on_children(const store::children_reply& seen)
 {
     children_.clear();
-    const bool lacks_one = seen.result == outcome::ok && session_.misses_child(above_, *seen.names);
+    std::set<std::string_view> names;
+    if (seen.result == outcome::ok)
+        names.insert(seen.names->begin(), seen.names->end());
+    const bool lacks_one = seen.result == outcome::ok && session_.misses_child(above_, names);
     if (lacks_one)
         return session_.distrust_servers(above_, "is without a node of this client");
-    if (seen.result == outcome::ok)
-        for (const std::string& name : *seen.names)
-            if (queue::uuid_of(name) && !session_.owns_child(above_, name))
-                children_.push_back(name);
+    for (const std::string_view name : names)
+        if (queue::uuid_of(name) && !session_.owns_child(above_, name))
+            children_.emplace_back(name);
     std::sort(children_.begin(), children_.end(),
               [](const auto& a, const auto& b) { return number_of(a) > number_of(b); });
-    if (children_.size() > most_looks)
-        children_.erase(children_.begin(), children_.end() - most_looks);
     look_at_lowest();
 }
 
 void own_writes::look_at_lowest()
 {
-    if (children_.empty())
+    if (children_.empty() || looks_left_ == 0)
         return ask_for_next();
+    --looks_left_;
     session_.store.exists(queue::child_of(above_, children_.back()), false, take(&own_writes::on_lowest));
 }
 

@@ -94,6 +94,7 @@ private:
     std::vector<write> asked_;  ///< those still to be asked for, the last at the back
     std::string above_;         ///< what is looked at there
     std::vector<std::string> children_; ///< likewise, the lowest number last
+    std::size_t looks_left_ = 0;        ///< at such, in this epoch
     std::function<void()> known_;
 };
 

@@ -28,7 +28,7 @@ _zklock()
             fi
             case ${COMP_WORDS[i]} in
                 --) paths=1 ;;
-                -w | -E | --timeout | --conflict-exit-code | --limit | --kill-after | --name | --servers | \
+                -w | -E | --timeout | --conflict-exit-code | --limit | --hold-at-least | --kill-after | --name | --servers | \
                     --session-timeout | --server-tick | --connect-timeout | --auth | --acl | --tls-ca | --tls-cert | \
                     --tls-key | --handoff | --handoff-advertise | --handoff-peers) value=yes ;;
                 -*) ;;
@@ -61,8 +61,8 @@ _zklock()
     local options='--servers --session-timeout --server-tick --connect-timeout --auth --acl --name --tls --tls-ca
         --tls-cert --tls-key --json --help'
     case $sub in
-        run) options+=' --nonblock --timeout --conflict-exit-code --shared --exclusive --limit --command --kill-after
-            --revocable --verbose --handoff --handoff-advertise --handoff-peers' ;;
+        run) options+=' --nonblock --timeout --conflict-exit-code --shared --exclusive --limit --hold-at-least --command
+            --kill-after --revocable --verbose --handoff --handoff-advertise --handoff-peers' ;;
         lead) options+=' --command --kill-after --revocable --verbose --handoff --handoff-advertise --handoff-peers' ;;
         break) options+=' --yes' ;;
     esac

@@ -37,6 +37,7 @@ struct lock_session::command_state {
     bool hung_up = false;  ///< it was told that it has no terminal
     std::optional<lease_clock::time_point> kill_began; ///< by the tool, in the keeper's place
     bool stuck_told = false;
+    bool denied_told = false;
 };
 
 namespace {
@@ -107,6 +108,7 @@ void lock_session::handle(const event& next, command_state& command)
             return kill_in_its_place(command);
         if (const auto until = held_->held_until(); until > lease_end_)
             commands_->extend(lease_end_ = until);
+        commands_->wake(); // stopped, it could not guard against a tool that is stopped next
         commands_->send_unsent();
         return tick_after(watch_lease(command));
     case kind::connected:
@@ -132,6 +134,7 @@ void lock_session::reported(report said, command_state& command)
         if (!std::exchange(command.lost, true))
             tell_lost();
         break;
+    case report_kind::denied: tell_denied(static_cast<std::size_t>(said.number)); break;
     case report_kind::stuck: tell_stuck(static_cast<std::size_t>(said.number)); break;
     case report_kind::gone: command.over = true; break;
     }
@@ -168,6 +171,14 @@ void lock_session::tell_stuck(std::size_t processes)
 {
     out_.warn("stuck", {{"processes", processes}},
               fmt::format("{} processes of the command cannot be killed", processes));
+}
+
+void lock_session::tell_denied(std::size_t processes)
+{
+    out_.warn("not_permitted", {{"processes", processes}},
+              fmt::format("{} processes of the command are another user's, and cannot be signalled or killed: the lock "
+                          "is held until they end, and should it be lost, they go on",
+                          processes));
 }
 
 void lock_session::caught(int number, command_state& command)
@@ -233,15 +244,17 @@ void lock_session::keeper_ended(command_state& command)
 
 void lock_session::kill_in_its_place(command_state& command)
 {
-    const std::size_t left = keeper::kill_all(command.group);
-    command.over = left == 0;
+    const signalled left = keeper::kill_all(command.group);
+    command.over = left.all == 0;
+    if (left.denied != 0 && !std::exchange(command.denied_told, true))
+        tell_denied(left.denied);
     if (command.over) {
         command.at.take_from(command.group, true);
         return;
     }
     const bool late = lease_clock::now() - *command.kill_began > patience_with_kill;
     if (late && !std::exchange(command.stuck_told, true))
-        tell_stuck(left);
+        tell_stuck(left.all);
     tick_after(late ? between_late_kills : between_kills);
 }
 

@@ -1,5 +1,6 @@
 #include "tool/run/lock_session.hpp"
 
+#include "tool/keeper/process_tree.hpp"
 #include "tool/program/client_program.hpp"
 #include "tool/program/exit_status.hpp"
 #include "tool/run/other_kind.hpp"
@@ -74,6 +75,8 @@ void lock_session::tick_after(milliseconds time)
 
 asio::awaitable<int> lock_session::connect()
 {
+    if (commands_ != nullptr && !sees_processes())
+        out_.warn("no_proc", {}, "there is no /proc: what leaves the command's process group will not be stopped");
     auto limit = plan_.connect_timeout.count() != 0 ? lease_clock::duration(plan_.connect_timeout)
                                                     : lease_clock::duration::max();
     if (plan_.wait && plan_.wait->count() != 0)
@@ -139,6 +142,7 @@ asio::awaitable<int> lock_session::acquire()
     }
     if (!held_)
         co_return acquire_failed(outcome.error);
+    granted_ = lease_clock::now();
     lease_end_ = held_->held_until();
     tell_acquired(zk_.metrics().handoff.taken != handed_over);
     // Nobody waits for it: it is asked before the lock is given back, so it is answered before.
@@ -223,6 +227,31 @@ asio::awaitable<int> lock_session::hold_only()
         if (next.what == kind::caught && ends_the_tool(next.number)) {
             asked_to_end_ = next.number;
             co_return succeeded;
+        }
+    }
+}
+
+asio::awaitable<void> lock_session::hold_on(milliseconds after_grant)
+{
+    const auto left = [end = granted_ + after_grant] {
+        return std::chrono::ceil<milliseconds>(end - lease_clock::now());
+    };
+    if (asked_to_end_ != 0 || cannot_go_on_ || held_->loss() || left().count() <= 0)
+        co_return;
+    out_.tell("holding_on", {{"path", plan_.lock.path}}, "holding on to " + plan_.lock.path);
+    while (left().count() > 0) {
+        tick_after(left()); // one that was set before does no harm
+        const event next = co_await events_.take();
+        if (next.what == kind::lost) {
+            tell_lost();
+            held_.reset(); // nothing to give back; and the command had ended before
+            co_return;
+        }
+        if (next.what == kind::caught && ends_the_tool(next.number))
+            co_return;
+        if (next.what == kind::revoked) {
+            out_.tell("revoked", {{"path", plan_.lock.path}}, "asked to let go");
+            co_return;
         }
     }
 }

@@ -71,6 +71,8 @@ public:
     boost::asio::awaitable<int> hold_only();
     /// Gives the lock back, if it is held. `lock_lost` if it turns out that it had been lost.
     boost::asio::awaitable<int> release();
+    /// Goes on holding the lock until so long after its grant: a signal, a loss and a request to let go end that.
+    boost::asio::awaitable<void> hold_on(std::chrono::milliseconds after_grant);
     /// Waits for that long; a signal ends it.
     boost::asio::awaitable<int> pause(std::chrono::milliseconds time);
     /// Ends the client's session, and all waits.
@@ -106,6 +108,7 @@ private:
     void command_stopped(int number, command_state& command);
     void not_started(const report& said, command_state& command);
     void tell_stuck(std::size_t processes);
+    void tell_denied(std::size_t processes);
     [[nodiscard]] milliseconds watch_lease(const command_state& command) const;
     void keeper_ended(command_state& command);
     void kill_in_its_place(command_state& command);
@@ -123,6 +126,7 @@ private:
     lease_clock::time_point deadline_;
     boost::asio::cancellation_signal cancel_;
     std::optional<hold> held_;
+    lease_clock::time_point granted_{};
     lease_clock::time_point lease_end_{}; ///< as last known, also after a loss
     std::shared_ptr<progress> progress_;
     bool keeper_gone_ = false;

@@ -135,6 +135,10 @@ void add_lock_arguments(CLI::App& app, run_arguments& to)
     auto* limit = app.add_option("--limit", to.lock.limit, "up to N at once (a semaphore; all have to say the same N)")
                       ->check(CLI::Range(1U, 1U << 30U))
                       ->type_name("N");
+    app.add_option("--hold-at-least", to.hold_at_least,
+                   "hold the lock until so long after its grant, even if the command has ended before")
+        ->check(is_seconds())
+        ->type_name("SECS");
     shared->excludes(exclusive);
     limit->excludes(shared)->excludes(exclusive);
 }
@@ -152,6 +156,9 @@ run_plan plan_of(const run_arguments& given)
     plan.conflict_status = given.conflict_status;
     plan.connect_timeout = seconds(given.connection.connect_timeout);
     plan.command = command_of(given);
+    if (given.hold_at_least && plan.command.empty())
+        throw usage_error("--hold-at-least is for a command: without one, the lock is held until a signal comes");
+    plan.hold_at_least = seconds(given.hold_at_least.value_or(0));
     plan.revocable = given.revocable;
     plan.verbose = given.verbose;
     plan.json = given.connection.json;

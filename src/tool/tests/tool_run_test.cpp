@@ -265,3 +265,45 @@ TEST_CASE("arguments that cannot be used")
     CHECK(scene.run_command({tool, "--version"}).text.starts_with("zklock "));
     CHECK(scene.run_command({tool, "run", "--help"}).status == 0);
 }
+
+TEST_CASE("--hold-at-least keeps the command's status, and the lock until so long after its grant")
+{
+    tool_scene scene;
+    const auto began = steady_clock::now();
+    auto tool = scene.start({"run", "-v", "--hold-at-least", "2.5", "/run/least", "--", "sh", "-c", "exit 7"});
+    scene.await_text("output", "holding on");
+    CHECK(scene.run({"run", "-n", "/run/least", "--", "true"}).status == 121);
+    CHECK(tool.wait() == 7);
+    CHECK(steady_clock::now() - began >= std::chrono::milliseconds(2500));
+    CHECK(scene.run({"run", "-n", "/run/least", "--", "true"}).status == 0);
+    // It is counted from the grant, and a command that lasts longer is not held up.
+    const auto again = steady_clock::now();
+    CHECK(scene.run({"run", "--hold-at-least", "3", "/run/least", "--", "sleep", "3"}).status == 0);
+    CHECK(steady_clock::now() - again < std::chrono::seconds(6));
+    CHECK(scene.run({"run", "--hold-at-least", "1000", "/run/least", "--", "/no/such/program"}).status == 127);
+    CHECK(scene.run({"run", "--hold-at-least", "1", "/run/least"}).status == 120);
+}
+
+TEST_CASE("--hold-at-least is over at a loss, a signal, and a request")
+{
+    tool_scene scene;
+    const auto start = [&](const std::string& output) {
+        auto tool = scene.start({"run", "-v", "--revocable", "--hold-at-least", "1000", "/run/over", "--", "sh", "-c",
+                                 "echo $ZKLOCK_NODE >node." + output + "; exit 7"},
+                                output);
+        scene.await_text(output, "holding on");
+        return tool;
+    };
+    admin_client admin(server().port());
+    auto loses = start("lost");
+    REQUIRE(admin.remove(scene.await_line("node.lost")));
+    CHECK(loses.wait() == 7);
+    CHECK(scene.contents("lost").find("node_deleted") != std::string::npos);
+    auto signalled = start("signalled");
+    signalled.signal(SIGTERM);
+    CHECK(signalled.wait() == 7);
+    auto asked = start("asked");
+    CHECK(scene.run({"revoke", "/run/over"}).status == 0);
+    CHECK(asked.wait() == 7);
+    CHECK(admin.children("/run/over").empty());
+}

@@ -138,7 +138,7 @@ void keeper_process::start(const order& what, std::string_view environment)
     if (child.id == 0)
         return tell(child.forked ? report_kind::not_started : report_kind::no_process, child.error);
     group_ = child.id;
-    command_ended_ = everything_ = stuck_told_ = denied_told_ = false;
+    command_ended_ = everything_ = outlived_told_ = stuck_told_ = denied_told_ = false;
     lease_end_ = lease_time(what.until);
     phase_ = phase::running;
     tell(report_kind::started, group_);
@@ -176,6 +176,10 @@ void keeper_process::advance()
     if (phase_ == phase::idle)
         return;
     const auto now = lease_clock::now();
+    if (now >= lease_end_ && !outlived_told_ && !(command_ended_ && over())) {
+        outlived_told_ = true;
+        tell(report_kind::outlived);
+    }
     if ((phase_ == phase::running || phase_ == phase::draining) && now >= lease_end_ - times_.notice()) {
         tell(report_kind::stopping);
         stop(true);

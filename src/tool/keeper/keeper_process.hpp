@@ -73,6 +73,7 @@ private:
     pid_t group_ = 0;          ///< the command's process, and its group; not used again while the group has members
     bool command_ended_ = false;
     bool everything_ = false;  ///< what has left the group is stopped, too
+    bool outlived_told_ = false;
     bool stuck_told_ = false;
     bool denied_told_ = false;
     time_point lease_end_{};

@@ -5,6 +5,7 @@
 #include "tool/program/exit_status.hpp"
 #include "tool/run/other_kind.hpp"
 
+#include <zklock/connection_listener.hpp>
 #include <zklock/errc.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -26,7 +27,7 @@ using kind = event::kind;
 lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* commands, voice& out)
     : plan_(plan), commands_(commands), out_(out), events_(io.get_executor()),
       signals_(io, [this](int number) { events_.put({kind::caught, number}); }), ticks_(io),
-      zk_(io, log_.attached_to(plan.client)), lock_(zk_, plan.lock),
+      zk_(io, log_.attached_to(listening(io, plan.client))), lock_(zk_, plan.lock),
       deadline_(plan.wait ? lease_clock::now() + *plan.wait : lease_clock::time_point::max())
 {
     if (commands_ != nullptr)
@@ -42,6 +43,32 @@ lock_session::~lock_session()
 {
     if (commands_ != nullptr)
         commands_->stop_listening(); // the context may go before the keeper
+}
+
+client_options lock_session::listening(asio::io_context& io, client_options options)
+{
+    options.listener =
+        listen_to_connection(io.get_executor(), [this](const connection_event& news) { connection_changed(news); });
+    return options;
+}
+
+/// Tells of a connection that was lost, and found again.
+void lock_session::connection_changed(const connection_event& news)
+{
+    const std::string servers = printable(plan_.client.servers);
+    if (news.state == connection_state::connected) {
+        const auto before = std::exchange(session_, news.session_id);
+        if (std::exchange(cut_off_, false))
+            out_.tell("reconnected", {{"servers", utf8(plan_.client.servers)}, {"new_session", session_ != before}},
+                      fmt::format("connected to {} again{}", servers, session_ != before ? ", in a new session" : ""));
+    } else if (session_ != 0 && news.state != connection_state::closed && !std::exchange(cut_off_, true)) {
+        std::string held;
+        if (held_)
+            held = fmt::format(": {} can be held for {:.1f} s without one", printable(plan_.lock.path),
+                               std::chrono::duration<double>(held_->held_until() - lease_clock::now()).count());
+        out_.tell("disconnected", {{"servers", utf8(plan_.client.servers)}},
+                  fmt::format("the connection to {} is lost{}", servers, held));
+    }
 }
 
 /// The next event of that kind. A signal that asks the tool to end cancels what is waited for. So does the end of the

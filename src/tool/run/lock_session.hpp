@@ -93,6 +93,8 @@ private:
 
     using milliseconds = std::chrono::milliseconds;
 
+    client_options listening(boost::asio::io_context& io, client_options options);
+    void connection_changed(const connection_event& news);
     boost::asio::awaitable<event> finish(event::kind what);
     void watch_hold();
     void tick_after(milliseconds time);
@@ -107,6 +109,7 @@ private:
     void caught(int number, command_state& command);
     void command_stopped(int number, command_state& command);
     void not_started(const report& said, command_state& command);
+    void tell_outlived(command_state& command);
     void tell_stuck(std::size_t processes);
     void tell_denied(std::size_t processes);
     [[nodiscard]] milliseconds watch_lease(const command_state& command) const;
@@ -121,6 +124,8 @@ private:
     caught_signals signals_;
     boost::asio::steady_timer ticks_;
     client_log log_;
+    std::int64_t session_ = 0; ///< the last one
+    bool cut_off_ = false;
     client zk_;
     wanted_lock lock_;
     lease_clock::time_point deadline_;

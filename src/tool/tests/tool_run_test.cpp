@@ -1,6 +1,8 @@
 // zklock run: what a command is given, and what becomes of its status.
 #include "tool/tests/tool_scene.hpp"
 
+#include "support/proxy.hpp"
+
 #include <doctest/doctest.h>
 
 #include <signal.h>
@@ -306,4 +308,22 @@ TEST_CASE("--hold-at-least is over at a loss, a signal, and a request")
     CHECK(scene.run({"revoke", "/run/over"}).status == 0);
     CHECK(asked.wait() == 7);
     CHECK(admin.children("/run/over").empty());
+}
+
+TEST_CASE("-v tells of a connection that is lost and found, and of a command that is stopped and goes on")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "-v", "--servers", link.address(), "/run/tells", "--", "sh", "-c",
+                             "mkfifo pipe; echo $$ >command; read line <pipe; exit 6"});
+    const pid_t command = scene.await_pid("command");
+    link.cut();
+    scene.await_text("output", "the connection to " + link.address() + " is lost: /run/tells can be held for ");
+    scene.await_text("output", "connected to " + link.address() + " again\n");
+    ::kill(command, SIGSTOP);
+    scene.await_text("output", "the command was stopped by STOP");
+    ::kill(command, SIGCONT);
+    scene.await_text("output", "the command goes on");
+    CHECK(scene.run_command({"sh", "-c", "echo go >pipe"}).status == 0);
+    CHECK(tool.wait() == 6);
 }

@@ -207,9 +207,11 @@ int lock_session::acquire_failed(error_code why)
         out_.tell("busy", {{"path", path}}, path + " is busy");
         return plan_.conflict_status.value_or(busy);
     }
-    const std::string reason = log_.trouble().empty() || why == errc::lost ? std::string() : ": " + log_.trouble();
-    out_.warn("failed", {{"path", path}, {"error", why.message()}, {"reason", log_.trouble()}},
-              path + ": " + why.message() + reason);
+    const std::string reason = why == errc::lost ? std::string() : log_.trouble();
+    std::string words = reason.empty() || why != errc::invalid_option ? why.message() : reason;
+    if (!reason.empty() && why != errc::invalid_option)
+        words += ": " + reason;
+    out_.warn("failed", {{"path", path}, {"error", why.message()}, {"reason", log_.trouble()}}, path + ": " + words);
     if (why == errc::lost)
         return lock_lost;
     cannot_go_on_ = true;

@@ -70,7 +70,7 @@ int run(const run_plan& plan)
     if (!plan.command.empty())
         commands.emplace(plan.command, plan.stop);
     voice out(plan.verbose, plan.json);
-    asio::io_context io(1);
+    asio::io_context& io = make_context();
     lock_session session(io, plan, commands ? &*commands : nullptr, out);
     return run_program(io, run_once(session, plan, out));
 }

@@ -3,8 +3,12 @@
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds usual_session{10'000};
+constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()}; // of a client
 
 /// What the keeper and the kernel have to end processes that were killed.
 milliseconds reserve_for(milliseconds session)
@@ -43,6 +48,9 @@ void plan_stop(const run_arguments& given, run_plan& plan)
     plan.client.session_timeout = stated;
     if (!session) {
         const milliseconds needed = (kill_after + reserve_for(stated)) * 42 / 10;
+        if (needed > longest_session)
+            throw usage_error(fmt::format("--kill-after is {:.15g} s, and has to be {} s at most", *given.kill_after,
+                                          longest_session * 10 / 42 / std::chrono::seconds(1)));
         plan.client.session_timeout = std::max(stated, needed);
     }
     plan.stop.kill_after = kill_after;

@@ -32,6 +32,7 @@ public:
 
 private:
     void write(std::string text);
+    void write_line(const std::string& text);
     void write_json(std::string_view event, boost::json::object details);
 
     const bool verbose_;

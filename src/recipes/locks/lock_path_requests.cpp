@@ -166,6 +166,8 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
+            if (ours)
+                session_.own_writes.made(full(node), answer.stat.czxid); // or all that follows is not done, either
             queue_.inspected(contender->id, node, ours);
             if (ours)
                 contender->setback = errc::lost;
@@ -174,8 +176,6 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
                 contender->queued(full(node));
             if (ours)
                 take_czxid(*contender, answer.stat.czxid);
-            if (ours)
-                session_.own_writes.made(full(node), answer.stat.czxid);
             return;
         }
         case outcome::no_node:

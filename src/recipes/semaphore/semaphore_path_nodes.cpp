@@ -271,6 +271,7 @@ void semaphore_path::send_remove(const permit_ptr& node)
 void semaphore_path::gone_already(const permit_ptr& node)
 {
     node->now = permit_node::phase::there; // if what follows throws, another delete gets the same answer
+    session_.own_writes.found_gone(path_of(*node));
     gone(node, fate(*node));
 }
 
@@ -280,8 +281,6 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
         return; // gone with its session, or by others
     if (result == outcome::ok)
         session_.own_writes.removed(path_of(*node));
-    if (result == outcome::no_node)
-        session_.own_writes.found_gone(path_of(*node));
     switch (result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);

@@ -149,6 +149,8 @@ TEST_SUITE("own writes")
         s.clock.pass(1s);
         asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
         s.reconnect();
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
         asked(s).only("exists /q/" + s.node(2, 5)).stat(s.node_of(5, zxid(3, 105)));
         CHECK_FALSE(s.trusts());
     }

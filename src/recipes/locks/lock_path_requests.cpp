@@ -166,8 +166,6 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
-            if (ours)
-                session_.own_writes.made(full(node), answer.stat.czxid); // or all that follows is not done, either
             queue_.inspected(contender->id, node, ours);
             if (ours)
                 contender->setback = errc::lost;
@@ -254,9 +252,9 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
         const queue::contender_id id = contender->id;
         switch (answer.result) {
         case outcome::ok:
-        case outcome::node_exists: // by the one whose answer was lost
             session_.own_writes.made(full(queue::reader_name(node)));
-            return queue_.downgraded(id, answer.result == outcome::node_exists);
+            return queue_.downgraded(id);
+        case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);

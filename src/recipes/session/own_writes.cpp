@@ -51,15 +51,8 @@ void own_writes::removed(std::string_view node)
     note(node, state::removed);
 }
 
-/// When that was is not known. So it may have been before all that is remembered.
+/// When that was is not known, so it tells nothing of other writes.
 void own_writes::found_gone(std::string_view node)
-{
-    const auto its = last_at(queue::parent_of(node));
-    if (its != writes_.end() && its->node == node && its->now != state::all_removed)
-        its->now = state::removed;
-}
-
-void own_writes::lost_to_others(std::string_view node)
 {
     const auto its = last_at(queue::parent_of(node));
     const bool is_last = its != writes_.end() && its->node == node;
@@ -67,6 +60,13 @@ void own_writes::lost_to_others(std::string_view node)
     note(node, state::removed);
     writes_.front().after = then.after;
     writes_.front().numbered = then.numbered;
+    writes_.front().ordered = false;
+}
+
+void own_writes::lost_to_others(std::string_view node)
+{
+    found_gone(node);
+    writes_.front().ordered = true; // events and answers come in their order
     known_by_event_ = true;
 }
 
@@ -97,7 +97,7 @@ void own_writes::note(std::string_view node, state now)
     }
     std::rotate(writes_.begin(), its, std::next(its));
     writes_.front().after = largest_;
-    writes_.front().numbered = true;
+    writes_.front().numbered = writes_.front().ordered = true;
     const bool all = now == state::removed && writes_.front().now == state::all_removed;
     writes_.front().now = all ? state::all_removed : now; // until another is made
     known_by_event_ = false;
@@ -188,9 +188,10 @@ void own_writes::on_above(const store::stat_reply& seen)
         return session_.distrust_servers(w.node, w.now >= state::removed ? "has been made and deleted, and that is lost"
                                                                          : "is missing");
     if (by_same_leader && w.numbered && w.now != state::all_removed) {
-        if (w.now == state::made)
-            found_gone(w.node);
-        return all_known();
+        const auto its = last_at(queue::parent_of(w.node));
+        if (w.now == state::made && its != writes_.end() && its->node == w.node)
+            its->now = state::removed; // by others
+        return w.ordered ? all_known() : ask_for_next();
     }
     if (above_ != queue::parent_of(w.node))
         return ask_for_next();

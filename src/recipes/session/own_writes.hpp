@@ -35,7 +35,8 @@ public:
     own_writes(const own_writes&) = delete;
     own_writes& operator=(const own_writes&) = delete;
 
-    /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
+    /// The answer says that this ephemeral node was made; by that transaction, if it is known already. (Of one that is
+    /// found later, because the answer was lost, it is not known what was written after it.)
     void made(std::string_view node, std::int64_t czxid = 0);
     /// The transaction is known that made the node that was asked for by that name, without its number.
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
@@ -71,6 +72,7 @@ private:
         std::string node;
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
         bool numbered = true;   ///< or it has a larger one, which may follow
+        bool ordered = true;    ///< it is later than those that stand after it
         state now = state::made;
     };
 

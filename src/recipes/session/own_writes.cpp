@@ -56,10 +56,11 @@ void own_writes::found_gone(std::string_view node)
 {
     const auto its = last_at(queue::parent_of(node));
     const bool is_last = its != writes_.end() && its->node == node;
-    const write then = is_last ? *its : write();
+    const std::int64_t after = is_last ? its->after : 0;
+    const bool numbered = !is_last || its->numbered;
     note(node, state::removed);
-    writes_.front().after = then.after;
-    writes_.front().numbered = then.numbered;
+    writes_.front().after = after;
+    writes_.front().numbered = numbered;
     writes_.front().ordered = false;
 }
 

@@ -197,6 +197,6 @@ int main(int argc, char** argv)
         why = e.what();
     }
     if (!why.empty())
-        write_to_stderr("zklock: " + printable(why, why.size()) + '\n');
+        write_to_stderr(as_message(why));
     end_process(status);
 }

@@ -337,10 +337,11 @@ void group_commit::learn_czxid(const shared_batch& together, std::string_view on
         if (known)
             session_.made_by(answer.stat.czxid, sent);
         for (const node_write& w : together->all()) {
-            if (w.creates && known)
+            if (!w.creates)
+                continue;
+            if (known)
                 session_.own_writes.numbered(w.node, answer.stat.czxid);
-            if (w.creates)
-                w.by->on_czxid(w, known ? answer.stat.czxid : 0);
+            w.by->on_czxid(w, known ? answer.stat.czxid : 0);
         }
         tell_sources(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
         put_back(together);

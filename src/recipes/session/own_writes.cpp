@@ -202,13 +202,13 @@ void own_writes::on_above(const store::stat_reply& seen)
 /// Those of the backup have smaller numbers than those made since.
 void own_writes::on_children(const store::children_reply& seen)
 {
-    children_.clear();
-    std::set<std::string_view> names;
-    if (seen.result == outcome::ok)
-        names.insert(seen.names->begin(), seen.names->end());
-    const bool lacks_one = seen.result == outcome::ok && session_.misses_child(above_, names);
+    if (seen.result != outcome::ok)
+        return ask_for_next();
+    const std::set<std::string_view> names(seen.names->begin(), seen.names->end());
+    const bool lacks_one = session_.misses_child(above_, names);
     if (lacks_one)
         return session_.distrust_servers(above_, "is without a node of this client");
+    children_.clear();
     for (const std::string_view name : names)
         if (queue::uuid_of(name) && !session_.owns_child(above_, name))
             children_.emplace_back(name);

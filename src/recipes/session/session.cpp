@@ -230,7 +230,6 @@ void session::distrust_servers(std::string_view node, std::string_view what_it_s
     log(log_level::warning, "the ensemble was set back: ", node, ' ', what_it_shows, "; session ",
         store::session_name{id_}, " is ended, with all its nodes, and a new one will be opened");
     lease_.end(); // before anybody can hold what this session holds
-    lapse_untold_ = true;
     tell_lapse();
     store.give_up_session();
 }

@@ -2,6 +2,7 @@
 
 #include "tool/program/exit_status.hpp"
 #include "tool/program/standard_error.hpp"
+#include "tool/program/voice.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -10,7 +11,6 @@
 #include <exception>
 #include <iostream>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,7 +34,7 @@ int run_program(boost::asio::io_context& io, boost::asio::awaitable<int> program
         try {
             std::rethrow_exception(error);
         } catch (const std::exception& e) {
-            write_to_stderr(std::string("zklock: ") + e.what() + '\n');
+            write_to_stderr(as_message(e.what()));
         }
     });
     io.run();

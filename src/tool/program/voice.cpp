@@ -102,7 +102,7 @@ void voice::write(std::string text)
 
 void voice::write_line(const std::string& text)
 {
-    write("zklock: " + printable(text, text.size()) + '\n');
+    write(as_message(text));
 }
 
 void voice::write_json(std::string_view event, boost::json::object details)
@@ -112,6 +112,11 @@ void voice::write_json(std::string_view event, boost::json::object details)
     for (auto& [key, value] : details)
         line.emplace(key, std::move(value));
     write(utf8(boost::json::serialize(line)) + '\n');
+}
+
+std::string as_message(std::string_view text)
+{
+    return "zklock: " + printable(text, text.size()) + '\n';
 }
 
 std::string utf8(std::string_view text)

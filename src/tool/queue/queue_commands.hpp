@@ -7,7 +7,6 @@
 
 namespace zklock::tool {
 
-/// `zklock ls`: who holds a lock, and who waits.
 struct list_arguments {
     list_arguments() = default;
 
@@ -16,6 +15,7 @@ struct list_arguments {
     bool below = false; ///< also of all locks below the paths
     bool held = false;  ///< nothing is shown: the status says whether all are held
 };
+/// `zklock ls`: who holds a lock, and who waits.
 int list(const list_arguments& given);
 
 /// `zklock top`: the same, again at each change, until a signal comes.

@@ -16,7 +16,7 @@ foreach(target ${zklock_targets})
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT zklock_development
-  FILES_MATCHING PATTERN *.hpp PATTERN *.md) # the user's guide, whose links to the headers hold there
+  FILES_MATCHING PATTERN *.hpp PATTERN LICENSE PATTERN *.md) # the user's guide, whose links to the headers hold there
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libzklock-dev/examples
   COMPONENT zklock_development
   FILES_MATCHING PATTERN *.cpp PATTERN README.md)

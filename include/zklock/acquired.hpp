@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/as_result.hpp"
 #include "zklock/detail/built_alike.hpp"
@@ -63,6 +64,8 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 /// `asio::awaitable<acquired<T>>`. A temporary goes past all this where it is bound to a `const result<T>&`.
 template <class T> class [[nodiscard]] acquired : public result<T> {
 public:
+    /// Holds nothing, as a `result<T>` made of nothing: see there.
+    acquired() noexcept = default;
     /// The acquire failed: `why` says how.
     acquired(error_code why);
     /// The lock is held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/detail/built_alike.hpp"
 #include "zklock/result.hpp"
@@ -49,7 +50,8 @@ public:
     };
 
     /// The I/O object type whose operations give results by default:
-    /// `as_result_t<asio::use_awaitable_t<>>::as_default_on_t<asio::steady_timer>`.
+    /// `as_result_t<asio::use_awaitable_t<>>::as_default_on_t<asio::steady_timer>`. It is for Asio's I/O objects, such
+    /// as timers and sockets; those of this library give results anyway.
     template <class IoObject>
     using as_default_on_t =
         typename IoObject::template rebind_executor<executor_with_default<typename IoObject::executor_type>>::other;

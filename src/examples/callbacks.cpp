@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callbacks: for programs without coroutines. Each operation takes a function object as its last argument, and calls it
 // with (error_code) or (error_code, value); an acquire is cancelled by an Asio cancellation signal.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An election with an orderly shutdown: among all programs that stand on the path one leads. At SIGTERM (or Ctrl-C) the
 // leader ends its term in good order: its last write says how far it has come, the next leader reads that, and goes on.
 //

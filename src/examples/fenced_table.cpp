@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fencing a table of a database by the lock's token. Each grant of a lock has a larger token than all before it; the
 // table keeps the largest that has written, and refuses smaller ones. So a holder that has lost the lock without
 // noticing (its machine stood still, say) cannot overwrite what the next one has written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Futures: for programs that block. A thread of its own runs the client; the others wait for futures, which throw
 // boost::system::system_error.
 //

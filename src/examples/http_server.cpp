@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An HTTP server of Boost.Beast whose handlers co_await a lock: POST /orders sells one unit of a stock that several
 // such servers share. The stock is a node in ZooKeeper, which starts with ten units.
 //

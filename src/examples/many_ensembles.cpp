@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A service that has outgrown one ensemble: its paths are spread over several, with one client for each. (README.md
 // beside this tells when that is needed, and what it costs: it is rarely needed.)
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several locks as one: a transfer between two accounts takes the locks of both, or none. They are taken in the order
 // of their paths, whatever order they are given in; so transfers in opposite directions never wait for each other in a
 // circle. The balances are nodes in ZooKeeper.

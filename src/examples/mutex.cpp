@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mutex: one program at a time does the work. Start it twice at once, and one waits for the other.
 //
 //     mutex [SERVERS]

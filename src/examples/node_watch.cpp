@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting for nodes: a program follows its configuration, which is a node in ZooKeeper. No change is missed, neither
 // between a read and the wait nor while there is no connection; several in a row may be told as one.
 //

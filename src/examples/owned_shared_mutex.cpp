@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A shared mutex for owners: readers and writers who may take the lock again while they hold it. A writer may read,
 // too, and reads on when it has stopped writing. It is Curator's InterProcessReadWriteLock with owners for threads.
 //

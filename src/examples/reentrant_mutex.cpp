@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A re-entrant mutex: functions that each take the lock may call each other. Who holds it is an object, not a thread:
 // all who act for one owner are given a copy of it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that is done as long as the lock is held: run() acquires, calls the body, and releases. The body is cancelled
 // when the lock is lost, and here also when the program is told to end (Ctrl-C, or SIGTERM): between two steps.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A semaphore: no more than so many permits are in use at once, by all programs together.
 //
 //     semaphore [SERVERS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A shared mutex: any number of readers, or one writer. A writer can become a reader without letting another writer in.
 //
 //     shared_mutex [SERVERS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS: everything that is said to the servers is encrypted, and only servers with a certificate of that authority are
 // spoken to. The servers need a port for it; the user's guide tells how (include/zklock/guide/tls.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guarded writes: what is kept in ZooKeeper itself is written by commit(), which the servers do only if the lock is
 // still held, and as a whole. No pause of this program, and no slow network, can make it write after the next holder.
 //

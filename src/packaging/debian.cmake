@@ -101,4 +101,10 @@ share, shows who holds it and who waits, and finds out what is wrong.")
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
   set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_DEPENDS "${libraries}")
 endif()
+# Each says whose it is, and whose all that is which it contains.
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} name)
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/copyright COMPONENT ${component}
+    DESTINATION share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME})
+endforeach()
 include(CPack)

@@ -106,12 +106,11 @@ bool lock_queue::owns(std::string_view node) const
            std::any_of(downgrading_.begin(), downgrading_.end(), reads_on);
 }
 
-bool lock_queue::misses_any(const std::vector<std::string>& names) const
+bool lock_queue::misses_any(const std::set<std::string_view>& names) const
 {
     return std::any_of(view_.begin(), view_.end(), [&](const auto& known) {
         const auto& [where, id] = known;
-        return id != 0 && at(id).now != phase::downgrading &&
-               std::find(names.begin(), names.end(), where.node) == names.end();
+        return id != 0 && at(id).now != phase::downgrading && !names.contains(where.node);
     });
 }
 

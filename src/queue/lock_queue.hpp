@@ -234,7 +234,7 @@ public:
     /// It is the node of a contender, of one that has left, too, or one that a lost create or a downgrade has made.
     [[nodiscard]] bool owns(std::string_view node) const;
     /// A list of children lacks the node of a contender that has not left.
-    [[nodiscard]] bool misses_any(const std::vector<std::string>& names) const;
+    [[nodiscard]] bool misses_any(const std::set<std::string_view>& names) const;
     /// The node of a contender that has one.
     [[nodiscard]] const std::string& node(contender_id id) const { return node_of(at(id)); }
     /// Who is before a contender that waits, as far as it is known.

@@ -1,6 +1,9 @@
 // zklock: locks in ZooKeeper from the command line. zklock.1 is the manual.
 #include "tool/doctor/doctor.hpp"
 #include "tool/program/exit_status.hpp"
+#include "tool/program/run_program.hpp"
+#include "tool/program/standard_error.hpp"
+#include "tool/program/voice.hpp"
 #include "tool/queue/queue_commands.hpp"
 #include "tool/run/run.hpp"
 #include "tool/run/run_arguments.hpp"
@@ -11,10 +14,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <functional>
-#include <memory>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -86,17 +89,22 @@ void add_lead(CLI::App& app, run_arguments& to, const command_words& words, acti
 }
 
 /// Each subcommand has arguments of its own: those that are not chosen are given what the environment says.
-void add_looks(CLI::App& app, std::vector<std::string>& paths, action& chosen)
+void add_ls(CLI::App& app, list_arguments& to, action& chosen)
 {
-    const auto add = [&](const char* name, const char* what, auto* look) {
-        auto* const sub = app.add_subcommand(name, what);
-        sub->add_option("PATH", paths, "locks")->required();
-        const auto connection = std::make_shared<connection_arguments>();
-        add_connection_arguments(*sub, *connection);
-        sub->callback([&, look, connection] { chosen = [&, look, connection] { return look(*connection, paths); }; });
-    };
-    add("ls", "show who holds a lock, and who waits", &list);
-    add("top", "the same, again at each change", &watch);
+    auto* const ls_app = app.add_subcommand("ls", "show who holds a lock, and who waits");
+    ls_app->add_option("PATH", to.paths, "locks")->required();
+    ls_app->add_flag("-r,--recursive", to.below, "show all locks below, too, that somebody holds or waits for");
+    ls_app->add_flag("--held", to.held, "show nothing: the exit status is 0 if each is held, and else 1");
+    add_connection_arguments(*ls_app, to.connection);
+    ls_app->callback([&] { chosen = [&] { return list(to); }; });
+}
+
+void add_top(CLI::App& app, list_arguments& to, action& chosen)
+{
+    auto* const top_app = app.add_subcommand("top", "the same, again at each change");
+    top_app->add_option("PATH", to.paths, "locks")->required();
+    add_connection_arguments(*top_app, to.connection);
+    top_app->callback([&] { chosen = [&] { return watch(to.connection, to.paths); }; });
 }
 
 void add_revoke(CLI::App& app, break_arguments& to, action& chosen)
@@ -145,14 +153,16 @@ int main_with(std::vector<std::string> arguments)
     action chosen;
     run_arguments to_run;
     run_arguments to_lead;
-    std::vector<std::string> paths;
+    list_arguments to_list;
+    list_arguments to_watch;
     break_arguments to_revoke;
     break_arguments to_break;
     connection_arguments to_examine;
     std::string examined;
     add_run(app, to_run, words, chosen);
     add_lead(app, to_lead, words, chosen);
-    add_looks(app, paths, chosen);
+    add_ls(app, to_list, chosen);
+    add_top(app, to_watch, chosen);
     add_revoke(app, to_revoke, chosen);
     add_break(app, to_break, chosen);
     add_doctor(app, to_examine, examined, chosen);
@@ -160,7 +170,11 @@ int main_with(std::vector<std::string> arguments)
         std::ranges::reverse(arguments); // as CLI11 wants them
         app.parse(std::move(arguments));
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? succeeded : usage;
+        std::ostringstream why;
+        const int status = app.exit(e, std::cout, why) == 0 ? succeeded : usage;
+        if (!why.str().empty())
+            write_to_stderr(why.str());
+        return status;
     }
     return chosen();
 }
@@ -172,13 +186,17 @@ int main(int argc, char** argv)
 {
     using namespace zklock::tool;
     fill_standard_descriptors();
+    int status = failed;
+    std::string why;
     try {
-        return main_with(std::vector<std::string>(argv + 1, argv + argc));
+        status = main_with(std::vector<std::string>(argv + 1, argv + argc));
     } catch (const usage_error& e) {
-        std::fprintf(stderr, "zklock: %s\n", e.what()); // throws nothing if it cannot be written
-        return usage;
+        status = usage;
+        why = e.what();
     } catch (const std::exception& e) {
-        std::fprintf(stderr, "zklock: %s\n", e.what());
-        return failed;
+        why = e.what();
     }
+    if (!why.empty())
+        write_to_stderr(as_message(why));
+    end_process(status);
 }

@@ -77,6 +77,7 @@ int main()
     PRINT(owned_shared_mutex);
     PRINT(permits);
     PRINT(reentrant_mutex);
+    PRINT(result<zklock::guard>);
     PRINT(semaphore);
     PRINT(semaphore_options);
     PRINT(shared_mutex);

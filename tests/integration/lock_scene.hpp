@@ -3,6 +3,7 @@
 #include "integration/play.hpp"
 #include "support/child_process.hpp"
 #include "support/failure_report.hpp"
+#include "support/sanitized.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -18,26 +19,11 @@
 
 namespace zklock::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-#else
-inline constexpr bool sanitized = false;
-#endif
-
 /// For a client of the server that the program's tests share.
 [[nodiscard]] inline client_options usual_options()
 {
     return fault_options(server().address(), long_session);
 }
-
-/// A count that a test can do with less of where everything is slow.
-[[nodiscard]] constexpr std::size_t scaled(std::size_t count) { return sanitized ? count / 5 : count; }
 
 /// The value; or the error, which fails the test.
 template <class T> T must(result<T> r)

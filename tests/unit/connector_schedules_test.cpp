@@ -1,6 +1,7 @@
 #include "address_scene.hpp"
 #include "bridge/connection/connector.hpp"
 #include "support/fresh_seed.hpp"
+#include "support/sanitized.hpp"
 
 #include <doctest/doctest.h>
 
@@ -254,7 +255,7 @@ private:
 TEST_CASE("schedules of servers and resolvers that fail: limits are kept, and who can be reached is")
 {
     auto seed = static_cast<unsigned>(zklock::test::fresh_seed());
-    for (int n = 0; n < 3000; ++n, ++seed) {
+    for (auto left = zklock::test::scaled(3000); left != 0; --left, ++seed) {
         INFO("ZKLOCK_TEST_SEED=", seed, " begins with it");
         schedule(seed).play();
     }

@@ -111,6 +111,15 @@ TEST_CASE("a session that is to be ended: nobody is asked for service before it 
     CHECK(tried(check, restored, false, 3).asked == std::vector{question::service});
 }
 
+TEST_CASE("a session that is to be ended, and has ended otherwise: the next is asked for service")
+{
+    history_check check;
+    simulated_server restored{200, true, true, 1};
+    check.end_session();
+    check.session_is_over();
+    CHECK(tried(check, restored, false, 3).asked == std::vector{question::service});
+}
+
 TEST_CASE("a session that is to be ended, at a server that does not: the next attempt is the next")
 {
     history_check check;

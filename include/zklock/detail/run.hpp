@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
@@ -39,6 +40,9 @@ template <> struct body_value<asio::awaitable<void>> {
     using type = void;
 };
 template <class T> struct body_value<asio::awaitable<result<T>>> {
+    using type = T;
+};
+template <class T> struct body_value<asio::awaitable<outcome_result<T>>> {
     using type = T;
 };
 template <class Body, class Handle>

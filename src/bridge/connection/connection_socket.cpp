@@ -53,6 +53,8 @@ void connection::follow_wire()
         if (judged == history_check::verdict::over)
             wire_.give_session_up();
         const auto lost = judged == history_check::verdict::over ? connector::loss::session : loss_of_the_wire();
+        if (lost == connector::loss::session)
+            history_.session_is_over();
         take(connector_.lost(lost, clock::now()));
         if (connector_.now_in() == phase::closed) {
             wire_.refused_by_all();

@@ -33,6 +33,7 @@ public:
     /// not know it any more, nobody is asked for service.
     void end_session() noexcept { ends_ = true; }
     [[nodiscard]] bool ends() const noexcept { return ends_; }
+    void session_is_over() noexcept { ends_ = false; }
 
     /// All addresses are tried once more; or there is a connection, whose end begins all anew.
     void cycle_begins() noexcept { votes_ = 0; }

@@ -106,7 +106,7 @@ public:
     {
         return queue_.owns(child);
     }
-    [[nodiscard]] bool misses_child(std::string_view, const std::vector<std::string>& names) const override
+    [[nodiscard]] bool misses_child(std::string_view, const std::set<std::string_view>& names) const override
     {
         return queue_.misses_any(names);
     }

@@ -44,8 +44,6 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
-        if (!action.node.empty())
-            session_.own_writes.lost_to_others(full(action.node));
         contender()->lose(action.node);
         contender()->release_lost(action.node); // if it was released before this could be told
         forget(action.id);
@@ -249,9 +247,9 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
         const queue::contender_id id = contender->id;
         switch (answer.result) {
         case outcome::ok:
-        case outcome::node_exists: // by the one whose answer was lost
             session_.own_writes.made(full(queue::reader_name(node)));
-            return queue_.downgraded(id, answer.result == outcome::node_exists);
+            return queue_.downgraded(id);
+        case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);

@@ -122,7 +122,7 @@ public:
     bool notice_long_holder(store::scheduler::time_point now) override;
     [[nodiscard]] bool watches_child(std::string_view path, std::string_view child) const override;
     [[nodiscard]] bool owns_child(std::string_view path, std::string_view child) const override;
-    [[nodiscard]] bool misses_child(std::string_view path, const std::vector<std::string>& names) const override;
+    [[nodiscard]] bool misses_child(std::string_view path, const std::set<std::string_view>& names) const override;
     void on_own_event(store::event_kind, std::string_view path) override;
     void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
 

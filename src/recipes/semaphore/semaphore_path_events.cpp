@@ -116,11 +116,11 @@ bool semaphore_path::owns_child(std::string_view path, std::string_view child) c
                                        std::any_of(unknown_.begin(), unknown_.end(), made_it));
 }
 
-bool semaphore_path::misses_child(std::string_view path, const std::vector<std::string>& names) const
+bool semaphore_path::misses_child(std::string_view path, const std::set<std::string_view>& names) const
 {
     return path == layout_.permits && std::any_of(by_name_.begin(), by_name_.end(), [&](const auto& known) {
         const bool wanted = known.second->owner && known.second->now == permit_node::phase::there;
-        return wanted && std::find(names.begin(), names.end(), known.first) == names.end();
+        return wanted && !names.contains(known.first);
     });
 }
 

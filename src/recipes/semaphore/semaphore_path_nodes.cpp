@@ -108,7 +108,9 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
     if (node->now != phase::creating)
         return; // the session has ended meanwhile
     switch (result) {
-    case outcome::ok: return take_name(node, queue::name_of(path));
+    case outcome::ok:
+        session_.own_writes.made(queue::child_of(layout_.permits, queue::name_of(path)));
+        return take_name(node, queue::name_of(path));
     case outcome::unknown:
         node->now = phase::unknown;
         unknown_.push_back(node);
@@ -137,7 +139,6 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
 /// It is there, by that name.
 void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
 {
-    session_.own_writes.made(queue::child_of(layout_.permits, name));
     std::string known(name);
     by_name_.emplace(known, node);
     node->name = std::move(known);
@@ -271,6 +272,7 @@ void semaphore_path::send_remove(const permit_ptr& node)
 void semaphore_path::gone_already(const permit_ptr& node)
 {
     node->now = permit_node::phase::there; // if what follows throws, another delete gets the same answer
+    session_.own_writes.found_gone(path_of(*node));
     gone(node, fate(*node));
 }
 
@@ -280,8 +282,6 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
         return; // gone with its session, or by others
     if (result == outcome::ok)
         session_.own_writes.removed(path_of(*node));
-    if (result == outcome::no_node)
-        session_.own_writes.found_gone(path_of(*node));
     switch (result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);

@@ -329,13 +329,16 @@ void group_commit::learn_czxid(const shared_batch& together, std::string_view on
     session_.store.exists(one, false, [this, together, sent](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             session_.contact_lost();
-        if (answer.result == store::outcome::ok) {
+        const bool known = answer.result == store::outcome::ok;
+        if (known)
             session_.made_by(answer.stat.czxid, sent);
-            session_.own_writes.numbered(answer.stat.czxid);
+        for (const node_write& w : together->all()) {
+            if (!w.creates)
+                continue;
+            if (known)
+                session_.own_writes.numbered(w.node, answer.stat.czxid);
+            w.by->on_czxid(w, known ? answer.stat.czxid : 0);
         }
-        for (const node_write& w : together->all())
-            if (w.creates)
-                w.by->on_czxid(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
         tell_sources(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
         put_back(together);
         proceed();

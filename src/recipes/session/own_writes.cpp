@@ -5,6 +5,7 @@
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace zklock::recipes {
@@ -13,7 +14,7 @@ namespace {
 using store::outcome;
 
 constexpr std::size_t most_parents = 16;
-constexpr std::size_t most_looks = 64; // at children of one parent
+constexpr std::size_t most_looks = 64; // at children of all of them: nobody hears of the epoch before
 
 /// Which leader's transaction it is.
 constexpr std::int64_t leader_of(std::int64_t zxid) noexcept
@@ -35,12 +36,14 @@ void own_writes::made(std::string_view node, std::int64_t czxid)
     writes_.front().numbered = czxid != 0;
 }
 
-void own_writes::numbered(std::int64_t czxid) noexcept
+void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
 {
     largest_ = std::max(largest_, czxid);
     for (write& w : writes_)
-        if (!std::exchange(w.numbered, true))
-            w.after = largest_;
+        if (!w.numbered && std::string_view(w.node).starts_with(asked)) {
+            w.after = czxid;
+            w.numbered = true;
+        }
 }
 
 void own_writes::removed(std::string_view node)
@@ -48,19 +51,23 @@ void own_writes::removed(std::string_view node)
     note(node, state::removed);
 }
 
+/// When that was is not known, so it tells nothing of other writes.
 void own_writes::found_gone(std::string_view node)
 {
     const auto its = last_at(queue::parent_of(node));
     const bool is_last = its != writes_.end() && its->node == node;
-    const write then = is_last ? *its : write();
+    const std::int64_t after = is_last ? its->after : 0;
+    const bool numbered = !is_last || its->numbered;
     note(node, state::removed);
-    writes_.front().after = then.after;
-    writes_.front().numbered = then.numbered;
+    writes_.front().after = after;
+    writes_.front().numbered = numbered;
+    writes_.front().ordered = false;
 }
 
 void own_writes::lost_to_others(std::string_view node)
 {
     found_gone(node);
+    writes_.front().ordered = true; // events and answers come in their order
     known_by_event_ = true;
 }
 
@@ -91,7 +98,7 @@ void own_writes::note(std::string_view node, state now)
     }
     std::rotate(writes_.begin(), its, std::next(its));
     writes_.front().after = largest_;
-    writes_.front().numbered = true;
+    writes_.front().numbered = writes_.front().ordered = true;
     const bool all = now == state::removed && writes_.front().now == state::all_removed;
     writes_.front().now = all ? state::all_removed : now; // until another is made
     known_by_event_ = false;
@@ -117,6 +124,7 @@ void own_writes::compare(std::function<void()> known)
 {
     known_ = std::move(known);
     asked_.assign(writes_.rbegin(), writes_.rend());
+    looks_left_ = most_looks;
     ask();
 }
 
@@ -181,9 +189,10 @@ void own_writes::on_above(const store::stat_reply& seen)
         return session_.distrust_servers(w.node, w.now >= state::removed ? "has been made and deleted, and that is lost"
                                                                          : "is missing");
     if (by_same_leader && w.numbered && w.now != state::all_removed) {
-        if (w.now == state::made)
-            found_gone(w.node);
-        return all_known();
+        const auto its = last_at(queue::parent_of(w.node));
+        if (w.now == state::made && its != writes_.end() && its->node == w.node)
+            its->now = state::removed; // by others
+        return w.ordered ? all_known() : ask_for_next();
     }
     if (above_ != queue::parent_of(w.node))
         return ask_for_next();
@@ -193,25 +202,26 @@ void own_writes::on_above(const store::stat_reply& seen)
 /// Those of the backup have smaller numbers than those made since.
 void own_writes::on_children(const store::children_reply& seen)
 {
-    children_.clear();
-    const bool lacks_one = seen.result == outcome::ok && session_.misses_child(above_, *seen.names);
+    if (seen.result != outcome::ok)
+        return ask_for_next();
+    const std::set<std::string_view> names(seen.names->begin(), seen.names->end());
+    const bool lacks_one = session_.misses_child(above_, names);
     if (lacks_one)
         return session_.distrust_servers(above_, "is without a node of this client");
-    if (seen.result == outcome::ok)
-        for (const std::string& name : *seen.names)
-            if (queue::uuid_of(name) && !session_.owns_child(above_, name))
-                children_.push_back(name);
+    children_.clear();
+    for (const std::string_view name : names)
+        if (queue::uuid_of(name) && !session_.owns_child(above_, name))
+            children_.emplace_back(name);
     std::sort(children_.begin(), children_.end(),
               [](const auto& a, const auto& b) { return number_of(a) > number_of(b); });
-    if (children_.size() > most_looks)
-        children_.erase(children_.begin(), children_.end() - most_looks);
     look_at_lowest();
 }
 
 void own_writes::look_at_lowest()
 {
-    if (children_.empty())
+    if (children_.empty() || looks_left_ == 0)
         return ask_for_next();
+    --looks_left_;
     session_.store.exists(queue::child_of(above_, children_.back()), false, take(&own_writes::on_lowest));
 }
 

@@ -35,10 +35,11 @@ public:
     own_writes(const own_writes&) = delete;
     own_writes& operator=(const own_writes&) = delete;
 
-    /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
+    /// The answer says that this ephemeral node was made; by that transaction, if it is known already. (Of one that is
+    /// found later, because the answer was lost, it is not known what was written after it.)
     void made(std::string_view node, std::int64_t czxid = 0);
-    /// The transaction is known that made the first of those nodes of which it was not known.
-    void numbered(std::int64_t czxid) noexcept;
+    /// The transaction is known that made the node that was asked for by that name, without its number.
+    void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
     void removed(std::string_view node);
     /// An answer says that it is gone: it was deleted at some time since it was made.
@@ -70,7 +71,8 @@ private:
     struct write {
         std::string node;
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
-        bool numbered = true;   ///< or the zxid follows
+        bool numbered = true;   ///< or it has a larger one, which may follow
+        bool ordered = true;    ///< it is later than those that stand after it
         state now = state::made;
     };
 
@@ -94,6 +96,7 @@ private:
     std::vector<write> asked_;  ///< those still to be asked for, the last at the back
     std::string above_;         ///< what is looked at there
     std::vector<std::string> children_; ///< likewise, the lowest number last
+    std::size_t looks_left_ = 0;        ///< at such, in this epoch
     std::function<void()> known_;
 };
 

@@ -248,7 +248,7 @@ public:
     [[nodiscard]] bool owns_child(std::string_view path, std::string_view child) const;
 
     /// Whether a list of a path's children lacks a node that one who listens there wants to keep.
-    [[nodiscard]] bool misses_child(std::string_view path, const std::vector<std::string>& names) const;
+    [[nodiscard]] bool misses_child(std::string_view path, const std::set<std::string_view>& names) const;
 
     /// All members in the order in which they came; a copy, because they may go while it is gone through.
     [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }

@@ -4,6 +4,7 @@
 #include "zklock/errc.hpp"
 
 #include <list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +52,7 @@ public:
     /// Whether that child of a path that it listens to is a node of its own, or of a create whose answer was lost.
     [[nodiscard]] virtual bool owns_child(std::string_view /*path*/, std::string_view /*child*/) const { return false; }
     /// Whether a list of that path's children lacks a node of its own, of which it does not want to be rid.
-    [[nodiscard]] virtual bool misses_child(std::string_view /*path*/, const std::vector<std::string>& /*names*/) const
+    [[nodiscard]] virtual bool misses_child(std::string_view /*path*/, const std::set<std::string_view>& /*names*/) const
     {
         return false;
     }

@@ -84,7 +84,7 @@ bool session::owns_child(std::string_view path, std::string_view child) const
            std::any_of(first, last, [&](const auto& entry) { return entry.second->owns_child(path, child); });
 }
 
-bool session::misses_child(std::string_view path, const std::vector<std::string>& names) const
+bool session::misses_child(std::string_view path, const std::set<std::string_view>& names) const
 {
     const auto [first, last] = listeners_.equal_range(path);
     return std::any_of(first, last, [&](const auto& entry) { return entry.second->misses_child(path, names); });

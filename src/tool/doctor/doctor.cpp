@@ -155,16 +155,13 @@ int doctor(const connection_arguments& connection, const std::string& path)
         check_path(path);
     check(options_of(connection));
     findings found(connection.json);
-    {
-        asio::io_context io(1);
-        const auto all = [&]() -> asio::awaitable<int> {
-            auto examining = examine_servers(connection, found);
-            const bool usable = co_await std::move(examining);
-            co_return usable ? succeeded : no_connection;
-        };
-        if (const int status = run_program(io, all()); status != succeeded)
-            return status;
-    }
+    const auto all = [&]() -> asio::awaitable<int> {
+        auto examining = examine_servers(connection, found);
+        const bool usable = co_await std::move(examining);
+        co_return usable ? succeeded : no_connection;
+    };
+    if (const int status = run_program(make_context(), all()); status != succeeded)
+        return status;
     voice out(false, connection.json);
     return report_with_client(connection, out, [&](client zk) { return examine(zk, connection, path, found); });
 }

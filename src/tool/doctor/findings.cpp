@@ -1,5 +1,7 @@
 #include "tool/doctor/findings.hpp"
 
+#include "tool/program/voice.hpp"
+
 #include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
@@ -15,9 +17,9 @@ void findings::add(const char* verdict, const std::string& about, const std::str
         boost::json::object line{{"verdict", verdict}, {"about", about}, {"text", text}};
         for (auto& [key, value] : details)
             line.emplace(key, std::move(value));
-        fmt::print("{}\n", boost::json::serialize(line));
+        fmt::print("{}\n", utf8(boost::json::serialize(line)));
     } else {
-        fmt::print("{:<8} {:<8} {}\n", verdict, about, text);
+        fmt::print("{:<8} {:<8} {}\n", verdict, about, printable(text, text.size()));
     }
     static_cast<void>(std::fflush(stdout)); // whether all was written is looked at in the end
 }

@@ -5,12 +5,16 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include <memory>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -22,15 +26,46 @@ using asio::ip::tcp;
 
 constexpr auto with_error = asio::as_tuple(asio::use_awaitable);
 
-asio::awaitable<result<std::string>> converse(server_address whom, std::string word)
+/// A name that is looked up.
+struct lookup {
+    lookup(const asio::any_io_executor& executor, asio::steady_timer::duration limit) : bell(executor, limit) {}
+
+    asio::steady_timer bell;
+    bool answered = false;
+    error_code why_not;
+    tcp::resolver::results_type found;
+};
+
+/// The system's resolver cannot be interrupted, and Asio's has one thread for all names. So each name has a thread,
+/// which nobody waits for in the end: see make_context().
+asio::awaitable<result<tcp::resolver::results_type>> resolve(server_address whom, asio::steady_timer::duration limit)
 {
-    const auto executor = co_await asio::this_coro::executor;
-    tcp::resolver resolver(executor);
-    auto resolving = resolver.async_resolve(whom.host, whom.port, with_error);
-    auto [not_resolved, addresses] = co_await std::move(resolving);
-    if (not_resolved)
-        co_return not_resolved;
-    tcp::socket socket(executor);
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto it = std::make_shared<lookup>(executor, limit);
+    std::thread([it, whom, executor] {
+        asio::io_context own;
+        tcp::resolver resolver(own);
+        error_code why_not;
+        auto found = resolver.resolve(whom.host, whom.port, why_not);
+        asio::post(executor, [it, why_not, found = std::move(found)] {
+            it->answered = true;
+            it->why_not = why_not;
+            it->found = found;
+            it->bell.cancel();
+        });
+    }).detach();
+    auto waiting = it->bell.async_wait(with_error);
+    co_await std::move(waiting);
+    if (!it->answered)
+        co_return make_error_code(errc::timed_out);
+    if (it->why_not)
+        co_return it->why_not;
+    co_return it->found;
+}
+
+asio::awaitable<result<std::string>> converse(tcp::resolver::results_type addresses, std::string word)
+{
+    tcp::socket socket(co_await asio::this_coro::executor);
     auto connecting = asio::async_connect(socket, addresses, with_error);
     auto [not_connected, endpoint] = co_await std::move(connecting);
     if (not_connected)
@@ -47,9 +82,9 @@ asio::awaitable<result<std::string>> converse(server_address whom, std::string w
     co_return answer;
 }
 
-asio::awaitable<void> sleep(std::chrono::milliseconds time)
+asio::awaitable<void> sleep_until(std::chrono::steady_clock::time_point end)
 {
-    asio::steady_timer timer(co_await asio::this_coro::executor, time);
+    asio::steady_timer timer(co_await asio::this_coro::executor, end);
     auto waiting = timer.async_wait(with_error);
     co_await std::move(waiting);
 }
@@ -87,7 +122,12 @@ std::vector<server_address> servers_in(const std::string& list)
 asio::awaitable<result<std::string>> ask_server(server_address whom, std::string word, std::chrono::milliseconds limit)
 {
     using namespace asio::experimental::awaitable_operators;
-    auto either = converse(std::move(whom), std::move(word)) || sleep(limit);
+    const auto end = std::chrono::steady_clock::now() + limit;
+    auto resolving = resolve(std::move(whom), limit);
+    result<tcp::resolver::results_type> addresses = co_await std::move(resolving);
+    if (addresses.has_error())
+        co_return addresses.error();
+    auto either = converse(std::move(addresses).value(), std::move(word)) || sleep_until(end);
     auto first = co_await std::move(either);
     if (first.index() == 1)
         co_return make_error_code(errc::timed_out);

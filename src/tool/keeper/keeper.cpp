@@ -63,6 +63,9 @@ keeper::~keeper()
 {
     reports_.reset();
     ::close(socket_);
+    if (::waitpid(process_, nullptr, WNOHANG) != 0)
+        return; // it has ended, and its number may be somebody else's
+    wake();
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
@@ -144,12 +147,13 @@ void keeper::kill_if_stopped() const
         ::kill(process_, SIGKILL);
 }
 
-std::size_t keeper::kill_all(pid_t group)
+signalled keeper::kill_all(pid_t group)
 {
-    const std::size_t left = signal_all(group, SIGKILL);
+    signalled left = signal_all(group, SIGKILL);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    return has_children() ? std::max<std::size_t>(left, 1) : 0; // /proc may tell nothing
+    left.all = has_children() ? std::max<std::size_t>(left.all, 1) : 0; // /proc may tell nothing
+    return left;
 }
 
 } // namespace zklock::tool

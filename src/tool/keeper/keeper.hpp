@@ -1,5 +1,6 @@
 #pragma once
 #include "tool/keeper/messages.hpp"
+#include "tool/keeper/process_tree.hpp"
 #include "tool/keeper/stop_times.hpp"
 
 #include <zklock/lease_clock.hpp>
@@ -24,7 +25,7 @@ public:
     /// Forks the process. To be made before anything else: before threads, sockets and changed signals.
     /// @throws std::system_error
     keeper(const std::vector<std::string>& command, stop_times times);
-    /// Waits for the process to end, which kills the command if it still runs.
+    /// Waits for the process to end, which kills the command if it still runs. It is woken if somebody has stopped it.
     ~keeper();
     keeper(const keeper&) = delete;
     keeper& operator=(const keeper&) = delete;
@@ -53,7 +54,7 @@ public:
 
     /// In its place, when it has ended: sends KILL to the group and to all other descendants of this process. Gives how
     /// many there were: to be called again after a while until there are none.
-    static std::size_t kill_all(pid_t group);
+    static signalled kill_all(pid_t group);
 
 private:
     void send(order_kind what, int number = 0, lease_clock::time_point until = {}, const std::string& more = {});

@@ -112,7 +112,7 @@ void keeper_process::obey(const order& what, std::string_view environment)
         return; // it crossed our report
     switch (what.what) {
     case order_kind::start: break;
-    case order_kind::signal: ::kill(-group_, what.number); break;
+    case order_kind::signal: static_cast<void>(signal(what.number)); break;
     case order_kind::extend: lease_end_ = std::max(lease_end_, lease_time(what.until)); break;
     case order_kind::stop: stop(true); break;
     case order_kind::lose:
@@ -138,7 +138,7 @@ void keeper_process::start(const order& what, std::string_view environment)
     if (child.id == 0)
         return tell(child.forked ? report_kind::not_started : report_kind::no_process, child.error);
     group_ = child.id;
-    command_ended_ = everything_ = stuck_told_ = false;
+    command_ended_ = everything_ = outlived_told_ = stuck_told_ = denied_told_ = false;
     lease_end_ = lease_time(what.until);
     phase_ = phase::running;
     tell(report_kind::started, group_);
@@ -176,6 +176,10 @@ void keeper_process::advance()
     if (phase_ == phase::idle)
         return;
     const auto now = lease_clock::now();
+    if (now >= lease_end_ && !outlived_told_ && !(command_ended_ && over())) {
+        outlived_told_ = true;
+        tell(report_kind::outlived);
+    }
     if ((phase_ == phase::running || phase_ == phase::draining) && now >= lease_end_ - times_.notice()) {
         tell(report_kind::stopping);
         stop(true);
@@ -202,12 +206,17 @@ void keeper_process::stop(bool everything)
         return;
     phase_ = phase::stopping;
     stop_began_ = lease_clock::now();
-    for (const int number : {SIGTERM, SIGCONT}) { // what is stopped does not notice the first before the second
-        if (everything_)
-            signal_all(group_, number);
-        else
-            ::kill(-group_, number);
-    }
+    for (const int number : {SIGTERM, SIGCONT}) // what is stopped does not notice the first before the second
+        static_cast<void>(signal(number));
+}
+
+/// To all that is to be stopped, or to the group. Gives how many processes are left of that.
+std::size_t keeper_process::signal(int number)
+{
+    const signalled count = everything_ ? signal_all(group_, number) : signal_group(group_, number);
+    if (count.denied != 0 && !std::exchange(denied_told_, true))
+        tell(report_kind::denied, static_cast<int>(count.denied));
+    return count.all;
 }
 
 void keeper_process::kill()
@@ -216,13 +225,9 @@ void keeper_process::kill()
     if (phase_ != phase::killing)
         kill_began_ = now;
     phase_ = phase::killing;
-    std::size_t left = 0;
-    if (everything_) {
-        left = std::max<std::size_t>(signal_all(group_, SIGKILL), has_children() ? 1 : 0);
-    } else {
-        ::kill(-group_, SIGKILL);
-        left = living_in_group(group_);
-    }
+    std::size_t left = signal(SIGKILL);
+    if (everything_ && has_children())
+        left = std::max<std::size_t>(left, 1);
     if (left != 0 && now - kill_began_ > patience_with_kill && !std::exchange(stuck_told_, true))
         tell(report_kind::stuck, static_cast<int>(left));
 }

@@ -54,6 +54,7 @@ private:
     void advance();
     void stop(bool everything);
     void kill();
+    [[nodiscard]] std::size_t signal(int number);
     [[nodiscard]] bool over() const;
     [[nodiscard]] time_point kill_time() const;
     /// When there is something to be done, if nothing happens before.
@@ -72,7 +73,9 @@ private:
     pid_t group_ = 0;          ///< the command's process, and its group; not used again while the group has members
     bool command_ended_ = false;
     bool everything_ = false;  ///< what has left the group is stopped, too
+    bool outlived_told_ = false;
     bool stuck_told_ = false;
+    bool denied_told_ = false;
     time_point lease_end_{};
     time_point drain_end_{};
     time_point stop_began_{};

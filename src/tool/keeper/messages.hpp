@@ -28,6 +28,8 @@ enum class report_kind : std::uint8_t {
     continued,
     ended,    ///< the command has ended; `number` is its status as waitpid() gives it
     stopping, ///< the end of the lease came too near: the group is being stopped, without an order
+    outlived, ///< the lease has ended, and something of the command is still there
+    denied,   ///< so many processes are another user's, and must not be signalled
     stuck,    ///< so many processes cannot be killed; the keeper goes on trying
     gone      ///< nothing is left of the command
 };

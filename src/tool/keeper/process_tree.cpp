@@ -85,21 +85,22 @@ bool hides_others()
     return !read_stat(1);
 }
 
-/// Sends a signal to a process if it is still the one that was seen.
-void send_signal(const seen_process& to, int number)
+/// Sends a signal to a process if it is still the one that was seen. Gives false if that is not permitted.
+bool send_signal(const seen_process& to, int number)
 {
+    bool permitted = true;
     // The descriptor stays with the process that it was made for, so a number that is used again is noticed.
     const int file = static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0U));
     if (file < 0 && errno != ENOSYS)
-        return;
+        return true; // it has ended
     if (const auto line = read_stat(to.id); line && line->started == to.started) {
-        if (file < 0)
-            ::kill(to.id, number);
-        else
-            ::syscall(SYS_pidfd_send_signal, file, number, nullptr, 0U);
+        const long sent =
+            file < 0 ? ::kill(to.id, number) : ::syscall(SYS_pidfd_send_signal, file, number, nullptr, 0U);
+        permitted = sent == 0 || errno != EPERM;
     }
     if (file >= 0)
         ::close(file);
+    return permitted;
 }
 
 } // namespace
@@ -171,15 +172,29 @@ bool is_orphaned(pid_t group)
     });
 }
 
-std::size_t signal_all(pid_t group, int number)
+bool sees_processes()
 {
-    if (group > 0)
-        ::kill(-group, number); // it may have ended
+    return read_stat(::getpid()).has_value();
+}
+
+signalled signal_all(pid_t group, int number)
+{
+    // Of a group it is an error only if none of it may be signalled; and /proc may tell nothing.
+    const bool denied = group > 0 && ::kill(-group, number) != 0 && errno == EPERM; // it may have ended
     const std::vector<seen_process> all = descendants_of(::getpid());
+    signalled count{all.size(), 0};
     for (const seen_process& each : all)
-        if (::getpgid(each.id) != group)
-            send_signal(each, number);
-    return all.size();
+        if (!send_signal(each, ::getpgid(each.id) == group ? 0 : number))
+            ++count.denied;
+    count.denied = std::max<std::size_t>(count.denied, denied ? 1 : 0);
+    return count;
+}
+
+signalled signal_group(pid_t group, int number)
+{
+    const bool denied = ::kill(-group, number) != 0 && errno == EPERM;
+    const std::size_t all = living_in_group(group);
+    return {all, denied ? all : 0};
 }
 
 } // namespace zklock::tool

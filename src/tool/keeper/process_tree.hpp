@@ -36,8 +36,19 @@ void adopt_orphans() noexcept;
 /// the same session. The kernel neither lets the terminal stop such a group, nor SIGTSTP.
 [[nodiscard]] bool is_orphaned(pid_t group);
 
+/// Whether there is a /proc, without which nobody is found but by their group.
+[[nodiscard]] bool sees_processes();
+
+/// How many processes there were for a signal.
+struct signalled {
+    std::size_t all = 0;
+    std::size_t denied = 0; ///< they are another user's, who must not be signalled
+};
+
 /// Sends a signal to a process group, and to those descendants of this process that are in other groups. (A second TERM
-/// might mean something else to those who have had one.) Gives how many descendants there were.
-std::size_t signal_all(pid_t group, int number);
+/// might mean something else to those who have had one.) Counts the descendants.
+signalled signal_all(pid_t group, int number);
+/// Sends a signal to a process group, of which it counts those who live.
+signalled signal_group(pid_t group, int number);
 
 } // namespace zklock::tool

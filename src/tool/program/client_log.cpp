@@ -1,5 +1,6 @@
 #include "tool/program/client_log.hpp"
 
+#include "tool/program/standard_error.hpp"
 #include "tool/program/voice.hpp"
 
 #include <cstdio>
@@ -7,6 +8,21 @@
 #include <utility>
 
 namespace zklock::tool {
+namespace {
+
+/// A FILE for log_to() that never blocks.
+std::FILE* unblocking_stderr()
+{
+    cookie_io_functions_t functions{};
+    functions.write = [](void*, const char* text, std::size_t size) {
+        const std::string_view line(text, size - (text[size - 1] == '\n' ? 1 : 0)); // log_to() flushes each
+        write_to_stderr(printable(line, size) + '\n');
+        return static_cast<ssize_t>(size);
+    };
+    return ::fopencookie(nullptr, "w", functions);
+}
+
+} // namespace
 
 client_log::client_log()
 {
@@ -16,7 +32,7 @@ client_log::client_log()
     for (const log_level level : {log_level::error, log_level::warning, log_level::info, log_level::debug})
         if (to_string(level) == wish) {
             most_written_ = level;
-            written_ = log_to(stderr, level);
+            written_ = log_to(unblocking_stderr(), level); // which lives as long as the process
         }
 }
 
@@ -43,6 +59,8 @@ void client_log::note(log_level level, std::string_view line)
         session_ = printable(text.substr(text.find(": ") + 2));
     if (level > (connected_ ? log_level::warning : log_level::info))
         return;
+    if (level == log_level::error && text.find(", and has to be ") != text.npos) // as an option_fault is told
+        fault_ = printable(text, 2'000);
     if (!text.starts_with("made for "))
         trouble_ = printable(text, 2'000);
 }

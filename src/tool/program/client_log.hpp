@@ -1,4 +1,6 @@
 #pragma once
+#include "tool/program/connection_arguments.hpp"
+
 #include <zklock/client_options.hpp>
 #include <zklock/log.hpp>
 
@@ -21,7 +23,7 @@ public:
     /// The client is connected: what it had to say until then was no trouble after all.
     void connected();
     /// The last line that may be the reason of a failure, without the client's name; empty if there is none.
-    [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    [[nodiscard]] std::string trouble() const { return in_options(fault_.empty() ? trouble_ : fault_); }
 
     /// What was granted with the last connection, such as `new session 0x100012ab, time-out 10.000 s`.
     [[nodiscard]] const std::string& session() const { return session_; }
@@ -32,6 +34,7 @@ private:
     std::function<void(log_level, std::string_view)> written_;
     log_level most_written_ = log_level::error;
     bool connected_ = false;
+    std::string fault_; ///< of an option: what comes of it is told later, and less
     std::string trouble_;
     std::string session_;
 };

@@ -85,7 +85,7 @@ int tell_unconnected(voice& out, const std::string& servers, error_code why, con
     out.warn(unreachable ? "no_connection" : "failed",
              {{"servers", utf8(servers)}, {"error", why.message()}, {"reason", reason}},
              unreachable ? fmt::format("no connection to {}: {}", servers, words)
-                         : fmt::format("{}: {}", why.message(), words));
+             : why == errc::invalid_option ? words : fmt::format("{}: {}", why.message(), words));
     if (unreachable)
         return no_connection;
     return why == errc::invalid_option ? usage : failed;
@@ -103,7 +103,7 @@ int run_with_client(const connection_arguments& given, voice& out,
     const client_options options = options_of(given);
     check(options);
     client_log log;
-    asio::io_context io(1);
+    asio::io_context& io = make_context();
     client zk(io, log.attached_to(options));
     return run_program(io, connect_and_run(zk, given, out, log, program));
 }

@@ -3,9 +3,16 @@
 #include <zklock/option_fault.hpp>
 #include <zklock/path_fault.hpp>
 
+#include <fmt/format.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
+#include <regex>
+#include <utility>
 
 namespace zklock::tool {
 namespace {
@@ -101,10 +108,54 @@ client_options options_of(const connection_arguments& given)
     return options;
 }
 
+std::string in_options(const std::string& text)
+{
+    // Those that a word of a sentence could be, such as `servers`, are the library's only in front of "is".
+    static const std::pair<std::regex, const char*> words[]{
+        {std::regex("\\bsession_timeout\\b"), "--session-timeout"},
+        {std::regex("\\bserver_tick\\b"), "--server-tick"},
+        {std::regex("\\bloss_notice\\b"), "--kill-after with its reserve"},
+        {std::regex("\\blease_margin\\b"), "the lease's margin"},
+        {std::regex("\\bclock_drift\\b"), "the clocks' drift"},
+        {std::regex("\\btls\\.enabled is (true|false)\\b"), "--tls is $1"},
+        {std::regex("\\btls\\.ca_file\\b"), "--tls-ca"},
+        {std::regex("\\btls\\.certificate_file\\b"), "--tls-cert"},
+        {std::regex("\\btls\\.key_file\\b"), "--tls-key"},
+        {std::regex("\\btls\\.key_password\\b"), "ZKLOCK_TLS_KEY_PASSWORD"},
+        {std::regex("\\bhandoff\\.listen\\b"), "--handoff"},
+        {std::regex("\\bhandoff\\.advertise\\b"), "--handoff-advertise"},
+        {std::regex("\\bhandoff\\.peers\\b"), "--handoff-peers"},
+        {std::regex("^servers is "), "--servers is "},
+        {std::regex("^auth is "), "--auth is "},
+        {std::regex("^access is "), "--acl is "},
+        {std::regex("\\bacl::creator_all\\b"), "creator"},
+        {std::regex("\\bacl::creator_all_or_read\\b"), "creator-or-read"},
+        {std::regex("\\bwithout auth where client_options has neither auth nor "),
+         "open where there is neither --auth nor "},
+        {std::regex("^identifier is "), "--name is "}};
+    std::string made = text;
+    for (const auto& [word, option] : words)
+        made = std::regex_replace(made, word, option);
+    static const std::regex milliseconds("\\b(\\d{1,15}) ms\\b");
+    std::string in_seconds;
+    auto rest = made.cbegin();
+    for (std::smatch at; std::regex_search(rest, made.cend(), at, milliseconds); rest = at[0].second) {
+        in_seconds.append(rest, at[0].first);
+        in_seconds += fmt::format("{} s", static_cast<double>(std::stoll(at[1].str())) / 1000);
+    }
+    return in_seconds.append(rest, made.cend());
+}
+
 void check(const client_options& options)
 {
     if (const auto fault = find_fault(options))
-        throw usage_error(to_string(*fault));
+        throw usage_error(in_options(to_string(*fault)));
+    // A client would wait for the files, as for those of a renewal.
+    for (const auto& [option, file] : {std::pair("--tls-ca", &options.tls.ca_file),
+                                       std::pair("--tls-cert", &options.tls.certificate_file),
+                                       std::pair("--tls-key", &options.tls.key_file)})
+        if (!file->empty() && ::access(file->c_str(), R_OK) != 0)
+            throw usage_error(fmt::format("{} {}: {}", option, *file, ::strerror(errno)));
 }
 
 void check_path(const std::string& path)

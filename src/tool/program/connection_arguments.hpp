@@ -43,6 +43,10 @@ void add_connection_arguments(CLI::App& app, connection_arguments& to);
 /// The options of a client. @throws usage_error
 [[nodiscard]] client_options options_of(const connection_arguments& given);
 
+/// What the library says of its options, such as `session_timeout is 0 ms`, in words of the tool: `--session-timeout is
+/// 0 s`.
+[[nodiscard]] std::string in_options(const std::string& text);
+
 /// Whether the options can be used, and the path is one. @throws usage_error
 void check(const client_options& options);
 void check_path(const std::string& path);

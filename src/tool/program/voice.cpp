@@ -1,8 +1,9 @@
 #include "tool/program/voice.hpp"
 
+#include "tool/program/standard_error.hpp"
+
 #include <boost/json/serialize.hpp>
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -63,7 +64,7 @@ void voice::tell(std::string_view event, boost::json::object details, const std:
     if (json_)
         write_json(event, std::move(details));
     else if (verbose_)
-        write("zklock: " + text + '\n');
+        write_line(text);
 }
 
 void voice::warn(std::string_view event, boost::json::object details, const std::string& text)
@@ -71,7 +72,7 @@ void voice::warn(std::string_view event, boost::json::object details, const std:
     if (json_)
         write_json(event, std::move(details));
     else
-        write("zklock: " + text + '\n');
+        write_line(text);
 }
 
 void voice::show(boost::json::object details, const std::string& text)
@@ -85,7 +86,7 @@ void voice::show(boost::json::object details, const std::string& text)
         write("zklock: " + printable(text, columns() - 10)); // a line that wraps could not be erased
         shown_ = text;
     } else if (verbose_ && text != shown_) {
-        write("zklock: " + text + '\n');
+        write_line(text);
         shown_ = text;
     }
 }
@@ -96,12 +97,12 @@ void voice::write(std::string text)
         text.insert(0, erase_line);
     if (terminal_)
         shown_.clear();
-    // A full pipe must not block us: then the line is left out.
-    pollfd error{STDERR_FILENO, POLLOUT, 0};
-    if (::poll(&error, 1, 0) != 1 || (error.revents & POLLOUT) == 0)
-        return;
-    // There is nobody to tell of a failure. (With _FORTIFY_SOURCE a cast to void does not do: gcc warns.)
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    write_to_stderr(std::move(text));
+}
+
+void voice::write_line(const std::string& text)
+{
+    write(as_message(text));
 }
 
 void voice::write_json(std::string_view event, boost::json::object details)
@@ -110,7 +111,12 @@ void voice::write_json(std::string_view event, boost::json::object details)
     boost::json::object line{{"event", event}, {"after", after.count()}};
     for (auto& [key, value] : details)
         line.emplace(key, std::move(value));
-    write(boost::json::serialize(line) + '\n');
+    write(utf8(boost::json::serialize(line)) + '\n');
+}
+
+std::string as_message(std::string_view text)
+{
+    return "zklock: " + printable(text, text.size()) + '\n';
 }
 
 std::string utf8(std::string_view text)

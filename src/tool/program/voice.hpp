@@ -32,6 +32,7 @@ public:
 
 private:
     void write(std::string text);
+    void write_line(const std::string& text);
     void write_json(std::string_view event, boost::json::object details);
 
     const bool verbose_;
@@ -43,7 +44,9 @@ private:
 
 /// What others wrote, for people: control characters are replaced, and what is long is cut.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest = 200);
-/// The same for JSON, which has to be UTF-8: bytes that are not are replaced.
+/// A line of the tool's own, of such a text.
+[[nodiscard]] std::string as_message(std::string_view text);
+/// What others wrote, for JSON, which has to be UTF-8: bytes that are not are replaced.
 [[nodiscard]] std::string utf8(std::string_view text);
 
 } // namespace zklock::tool

@@ -1,10 +1,15 @@
 #include "tool/program/client_program.hpp"
 #include "tool/program/exit_status.hpp"
+#include "tool/program/standard_error.hpp"
 #include "tool/queue/queue_commands.hpp"
 #include "tool/queue/queue_listing.hpp"
 
 #include <zklock/errc.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -13,7 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -29,52 +34,96 @@ bool is_meant(const listed& one, const std::string& wanted)
     return one.who.node == wanted || one.who.node.ends_with('/' + wanted) || std::to_string(one.who.sequence) == wanted;
 }
 
-/// The server's heartbeats stop while we wait for somebody at a terminal: nothing is held meanwhile.
-bool confirmed(const listed& one, const std::string& path)
+/// Asks, and waits for the answer; the client goes on meanwhile.
+asio::awaitable<bool> confirm(listed one, std::string path)
 {
-    fmt::print(stderr,
-               "{} {} {} (session {:#x}).\n"
-               "If that program is alive, it and the next one will be inside at the same time.\n"
-               "Delete {}? [y/N] ",
-               printable(one.who.identifier), one.holds ? "holds" : "waits for", path,
-               static_cast<std::uint64_t>(one.who.session_id), printable(one.who.node));
-    std::fflush(stderr);
+    write_to_stderr(fmt::format("{} {} {} (session {:#x}).\n"
+                                "If that program is alive, it and the next one will be inside at the same time.\n"
+                                "Delete {}? [y/N] ",
+                                printable(one.who.identifier), one.holds ? "holds" : "waits for", printable(path),
+                                static_cast<std::uint64_t>(one.who.session_id), printable(one.who.node)));
+    asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, ::dup(STDIN_FILENO));
+    auto waiting = terminal.async_wait(asio::posix::stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
+    co_await std::move(waiting);
     std::string answer;
-    std::getline(std::cin, answer);
-    return answer == "y" || answer == "Y" || answer == "yes";
+    std::getline(std::cin, answer); // a terminal gives whole lines
+    co_return answer == "y" || answer == "Y" || answer == "yes";
 }
+
+class breaking {
+public:
+    breaking(client zk, const break_arguments& given, voice& out) : zk_(std::move(zk)), given_(given), out_(out) {}
+
+    asio::awaitable<int> run()
+    {
+        auto first = find(given_.node);
+        int status = co_await std::move(first);
+        while (status == succeeded && !given_.yes) {
+            const listed asked = found_;
+            auto confirming = confirm(asked, given_.path);
+            const bool yes = co_await std::move(confirming);
+            if (!yes) {
+                out_.warn("left", {{"node", utf8(asked.who.node)}}, "nothing was deleted");
+                co_return found_wrong;
+            }
+            auto again = find(asked.who.node); // the answer may have taken long
+            status = co_await std::move(again);
+            if (found_.holds == asked.holds)
+                break;
+        }
+        if (status != succeeded)
+            co_return status;
+        auto removing = remove(found_.who.node);
+        co_return co_await std::move(removing);
+    }
+
+private:
+    /// Looks for the one contender that is meant; says so if there is none, or more.
+    asio::awaitable<int> find(std::string which)
+    {
+        auto reading = list_queue(zk_, given_.path);
+        result<queue_listing> listing = co_await std::move(reading);
+        if (listing.has_error())
+            co_return tell_failed(out_, printable(given_.path), listing.error());
+        const auto& all = listing.value().all;
+        const auto meant = [&](const listed& one) { return is_meant(one, which); };
+        if (const auto count = std::ranges::count_if(all, meant); count != 1) {
+            const std::string path = printable(given_.path);
+            out_.warn("not_found", {{"path", utf8(given_.path)}, {"node", utf8(which)}},
+                      which == found_.who.node ? printable(which) + " has gone by itself"
+                                               : fmt::format("{} nodes of {} are {}", count, path, printable(which)));
+            co_return found_wrong;
+        }
+        found_ = *std::ranges::find_if(all, meant);
+        co_return succeeded;
+    }
+
+    asio::awaitable<int> remove(std::string node)
+    {
+        auto removing = zk_.remove(node);
+        result<void> removed = co_await std::move(removing);
+        if (removed.has_error() && removed.error() == errc::no_node) {
+            out_.warn("not_found", {{"node", utf8(node)}}, printable(node) + " has gone by itself");
+            co_return found_wrong;
+        }
+        if (removed.has_error())
+            co_return tell_failed(out_, printable(node), removed.error());
+        const boost::json::object words{{"path", utf8(given_.path)}, {"deleted", utf8(node)}};
+        fmt::print("{}\n", given_.connection.json ? boost::json::serialize(words) : "deleted " + printable(node));
+        co_return succeeded;
+    }
+
+    client zk_;
+    const break_arguments& given_;
+    voice& out_;
+    listed found_;
+};
 
 asio::awaitable<int> delete_node(client zk, const break_arguments& given, voice& out)
 {
-    const bool json = given.connection.json;
-    auto reading = list_queue(zk, given.path);
-    result<queue_listing> listing = co_await std::move(reading);
-    if (listing.has_error())
-        co_return tell_failed(out, given.path, listing.error());
-    const auto& all = listing.value().all;
-    const auto count = std::ranges::count_if(all, [&](const listed& one) { return is_meant(one, given.node); });
-    if (count != 1) {
-        out.warn("not_found", {{"path", given.path}, {"node", utf8(given.node)}},
-                 fmt::format("{} nodes of {} are {}", count, given.path, printable(given.node)));
-        co_return found_wrong;
-    }
-    const listed& one = *std::ranges::find_if(all, [&](const listed& each) { return is_meant(each, given.node); });
-    if (!given.yes && !confirmed(one, given.path)) {
-        out.warn("left", {{"node", one.who.node}}, "nothing was deleted");
-        co_return found_wrong;
-    }
-    const std::string node = one.who.node;
-    auto removing = zk.remove(node);
-    result<void> removed = co_await std::move(removing);
-    if (removed.has_error() && removed.error() == errc::no_node) {
-        out.warn("not_found", {{"node", node}}, node + " has gone by itself");
-        co_return found_wrong;
-    }
-    if (removed.has_error())
-        co_return tell_failed(out, node, removed.error());
-    fmt::print("{}\n", json ? boost::json::serialize(boost::json::object{{"path", given.path}, {"deleted", node}})
-                            : "deleted " + node);
-    co_return succeeded;
+    breaking it(std::move(zk), given, out);
+    auto running = it.run();
+    co_return co_await std::move(running);
 }
 
 } // namespace

@@ -7,8 +7,16 @@
 
 namespace zklock::tool {
 
+struct list_arguments {
+    list_arguments() = default;
+
+    connection_arguments connection;
+    std::vector<std::string> paths;
+    bool below = false; ///< also of all locks below the paths
+    bool held = false;  ///< nothing is shown: the status says whether all are held
+};
 /// `zklock ls`: who holds a lock, and who waits.
-int list(const connection_arguments& connection, const std::vector<std::string>& paths);
+int list(const list_arguments& given);
 
 /// `zklock top`: the same, again at each change, until a signal comes.
 int watch(const connection_arguments& connection, const std::vector<std::string>& paths);

@@ -116,7 +116,14 @@ asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path)
             co_return listing;
         co_return names.error();
     }
-    listing.semaphore = has(names.value(), "locks") && has(names.value(), "leases");
+    listing.there = true;
+    listing.below = std::move(names).value();
+    std::ranges::sort(listing.below);
+    if (listing.path == "/") { // no lock can be there, and one child is the servers' own
+        std::erase(listing.below, "zookeeper");
+        co_return listing;
+    }
+    listing.semaphore = has(listing.below, "locks") && has(listing.below, "leases");
     auto adding = add_mutex(zk, listing);
     result<void> added = co_await std::move(adding);
     if (!added.has_error() && listing.semaphore) {
@@ -125,6 +132,10 @@ asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path)
     }
     if (added.has_error())
         co_return added.error();
+    std::erase_if(listing.below, [&](const std::string& name) {
+        return (listing.semaphore && (name == "locks" || name == "leases")) ||
+               std::ranges::any_of(listing.all, [&](const listed& each) { return name_of(each.who.node) == name; });
+    });
     co_return listing;
 }
 
@@ -149,13 +160,14 @@ std::string to_row(const listed& each, system_time now)
 
 std::string to_text(const queue_listing& listing, system_time now)
 {
+    const std::string path = printable(listing.path);
     if (listing.all.empty())
-        return listing.path + ": nobody\n";
+        return path + (listing.there ? ": nobody\n" : ": not there, so nobody\n");
     std::string text;
     for (const bool permits : {false, true}) {
         if (std::ranges::find(listing.all, permits, &listed::permit) == listing.all.end())
             continue;
-        text += fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", listing.path,
+        text += fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", path,
                             permits ? " (semaphore)" : "", "", "SEQUENCE", "SESSION", "AGE", "TOKEN", "IDENTIFIER",
                             "NODE");
         for (const listed& each : listing.all)
@@ -163,7 +175,7 @@ std::string to_text(const queue_listing& listing, system_time now)
                 text += to_row(each, now);
     }
     if (listing.of_both_kinds())
-        text += listing.path + ": a mutex and a semaphore, which do not exclude each other\n";
+        text += path + ": a mutex and a semaphore, which do not exclude each other\n";
     return text;
 }
 
@@ -189,7 +201,10 @@ boost::json::object to_json(const queue_listing& listing, system_time now)
             entry["token"] = each.token;
         all.push_back(std::move(entry));
     }
-    return {{"path", listing.path}, {"semaphore", listing.semaphore}, {"contenders", std::move(all)}};
+    return {{"path", utf8(listing.path)},
+            {"exists", listing.there},
+            {"semaphore", listing.semaphore},
+            {"contenders", std::move(all)}};
 }
 
 } // namespace zklock::tool

@@ -48,7 +48,7 @@ asio::awaitable<int> ask_holders(client zk, std::string path, bool json, voice& 
     if (json) {
         boost::json::object line = to_json(listing.value(), std::chrono::system_clock::now());
         line["asked"] = asked.value();
-        fmt::print("{}\n", boost::json::serialize(line));
+        fmt::print("{}\n", utf8(boost::json::serialize(line)));
     } else {
         for (const listed& each : listing.value().all)
             if (each.holds && asked.value() != 0)
@@ -56,7 +56,7 @@ asio::awaitable<int> ask_holders(client zk, std::string path, bool json, voice& 
                            each.who.revoked ? "one who was asked before" : printable(each.who.identifier),
                            printable(each.who.node));
         if (asked.value() == 0)
-            fmt::print("{}: nobody holds it\n", path);
+            fmt::print("{}: nobody holds it\n", printable(path));
     }
     co_return asked.value() != 0 ? succeeded : found_wrong;
 }

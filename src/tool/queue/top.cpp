@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zklock::tool {
 namespace {
@@ -129,6 +133,25 @@ asio::awaitable<void> follow(client zk, std::string path, std::size_t which, cha
     }
 }
 
+/// The lines that a terminal of that size has room for, cut where they would wrap.
+std::string cut_to(const std::string& text, std::size_t rows, std::size_t columns)
+{
+    std::string made;
+    std::size_t row = 0;
+    const auto all = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line); ++row) {
+        if (row + 1 == rows && row + 1 < all)
+            return made + fmt::format("({} more lines)", all - row);
+        std::size_t end = 0;
+        for (std::size_t column = 0; end < line.size(); ++end) // a character of UTF-8 has one byte that is not of these
+            if ((static_cast<unsigned char>(line[end]) & 0xC0U) != 0x80 && column++ == columns)
+                break;
+        made += line.substr(0, end) + (row + 1 == rows ? "" : "\n"); // the last would scroll
+    }
+    return made;
+}
+
 class screen {
 public:
     explicit screen(bool json) : json_(json), redraws_(!json && ::isatty(STDOUT_FILENO) == 1)
@@ -159,12 +182,19 @@ public:
     [[nodiscard]] bool draw(const std::vector<std::optional<queue_listing>>& all)
     {
         const auto now = std::chrono::system_clock::now();
-        std::string text = clear_screen;
+        std::string text;
+        if (!trouble_.empty())
+            text = trouble_ + "\n\n";
         for (const auto& each : all)
             if (each)
                 text += to_text(*each, now) + '\n';
-        return write(text);
+        winsize size{};
+        const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 && size.ws_row != 0;
+        return write(clear_screen + (known ? cut_to(text, size.ws_row, size.ws_col) : text));
     }
+
+    /// What stands above the queues when it is drawn; may be empty.
+    void set_trouble(std::string text) { trouble_ = std::move(text); }
 
 private:
     [[nodiscard]] static bool write(const std::string& text)
@@ -174,9 +204,53 @@ private:
 
     const bool json_;
     const bool redraws_;
+    std::string trouble_;
 };
 
-asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out, asio::steady_timer& clock)
+/// Tells of a connection that is lost: what is shown is as it was then.
+class connection_watch {
+public:
+    connection_watch(client zk, std::string servers, voice& out)
+        : zk_(std::move(zk)), servers_(std::move(servers)), out_(out)
+    {
+    }
+
+    void look(screen& shown)
+    {
+        const auto now = std::chrono::steady_clock::now();
+        const bool connected = zk_.state() == connection_state::connected;
+        if (connected == !cut_off_since_) { // as at the last look
+            if (cut_off_since_)
+                shown.set_trouble(in_words(now));
+            return;
+        }
+        if (connected)
+            cut_off_since_.reset();
+        else
+            cut_off_since_ = now;
+        shown.set_trouble(connected ? std::string() : in_words(now));
+        if (shown.redraws())
+            return;
+        out_.warn(connected ? "reconnected" : "disconnected", {{"servers", utf8(servers_)}},
+                  connected ? "connected to " + printable(servers_) + " again"
+                            : "no connection to " + printable(servers_));
+    }
+
+private:
+    [[nodiscard]] std::string in_words(std::chrono::steady_clock::time_point now) const
+    {
+        return fmt::format("No connection to {} for {} s: this is how it was before.", printable(servers_),
+                           std::chrono::duration_cast<std::chrono::seconds>(now - *cut_off_since_).count());
+    }
+
+    client zk_;
+    const std::string servers_;
+    voice& out_;
+    std::optional<std::chrono::steady_clock::time_point> cut_off_since_;
+};
+
+asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out, asio::steady_timer& clock,
+                          connection_watch connection)
 {
     std::vector<std::optional<queue_listing>> all(paths);
     screen shown(json);
@@ -187,15 +261,16 @@ asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out
                 from->put(change());
         });
     };
-    if (shown.redraws())
-        tick();
+    tick();
     for (bool written = true; written;) {
         change next = co_await from->take();
         if (next.caught != 0) {
             if (ends_the_tool(next.caught))
                 co_return succeeded; // there is no other way to end it
         } else if (!next.listing) {
-            written = shown.draw(all);
+            connection.look(shown);
+            if (shown.redraws())
+                written = shown.draw(all);
             tick();
         } else if (next.listing->has_error()) {
             co_return tell_failed(out, "the queue cannot be read", next.listing->error());
@@ -209,7 +284,7 @@ asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out
     co_return tell_failed(out, "the queue cannot be shown", error_code(errno, boost::system::generic_category()));
 }
 
-asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, bool json, voice& out)
+asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, const connection_arguments& given, voice& out)
 {
     const auto executor = co_await asio::this_coro::executor;
     const auto news = std::make_shared<mailbox<change>>(executor);
@@ -224,7 +299,7 @@ asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, bool j
     caught_signals signals(static_cast<asio::io_context&>(executor.context()),
                            [news](int number) { news->put(change(number)); });
     asio::steady_timer clock(executor);
-    auto showing = show(news, paths.size(), json, out, clock);
+    auto showing = show(news, paths.size(), given.json, out, clock, connection_watch(zk, given.servers, out));
     const int status = co_await std::move(showing);
     clock.cancel();
     for (const auto& each : rests)
@@ -240,7 +315,7 @@ int watch(const connection_arguments& connection, const std::vector<std::string>
     for (const std::string& path : paths)
         check_path(path);
     voice out(false, connection.json);
-    return run_with_client(connection, out, [&](client zk) { return watch_all(zk, paths, connection.json, out); });
+    return run_with_client(connection, out, [&](client zk) { return watch_all(zk, paths, connection, out); });
 }
 
 } // namespace zklock::tool

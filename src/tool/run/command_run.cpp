@@ -36,7 +36,9 @@ struct lock_session::command_state {
     std::optional<lease_clock::time_point> hup; ///< when HUP was passed on, if no other signal to end was after it
     bool hung_up = false;  ///< it was told that it has no terminal
     std::optional<lease_clock::time_point> kill_began; ///< by the tool, in the keeper's place
+    bool outlived_told = false;
     bool stuck_told = false;
+    bool denied_told = false;
 };
 
 namespace {
@@ -107,6 +109,7 @@ void lock_session::handle(const event& next, command_state& command)
             return kill_in_its_place(command);
         if (const auto until = held_->held_until(); until > lease_end_)
             commands_->extend(lease_end_ = until);
+        commands_->wake(); // stopped, it could not guard against a tool that is stopped next
         commands_->send_unsent();
         return tick_after(watch_lease(command));
     case kind::connected:
@@ -126,12 +129,14 @@ void lock_session::reported(report said, command_state& command)
     case report_kind::not_started:
     case report_kind::no_process: not_started(said, command); break;
     case report_kind::stopped: command_stopped(said.number, command); break;
-    case report_kind::continued: break;
+    case report_kind::continued: out_.tell("continued", {}, "the command goes on"); break;
     case report_kind::ended: ended(said.number, command); break;
     case report_kind::stopping: // it knows the lease's end, too, and was first
         if (!std::exchange(command.lost, true))
             tell_lost();
         break;
+    case report_kind::outlived: tell_outlived(command); break;
+    case report_kind::denied: tell_denied(static_cast<std::size_t>(said.number)); break;
     case report_kind::stuck: tell_stuck(static_cast<std::size_t>(said.number)); break;
     case report_kind::gone: command.over = true; break;
     }
@@ -164,10 +169,27 @@ void lock_session::not_started(const report& said, command_state& command)
               fmt::format("cannot run {}: {}", printable(plan_.command.front()), ::strerror(said.number)));
 }
 
+void lock_session::tell_outlived(command_state& command)
+{
+    if (!std::exchange(command.outlived_told, true))
+        out_.warn("outlived", {{"path", plan_.lock.path}},
+                  fmt::format("the command was still there when the lease had ended: {} may have been somebody else's "
+                              "beside it",
+                              plan_.lock.path));
+}
+
 void lock_session::tell_stuck(std::size_t processes)
 {
     out_.warn("stuck", {{"processes", processes}},
               fmt::format("{} processes of the command cannot be killed", processes));
+}
+
+void lock_session::tell_denied(std::size_t processes)
+{
+    out_.warn("not_permitted", {{"processes", processes}},
+              fmt::format("{} processes of the command are another user's, and cannot be signalled or killed: the lock "
+                          "is held until they end, and should it be lost, they go on",
+                          processes));
 }
 
 void lock_session::caught(int number, command_state& command)
@@ -195,12 +217,14 @@ lock_session::milliseconds lock_session::watch_lease(const command_state& comman
     if (command.group > 0)
         ::kill(-command.group, SIGKILL);
     commands_->kill_if_stopped(); // its end has the tool kill all that is left
-    return usual;
+    return std::min(usual, milliseconds(20)); // should somebody stop it again, the reserve is not over
 }
 
 /// The command was stopped, and with it all of its group, most probably by the terminal.
 void lock_session::command_stopped(int number, command_state& command)
 {
+    out_.tell("stopped", {{"signal", name_of_signal(number)}},
+              fmt::format("the command was stopped by {}", name_of_signal(number)));
     const bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
     if (wants_terminal && command.at.give_to(command.group))
         return commands_->signal(SIGCONT);
@@ -233,15 +257,19 @@ void lock_session::keeper_ended(command_state& command)
 
 void lock_session::kill_in_its_place(command_state& command)
 {
-    const std::size_t left = keeper::kill_all(command.group);
-    command.over = left == 0;
+    const signalled left = keeper::kill_all(command.group);
+    command.over = left.all == 0;
+    if (left.all != 0 && command.lost && lease_clock::now() >= lease_end_)
+        tell_outlived(command);
+    if (left.denied != 0 && !std::exchange(command.denied_told, true))
+        tell_denied(left.denied);
     if (command.over) {
         command.at.take_from(command.group, true);
         return;
     }
     const bool late = lease_clock::now() - *command.kill_began > patience_with_kill;
     if (late && !std::exchange(command.stuck_told, true))
-        tell_stuck(left);
+        tell_stuck(left.all);
     tick_after(late ? between_late_kills : between_kills);
 }
 

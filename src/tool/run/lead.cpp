@@ -65,7 +65,7 @@ int lead(const run_plan& plan)
 {
     keeper commands(plan.command, plan.stop); // forked before anything else
     voice out(plan.verbose, plan.json);
-    asio::io_context io(1);
+    asio::io_context& io = make_context();
     lock_session session(io, plan, &commands, out);
     return run_program(io, lead_on(session, plan.lock.path, out));
 }

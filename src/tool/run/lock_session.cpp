@@ -1,9 +1,11 @@
 #include "tool/run/lock_session.hpp"
 
+#include "tool/keeper/process_tree.hpp"
 #include "tool/program/client_program.hpp"
 #include "tool/program/exit_status.hpp"
 #include "tool/run/other_kind.hpp"
 
+#include <zklock/connection_listener.hpp>
 #include <zklock/errc.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -25,7 +27,7 @@ using kind = event::kind;
 lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* commands, voice& out)
     : plan_(plan), commands_(commands), out_(out), events_(io.get_executor()),
       signals_(io, [this](int number) { events_.put({kind::caught, number}); }), ticks_(io),
-      zk_(io, log_.attached_to(plan.client)), lock_(zk_, plan.lock),
+      zk_(io, log_.attached_to(listening(io, plan.client))), lock_(zk_, plan.lock),
       deadline_(plan.wait ? lease_clock::now() + *plan.wait : lease_clock::time_point::max())
 {
     if (commands_ != nullptr)
@@ -41,6 +43,32 @@ lock_session::~lock_session()
 {
     if (commands_ != nullptr)
         commands_->stop_listening(); // the context may go before the keeper
+}
+
+client_options lock_session::listening(asio::io_context& io, client_options options)
+{
+    options.listener =
+        listen_to_connection(io.get_executor(), [this](const connection_event& news) { connection_changed(news); });
+    return options;
+}
+
+/// Tells of a connection that was lost, and found again.
+void lock_session::connection_changed(const connection_event& news)
+{
+    const std::string servers = printable(plan_.client.servers);
+    if (news.state == connection_state::connected) {
+        const auto before = std::exchange(session_, news.session_id);
+        if (std::exchange(cut_off_, false))
+            out_.tell("reconnected", {{"servers", utf8(plan_.client.servers)}, {"new_session", session_ != before}},
+                      fmt::format("connected to {} again{}", servers, session_ != before ? ", in a new session" : ""));
+    } else if (session_ != 0 && news.state != connection_state::closed && !std::exchange(cut_off_, true)) {
+        std::string held;
+        if (held_)
+            held = fmt::format(": {} can be held for {:.1f} s without one", printable(plan_.lock.path),
+                               std::chrono::duration<double>(held_->held_until() - lease_clock::now()).count());
+        out_.tell("disconnected", {{"servers", utf8(plan_.client.servers)}},
+                  fmt::format("the connection to {} is lost{}", servers, held));
+    }
 }
 
 /// The next event of that kind. A signal that asks the tool to end cancels what is waited for. So does the end of the
@@ -74,6 +102,8 @@ void lock_session::tick_after(milliseconds time)
 
 asio::awaitable<int> lock_session::connect()
 {
+    if (commands_ != nullptr && !sees_processes())
+        out_.warn("no_proc", {}, "there is no /proc: what leaves the command's process group will not be stopped");
     auto limit = plan_.connect_timeout.count() != 0 ? lease_clock::duration(plan_.connect_timeout)
                                                     : lease_clock::duration::max();
     if (plan_.wait && plan_.wait->count() != 0)
@@ -139,6 +169,7 @@ asio::awaitable<int> lock_session::acquire()
     }
     if (!held_)
         co_return acquire_failed(outcome.error);
+    granted_ = lease_clock::now();
     lease_end_ = held_->held_until();
     tell_acquired(zk_.metrics().handoff.taken != handed_over);
     // Nobody waits for it: it is asked before the lock is given back, so it is answered before.
@@ -176,9 +207,11 @@ int lock_session::acquire_failed(error_code why)
         out_.tell("busy", {{"path", path}}, path + " is busy");
         return plan_.conflict_status.value_or(busy);
     }
-    const std::string reason = log_.trouble().empty() || why == errc::lost ? std::string() : ": " + log_.trouble();
-    out_.warn("failed", {{"path", path}, {"error", why.message()}, {"reason", log_.trouble()}},
-              path + ": " + why.message() + reason);
+    const std::string reason = why == errc::lost ? std::string() : log_.trouble();
+    std::string words = reason.empty() || why != errc::invalid_option ? why.message() : reason;
+    if (!reason.empty() && why != errc::invalid_option)
+        words += ": " + reason;
+    out_.warn("failed", {{"path", path}, {"error", why.message()}, {"reason", log_.trouble()}}, path + ": " + words);
     if (why == errc::lost)
         return lock_lost;
     cannot_go_on_ = true;
@@ -223,6 +256,31 @@ asio::awaitable<int> lock_session::hold_only()
         if (next.what == kind::caught && ends_the_tool(next.number)) {
             asked_to_end_ = next.number;
             co_return succeeded;
+        }
+    }
+}
+
+asio::awaitable<void> lock_session::hold_on(milliseconds after_grant)
+{
+    const auto left = [end = granted_ + after_grant] {
+        return std::chrono::ceil<milliseconds>(end - lease_clock::now());
+    };
+    if (asked_to_end_ != 0 || cannot_go_on_ || held_->loss() || left().count() <= 0)
+        co_return;
+    out_.tell("holding_on", {{"path", plan_.lock.path}}, "holding on to " + plan_.lock.path);
+    while (left().count() > 0) {
+        tick_after(left()); // one that was set before does no harm
+        const event next = co_await events_.take();
+        if (next.what == kind::lost) {
+            tell_lost();
+            held_.reset(); // nothing to give back; and the command had ended before
+            co_return;
+        }
+        if (next.what == kind::caught && ends_the_tool(next.number))
+            co_return;
+        if (next.what == kind::revoked) {
+            out_.tell("revoked", {{"path", plan_.lock.path}}, "asked to let go");
+            co_return;
         }
     }
 }

@@ -71,6 +71,8 @@ public:
     boost::asio::awaitable<int> hold_only();
     /// Gives the lock back, if it is held. `lock_lost` if it turns out that it had been lost.
     boost::asio::awaitable<int> release();
+    /// Goes on holding the lock until so long after its grant: a signal, a loss and a request to let go end that.
+    boost::asio::awaitable<void> hold_on(std::chrono::milliseconds after_grant);
     /// Waits for that long; a signal ends it.
     boost::asio::awaitable<int> pause(std::chrono::milliseconds time);
     /// Ends the client's session, and all waits.
@@ -91,6 +93,8 @@ private:
 
     using milliseconds = std::chrono::milliseconds;
 
+    client_options listening(boost::asio::io_context& io, client_options options);
+    void connection_changed(const connection_event& news);
     boost::asio::awaitable<event> finish(event::kind what);
     void watch_hold();
     void tick_after(milliseconds time);
@@ -105,7 +109,9 @@ private:
     void caught(int number, command_state& command);
     void command_stopped(int number, command_state& command);
     void not_started(const report& said, command_state& command);
+    void tell_outlived(command_state& command);
     void tell_stuck(std::size_t processes);
+    void tell_denied(std::size_t processes);
     [[nodiscard]] milliseconds watch_lease(const command_state& command) const;
     void keeper_ended(command_state& command);
     void kill_in_its_place(command_state& command);
@@ -118,11 +124,14 @@ private:
     caught_signals signals_;
     boost::asio::steady_timer ticks_;
     client_log log_;
+    std::int64_t session_ = 0; ///< the last one
+    bool cut_off_ = false;
     client zk_;
     wanted_lock lock_;
     lease_clock::time_point deadline_;
     boost::asio::cancellation_signal cancel_;
     std::optional<hold> held_;
+    lease_clock::time_point granted_{};
     lease_clock::time_point lease_end_{}; ///< as last known, also after a loss
     std::shared_ptr<progress> progress_;
     bool keeper_gone_ = false;

@@ -41,7 +41,7 @@ void progress::show(const std::vector<contender>& holders, const std::vector<con
         const contender& first = holders.front();
         const std::string name = first.revoked ? "one who was asked to let go" : printable(first.identifier);
         details["holder"] = first.revoked ? std::string() : utf8(first.identifier);
-        details["holder_node"] = first.node;
+        details["holder_node"] = utf8(first.node);
         text += fmt::format(", held by {} for {} s", name,
                             std::chrono::duration_cast<std::chrono::seconds>(first.age()).count());
     }

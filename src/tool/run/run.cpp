@@ -49,6 +49,8 @@ asio::awaitable<int> run_once(lock_session& session, const run_plan& plan, voice
         if (session.holds()) {
             auto holding = plan.command.empty() ? print_and_hold(session, plan, out) : session.run_command();
             status = co_await std::move(holding);
+            auto holding_on = session.hold_on(plan.hold_at_least);
+            co_await std::move(holding_on);
             auto releasing = session.release();
             const int released = co_await std::move(releasing);
             if (released != succeeded)
@@ -68,7 +70,7 @@ int run(const run_plan& plan)
     if (!plan.command.empty())
         commands.emplace(plan.command, plan.stop);
     voice out(plan.verbose, plan.json);
-    asio::io_context io(1);
+    asio::io_context& io = make_context();
     lock_session session(io, plan, commands ? &*commands : nullptr, out);
     return run_program(io, run_once(session, plan, out));
 }

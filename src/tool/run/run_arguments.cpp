@@ -3,8 +3,12 @@
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds usual_session{10'000};
+constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()}; // of a client
 
 /// What the keeper and the kernel have to end processes that were killed.
 milliseconds reserve_for(milliseconds session)
@@ -43,6 +48,9 @@ void plan_stop(const run_arguments& given, run_plan& plan)
     plan.client.session_timeout = stated;
     if (!session) {
         const milliseconds needed = (kill_after + reserve_for(stated)) * 42 / 10;
+        if (needed > longest_session)
+            throw usage_error(fmt::format("--kill-after is {:.15g} s, and has to be {} s at most", *given.kill_after,
+                                          longest_session * 10 / 42 / std::chrono::seconds(1)));
         plan.client.session_timeout = std::max(stated, needed);
     }
     plan.stop.kill_after = kill_after;
@@ -135,6 +143,10 @@ void add_lock_arguments(CLI::App& app, run_arguments& to)
     auto* limit = app.add_option("--limit", to.lock.limit, "up to N at once (a semaphore; all have to say the same N)")
                       ->check(CLI::Range(1U, 1U << 30U))
                       ->type_name("N");
+    app.add_option("--hold-at-least", to.hold_at_least,
+                   "hold the lock until so long after its grant, even if the command has ended before")
+        ->check(is_seconds())
+        ->type_name("SECS");
     shared->excludes(exclusive);
     limit->excludes(shared)->excludes(exclusive);
 }
@@ -152,6 +164,9 @@ run_plan plan_of(const run_arguments& given)
     plan.conflict_status = given.conflict_status;
     plan.connect_timeout = seconds(given.connection.connect_timeout);
     plan.command = command_of(given);
+    if (given.hold_at_least && plan.command.empty())
+        throw usage_error("--hold-at-least is for a command: without one, the lock is held until a signal comes");
+    plan.hold_at_least = seconds(given.hold_at_least.value_or(0));
     plan.revocable = given.revocable;
     plan.verbose = given.verbose;
     plan.json = given.connection.json;

@@ -24,6 +24,7 @@ struct run_arguments {
     bool exclusive = false; ///< said, and not only so by default
     bool shell = false;
     std::optional<double> kill_after;
+    std::optional<double> hold_at_least;
     bool revocable = false;
     bool verbose = false;
     handoff_options handoff;
@@ -43,6 +44,7 @@ struct run_plan {
     std::optional<std::chrono::milliseconds> wait; ///< zero: do not
     std::optional<int> conflict_status;
     std::chrono::milliseconds connect_timeout{};   ///< zero: for ever
+    std::chrono::milliseconds hold_at_least{}; ///< counted from the grant
     stop_times stop;
     std::vector<std::string> command; ///< to be executed; empty: there is none
     bool revocable = false;

@@ -55,4 +55,26 @@ if type groff >/dev/null 2>&1; then
     [[ ! $warnings ]] || fail "groff says: $warnings"
     groff -mdoc -Tutf8 "$folder/zklock.1" | grep -q 'locks in ZooKeeper from the command line' || fail "the manual has no name"
 fi
+# number UNIT KEY, argument UNIT OPTION: what a unit says.
+number() { sed -n "s/^$2=\\([0-9]*\\)\$/\\1/p" "$1"; }
+argument() { sed -n "s/^ExecStart=.* $2 \\([0-9]*\\) .*/\\1/p" "$1"; }
+for unit in billing report; do
+    file=$folder/systemd/$unit.service
+    (($(number "$file" TimeoutStopSec) > $(argument "$file" --kill-after))) || fail "$unit is killed too early"
+    grep -qx KillMode=mixed "$file" || fail "$unit's command has TERM twice"
+    # The tool knows the words: no server is there.
+    words=$(sed -n 's/^ExecStart=[^ ]* \([a-z]*\) /\1 --servers 127.0.0.1:1 --connect-timeout 0.1 /p' "$file")
+    "$zklock" $words 2>/dev/null
+    [[ $? == 122 ]] || fail "$unit's arguments cannot be used"
+done
+if type systemd-analyze >/dev/null 2>&1; then
+    copy=$(mktemp -d)
+    for unit in "$folder"/systemd/*; do
+        sed "s|^ExecStart=/usr/bin/zklock|ExecStart=$zklock|" "$unit" >"$copy/${unit##*/}"
+    done
+    said=$(SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "$copy"/* 2>&1) ||
+        fail "systemd does not take the units: $said"
+    ! grep -F "$copy" <<<"$said" || fail "systemd has something to say of the units"
+    rm -r "$copy"
+fi
 exit $((failures > 0))

@@ -94,3 +94,31 @@ TEST_CASE("the variables that a subcommand's help tells of are those that are co
         CHECK(told == known);
     }
 }
+
+TEST_CASE("what cannot be used is told at once, in words of the tool: its options, and seconds")
+{
+    tool_scene scene;
+    const auto refused = [&](const std::string& words, const std::string& why) {
+        const auto began = steady_clock::now();
+        const ended_tool ended = scene.run_command({"sh", "-c", tool_scene::program() + ' ' + words});
+        INFO(words, ": ", ended.text);
+        CHECK(ended.status == 120);
+        CHECK(steady_clock::now() - began < std::chrono::seconds(8)); // the limit for a connection is 10 s
+        for (const char* const foreign : {" ms", "session_timeout", "loss_notice", "server_tick", "tls.", "handoff.",
+                                          "lease_margin", "clock_drift", "client_options", "acl::"})
+            CHECK_MESSAGE(ended.text.find(foreign) == std::string::npos, foreign);
+        CHECK(ended.text.find(why) != std::string::npos);
+    };
+    refused("run --session-timeout 0 /x -- true", "--session-timeout is 0 s, and has to be 0.1 s to");
+    refused("ls --session-timeout 0.01 /x", "--session-timeout is 0.01 s");
+    refused("run --kill-after 1e9 /x -- true", "--kill-after is 1000000000 s, and has to be ");
+    refused("run --kill-after 7 --session-timeout 8 /x -- true", "--session-timeout (8 s)");
+    refused("run --kill-after 100 /x -- true", "--kill-after with its reserve 100.25 s"); // as the servers' answer shows
+    refused("ls \"$(printf '/x\\033[2J\\302\\233\\377')\"", "the path /x?[2J??: ");
+    refused("ls --server-tick 0 /x", "--server-tick is 0 s");
+    refused("ls --tls --tls-ca /no/such/file /x", "--tls-ca /no/such/file: No such file");
+    refused("ls --tls --tls-cert /no/such/cert /x", "--tls-cert /no/such/cert: No such file");
+    refused("run --handoff nonsense /x -- true", "--handoff is \"nonsense\"");
+    refused("ls --servers a,,b /x", "--servers is \"a,,b\"");
+    refused("ls --acl creator /x", "--acl is creator, and has to be open where there is neither --auth nor --tls-cert");
+}

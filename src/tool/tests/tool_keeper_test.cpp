@@ -1,10 +1,13 @@
 // The keeper of zklock run: when it ends early, is stopped, or cannot do its work.
 #include "tool/tests/tool_scene.hpp"
 
+#include "support/skip.hpp"
+
 #include <doctest/doctest.h>
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -159,4 +162,58 @@ TEST_CASE("a process that has ended, and that nobody waits for, does not keep th
     const pid_t parent = scene.await_pid("parent");
     CHECK(lives(parent)); // it has left the group, and nothing was lost: it may go on
     ::kill(parent, SIGKILL);
+}
+
+TEST_CASE("a keeper that somebody has stopped is woken: while the command runs, and when the tool ends")
+{
+    tool_scene scene;
+    auto tool = scene.start(
+        {"run", "/keeper/woken", "--", "sh", "-c", "mkfifo go; echo $$ >command; read line <go; exit 4"});
+    static_cast<void>(scene.await_pid("command"));
+    ::kill(await_child(tool.pid()), SIGSTOP);
+    CHECK(scene.run_command({"sh", "-c", "echo go >go"}).status == 0);
+    CHECK(tool.wait() == 4);
+
+    waiting_tool waits(scene, "/keeper/woken");
+    ::kill(waits.keeper, SIGSTOP);
+    waits.second.signal(SIGTERM);
+    CHECK(waits.second.wait() == 128 + SIGTERM);
+    waits.let_go();
+}
+
+TEST_CASE("a command that has become another user's cannot be killed, which is told at once")
+{
+    tool_scene scene;
+    std::filesystem::permissions(scene.file("."), std::filesystem::perms(0755));
+    const std::string nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
+    const ended_tool possible = scene.run_command(
+        {"sh", "-c", "cp \"$(command -v setpriv)\" as_root && chmod 4755 as_root && test \"$(" + nobody +
+                         "./as_root --reuid=0 id -u)\" = 0 && " + nobody + tool_scene::program() + " --version"});
+    if (possible.status != 0)
+        return skip("a command of another user needs root: " + possible.text);
+    auto tool = scene.start_command(
+        {"sh", "-c", "exec " + nobody + tool_scene::program() + " run --server-tick 0.5 --kill-after 0.1 " +
+                         "/keeper/other -- ./as_root --reuid=0 sh -c 'echo $$ >command; exec sleep 1000'"});
+    const pid_t command = scene.await_pid("command");
+    tool.signal(SIGTERM);
+    scene.await_text("output", "1 processes of the command are another user's");
+    CHECK(scene.contents("output").find("cannot be killed\n") == std::string::npos); // which is told after 5 s
+    CHECK(tool.running());
+    CHECK(lives(command));
+    ::kill(command, SIGKILL);
+    CHECK(tool.wait() == 128 + SIGKILL);
+}
+
+TEST_CASE("without /proc a command is kept by its group, which is told at the start")
+{
+    tool_scene scene;
+    const std::string hidden = "mount -t tmpfs none /proc && ";
+    if (scene.run_command({"unshare", "-m", "sh", "-c", hidden + "true"}).status != 0)
+        return skip("to hide /proc needs root");
+    const ended_tool blind =
+        scene.run_command({"unshare", "-m", "sh", "-c",
+                           hidden + tool_scene::program() + " run --server-tick 0.5 --kill-after 0.1 /keeper/no_proc " +
+                               "-- sh -c 'sleep 1000 & exit 4'"});
+    CHECK(blind.status == 4);
+    CHECK(blind.text.find("there is no /proc") != std::string::npos);
 }

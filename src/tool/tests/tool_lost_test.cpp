@@ -3,6 +3,7 @@
 
 #include "support/proxy.hpp"
 #include "support/skip.hpp"
+#include "support/undisturbed.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <functional>
 #include <optional>
 
 using namespace zklock::test;
@@ -30,21 +32,40 @@ const std::string scattered =
 /// The cases that wait for the end of a lease have a short one.
 const std::string short_session = "8";
 
+/// Tells of each process in the files `command` and `child` that may go on: not of one that has KILL pending, or is on
+/// its way out of the kernel. Those execute nothing of their program any more, however long a busy machine leaves them
+/// there, or a busy disk.
+const std::string look = R"sh(
+    for each in $(cat command child); do
+        cd /proc/$each 2>/dev/null || continue
+        grep -qs '^State:.[^ZX]' status || continue
+        grep -qs '^S[ih][gd]Pnd:.*[13579bdf]..$' status && continue
+        flags=$(cut -d ' ' -f 9 stat 2>/dev/null)
+        [ $((${flags:-4} & 4)) = 0 ] || continue
+        echo "$each is alive: $(cat stat)"
+    done
+    echo had it
+)sh";
+
 /// Waits for the lock of the other, and says whether it finds anything of the other's command.
 child_process start_next(tool_scene& scene, const std::string& path)
 {
-    return scene.start(
-        {"run", path, "--", "sh", "-c",
-         "for each in $(cat command child); do "
-         "if grep -qs '^State:.[^ZX]' /proc/$each/status; then echo $each is alive; fi; done; echo had it"},
-        "next");
+    return scene.start({"run", path, "--", "sh", "-c", look}, "next");
 }
 
-void expect_clean(tool_scene& scene, child_process next)
+void expect_clean(tool_scene& scene, child_process next, timed_scene& noted)
 {
-    CHECK(next.wait() == 0);
-    CHECK(scene.contents("next").find("is alive") == std::string::npos);
-    CHECK(scene.contents("next").find("had it") != std::string::npos);
+    noted.expect(next.wait() == 0, "the next one does not end well");
+    const std::string text = scene.contents("next");
+    noted.expect(text.find("is alive") == std::string::npos, text + scene.contents("output"));
+    noted.expect(text.find("had it") != std::string::npos, "the next one has not had the lock: " + text);
+}
+
+/// The promise is for a tool that is allowed to run: the lease leaves it a quarter of a second to be late in.
+void play(const std::function<void(timed_scene&)>& scene)
+{
+    const std::string wrong = play_undisturbed(250ms, scene);
+    CHECK(wrong == "");
 }
 
 /// A command with a child in another group, under a lock whose servers can be cut off, and the next one that waits for
@@ -61,10 +82,10 @@ struct kept_command {
     }
 
     /// Cuts it off, until the next one has the lock.
-    void expect_loss()
+    void expect_loss(timed_scene& noted)
     {
         link.block();
-        expect_clean(scene, std::move(*next));
+        expect_clean(scene, std::move(*next), noted);
     }
 
     tool_scene scene;
@@ -78,18 +99,22 @@ struct kept_command {
 
 TEST_CASE("cut off from the servers: TERM, then KILL, all before anybody else has the lock")
 {
-    tool_scene scene;
-    proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/cut", "--",
-                             "sh", "-c", deaf});
-    static_cast<void>(scene.await_pid("command"));
-    static_cast<void>(scene.await_line("child.up"));
-    auto next = start_next(scene, "/lost/cut");
-    link.block();
-    expect_clean(scene, std::move(next));
-    CHECK(scene.contents("term") == "term\n");
-    CHECK(tool.wait() == 123);
-    CHECK(scene.contents("output").find("lost /lost/cut: lease_ended") != std::string::npos);
+    play([](timed_scene& noted) {
+        tool_scene scene;
+        proxy link(server().port());
+        auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/cut",
+                                 "--", "sh", "-c", deaf});
+        static_cast<void>(scene.await_pid("command"));
+        static_cast<void>(scene.await_line("child.up"));
+        auto next = start_next(scene, "/lost/cut");
+        link.block();
+        expect_clean(scene, std::move(next), noted);
+        noted.expect(scene.contents("term") == "term\n", "there was no time after TERM");
+        CHECK(tool.wait() == 123);
+        const std::string said = scene.contents("output");
+        CHECK(said.find("lost /lost/cut: lease_ended") != std::string::npos);
+        noted.expect(said.find("when the lease had ended") == std::string::npos, said);
+    });
 }
 
 TEST_CASE("a command that heeds TERM has the time that --kill-after gives it")
@@ -107,42 +132,46 @@ TEST_CASE("a command that heeds TERM has the time that --kill-after gives it")
 
 TEST_CASE("the tool is stopped, and cannot do anything: its keeper does")
 {
-    tool_scene scene;
-    auto tool = scene.start({"run", "--session-timeout", short_session, "/lost/stopped", "--", "sh", "-c", deaf});
-    static_cast<void>(scene.await_pid("command"));
-    static_cast<void>(scene.await_line("child.up"));
-    auto next = start_next(scene, "/lost/stopped");
-    tool.pause();
-    expect_clean(scene, std::move(next));
-    tool.resume();
-    CHECK(tool.wait() == 123);
+    play([](timed_scene& noted) {
+        tool_scene scene;
+        auto tool = scene.start({"run", "--session-timeout", short_session, "/lost/stopped", "--", "sh", "-c", deaf});
+        static_cast<void>(scene.await_pid("command"));
+        static_cast<void>(scene.await_line("child.up"));
+        auto next = start_next(scene, "/lost/stopped");
+        tool.pause();
+        expect_clean(scene, std::move(next), noted);
+        tool.resume();
+        CHECK(tool.wait() == 123);
+    });
 }
 
 TEST_CASE("the keeper is stopped: the tool has it go on, and stop all that descends from the command")
 {
-    kept_command kept("/lost/keeper");
-    ::kill(kept.keeper, SIGSTOP);
-    kept.expect_loss();
-    CHECK(kept.scene.contents("term") == "term\n");
-    CHECK(kept.tool.wait() == 123);
+    play([](timed_scene& noted) {
+        kept_command kept("/lost/keeper");
+        ::kill(kept.keeper, SIGSTOP);
+        kept.expect_loss(noted);
+        noted.expect(kept.scene.contents("term") == "term\n", "there was no time after TERM");
+        CHECK(kept.tool.wait() == 123);
+    });
 }
 
 TEST_CASE("the keeper is stopped by a debugger, and cannot go on: the tool does its work")
 {
-    kept_command kept("/lost/debugger");
-    if (::ptrace(PTRACE_SEIZE, kept.keeper, nullptr, nullptr) != 0 && errno == EPERM) {
-        skip("no process may be traced here");
-        return;
-    }
-    REQUIRE(::ptrace(PTRACE_INTERRUPT, kept.keeper, nullptr, nullptr) == 0);
-    int status = 0;
-    REQUIRE(::waitpid(kept.keeper, &status, __WALL) == kept.keeper);
-    CHECK(WIFSTOPPED(status));
-    kept.expect_loss();
-    while (::waitpid(kept.keeper, &status, __WALL) == kept.keeper && WIFSTOPPED(status)) {
-    }
-    CHECK(WIFSIGNALED(status));
-    CHECK(kept.tool.wait() == 123);
+    play([](timed_scene& noted) {
+        kept_command kept("/lost/debugger");
+        if (::ptrace(PTRACE_SEIZE, kept.keeper, nullptr, nullptr) != 0 && errno == EPERM)
+            return skip("no process may be traced here");
+        REQUIRE(::ptrace(PTRACE_INTERRUPT, kept.keeper, nullptr, nullptr) == 0);
+        int status = 0;
+        REQUIRE(::waitpid(kept.keeper, &status, __WALL) == kept.keeper);
+        CHECK(WIFSTOPPED(status));
+        kept.expect_loss(noted);
+        while (::waitpid(kept.keeper, &status, __WALL) == kept.keeper && WIFSTOPPED(status)) {
+        }
+        CHECK(WIFSIGNALED(status));
+        CHECK(kept.tool.wait() == 123);
+    });
 }
 
 TEST_CASE("tool and keeper are stopped, and the keeper goes on too late: no time is left for the command")
@@ -160,20 +189,23 @@ TEST_CASE("tool and keeper are stopped, and the keeper goes on too late: no time
     CHECK(scene.contents("late").empty());
     tool.resume();
     CHECK(tool.wait() == 123);
+    scene.await_text("output", "when the lease had ended"); // nobody could help it, and it is not hushed up
 }
 
 TEST_CASE("a stopped command is stopped for good in time, too")
 {
-    tool_scene scene;
-    proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/both", "--",
-                             "sh", "-c", "echo $$ >command; echo $$ >child; exec sleep 1000"});
-    const pid_t command = scene.await_pid("command");
-    ::kill(command, SIGSTOP);
-    auto next = start_next(scene, "/lost/both");
-    link.block();
-    expect_clean(scene, std::move(next));
-    CHECK(tool.wait() == 123);
+    play([](timed_scene& noted) {
+        tool_scene scene;
+        proxy link(server().port());
+        auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/both",
+                                 "--", "sh", "-c", "echo $$ >command; echo $$ >child; exec sleep 1000"});
+        const pid_t command = scene.await_pid("command");
+        ::kill(command, SIGSTOP);
+        auto next = start_next(scene, "/lost/both");
+        link.block();
+        expect_clean(scene, std::move(next), noted);
+        CHECK(tool.wait() == 123);
+    });
 }
 
 TEST_CASE("its node is deleted, its session is ended by others")

@@ -31,7 +31,7 @@ boost::json::array contenders_of(tool_scene& scene, const std::string& path)
 TEST_CASE("ls shows who holds and who waits")
 {
     tool_scene scene;
-    CHECK(scene.run({"ls", "/queue/none"}).text == "/queue/none: nobody\n");
+    CHECK(scene.run({"ls", "/queue/none"}).text == "/queue/none: not there, so nobody\n");
     auto first = scene.start({"run", "--name", "first\x1b[2J", "/queue/ls"}, "first");
     const std::string node_and_token = scene.await_line("first");
     auto second = scene.start({"run", "--name", "second", "/queue/ls"}, "second");

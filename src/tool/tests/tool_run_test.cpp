@@ -1,6 +1,8 @@
 // zklock run: what a command is given, and what becomes of its status.
 #include "tool/tests/tool_scene.hpp"
 
+#include "support/proxy.hpp"
+
 #include <doctest/doctest.h>
 
 #include <signal.h>
@@ -264,4 +266,64 @@ TEST_CASE("arguments that cannot be used")
     CHECK(scene.run_command({tool, "bogus"}).status == 120);
     CHECK(scene.run_command({tool, "--version"}).text.starts_with("zklock "));
     CHECK(scene.run_command({tool, "run", "--help"}).status == 0);
+}
+
+TEST_CASE("--hold-at-least keeps the command's status, and the lock until so long after its grant")
+{
+    tool_scene scene;
+    const auto began = steady_clock::now();
+    auto tool = scene.start({"run", "-v", "--hold-at-least", "2.5", "/run/least", "--", "sh", "-c", "exit 7"});
+    scene.await_text("output", "holding on");
+    CHECK(scene.run({"run", "-n", "/run/least", "--", "true"}).status == 121);
+    CHECK(tool.wait() == 7);
+    CHECK(steady_clock::now() - began >= std::chrono::milliseconds(2500));
+    CHECK(scene.run({"run", "-n", "/run/least", "--", "true"}).status == 0);
+    // It is counted from the grant, and a command that lasts longer is not held up.
+    const auto again = steady_clock::now();
+    CHECK(scene.run({"run", "--hold-at-least", "3", "/run/least", "--", "sleep", "3"}).status == 0);
+    CHECK(steady_clock::now() - again < std::chrono::seconds(6));
+    CHECK(scene.run({"run", "--hold-at-least", "1000", "/run/least", "--", "/no/such/program"}).status == 127);
+    CHECK(scene.run({"run", "--hold-at-least", "1", "/run/least"}).status == 120);
+}
+
+TEST_CASE("--hold-at-least is over at a loss, a signal, and a request")
+{
+    tool_scene scene;
+    const auto start = [&](const std::string& output) {
+        auto tool = scene.start({"run", "-v", "--revocable", "--hold-at-least", "1000", "/run/over", "--", "sh", "-c",
+                                 "echo $ZKLOCK_NODE >node." + output + "; exit 7"},
+                                output);
+        scene.await_text(output, "holding on");
+        return tool;
+    };
+    admin_client admin(server().port());
+    auto loses = start("lost");
+    REQUIRE(admin.remove(scene.await_line("node.lost")));
+    CHECK(loses.wait() == 7);
+    CHECK(scene.contents("lost").find("node_deleted") != std::string::npos);
+    auto signalled = start("signalled");
+    signalled.signal(SIGTERM);
+    CHECK(signalled.wait() == 7);
+    auto asked = start("asked");
+    CHECK(scene.run({"revoke", "/run/over"}).status == 0);
+    CHECK(asked.wait() == 7);
+    CHECK(admin.children("/run/over").empty());
+}
+
+TEST_CASE("-v tells of a connection that is lost and found, and of a command that is stopped and goes on")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "-v", "--servers", link.address(), "/run/tells", "--", "sh", "-c",
+                             "mkfifo pipe; echo $$ >command; read line <pipe; exit 6"});
+    const pid_t command = scene.await_pid("command");
+    link.cut();
+    scene.await_text("output", "the connection to " + link.address() + " is lost: /run/tells can be held for ");
+    scene.await_text("output", "connected to " + link.address() + " again\n");
+    ::kill(command, SIGSTOP);
+    scene.await_text("output", "the command was stopped by STOP");
+    ::kill(command, SIGCONT);
+    scene.await_text("output", "the command goes on");
+    CHECK(scene.run_command({"sh", "-c", "echo go >pipe"}).status == 0);
+    CHECK(tool.wait() == 6);
 }

@@ -45,7 +45,7 @@ public:
 /// are called there, and never inside a call to this. Independent of epochs and sessions.
 ///
 /// **Offers.** Others may subscribe to nodes that are on offer only. A node is on offer from make_node() until it is
-/// given back, once, by withdraw() or publish(), even if they throw.
+/// given back, once, by withdraw() or publish().
 /// **Bounds.** What others send costs no more than a bounded amount of memory, connections and time. A subscription
 /// that would exceed a bound is dropped without a word.
 class peers {
@@ -62,7 +62,7 @@ public:
     [[nodiscard]] virtual commitment commitment_to(const node_secret&) const = 0;
 
     /// A node that is about to be asked for: others may subscribe to it. Its secret is new, and cannot be guessed from
-    /// others, or from names. Throws std::bad_alloc.
+    /// others, or from names.
     [[nodiscard]] virtual own_node make_node() = 0;
     /// The node is not on offer any more; those who wait for it are told nothing.
     virtual void withdraw(const own_node&) = 0;

@@ -70,18 +70,11 @@ auto acceptor::bind() -> error_code
     return wrong;
 }
 
-void acceptor::open(time_point now) noexcept
+void acceptor::open(time_point now)
 {
-    error_code wrong;
-    try {
-        wrong = bind();
-        if (!wrong)
-            await();
-    } catch (const std::bad_alloc&) {
-        wrong = make_error_code(boost::system::errc::not_enough_memory);
-    }
-    if (wrong)
+    if (const error_code wrong = bind())
         return pause(now, "cannot listen for other clients on ", wrong);
+    await();
     due_ = time_point::max();
     pause_ = first_pause;
     log_(log_level::info, "listens for other clients on ", at_text_, ", port ", std::int64_t{bound_->port()});
@@ -128,13 +121,8 @@ void acceptor::accept(time_point now)
         pause_ = first_pause;
         accepted_(descriptor, other);
     }
-    if (!open_)
-        return;
-    try {
+    if (open_)
         await();
-    } catch (const std::bad_alloc&) {
-        pause(now, "cannot accept other clients on ", make_error_code(boost::system::errc::not_enough_memory));
-    }
 }
 
 /// Until a turn may accept as many as ever: a timer for each would cost more than they do.
@@ -148,18 +136,14 @@ void acceptor::let_wait(time_point now) noexcept
              store::times_left_out{*left_out});
 }
 
-void acceptor::time_passed(time_point now) noexcept
+void acceptor::time_passed(time_point now)
 {
     if (now < due_ || !open_)
         return;
     due_ = time_point::max();
     if (!bound_)
         return open(now);
-    try {
-        await(); // which is ready at once if somebody waits
-    } catch (const std::bad_alloc&) {
-        pause(now, "cannot accept other clients on ", make_error_code(boost::system::errc::not_enough_memory));
-    }
+    await(); // which is ready at once if somebody waits
 }
 
 void acceptor::close(bool to_parent) noexcept

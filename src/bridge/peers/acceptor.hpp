@@ -43,13 +43,13 @@ public:
              counters::counter& pauses, accepted);
 
     /// Listens, or will try again when due.
-    void open(time_point now) noexcept;
+    void open(time_point now);
     /// Where it listens, with the port that the system has chosen; nothing while it does not.
     [[nodiscard]] const std::optional<endpoint>& bound() const noexcept { return bound_; }
 
     /// When it is to be looked at, if nothing happens.
     [[nodiscard]] time_point due() const noexcept { return due_; }
-    void time_passed(time_point now) noexcept;
+    void time_passed(time_point now);
 
     /// `to_parent`: this is a forked process, of which Asio was not told.
     void close(bool to_parent = false) noexcept;

@@ -19,12 +19,7 @@ bool connect_bounds::begin(const endpoint& to, time_point now)
     if (full() || !permit(to, now))
         return false;
     in_order_.emplace_back(now, to);
-    try {
-        tried_.emplace(to, now);
-    } catch (...) {
-        in_order_.pop_back();
-        throw;
-    }
+    tried_.emplace(to, now);
     (void)attempts_.take(now);
     ++connections_;
     ++under_way_;

@@ -89,13 +89,10 @@ void link::connect(const endpoint& to)
 void link::went_on(const error_code& ec)
 {
     const bool first = !std::exchange(awaiting_room_, false);
-    try {
-        if (!ec && first)
-            read();
-        if (!ec && flush())
-            return;
-    } catch (const std::exception&) { // NOLINT: no memory, say: a connection less
-    }
+    if (!ec && first)
+        read();
+    if (!ec && flush())
+        return;
     if (const auto told = events_)
         told->ended();
 }
@@ -104,27 +101,12 @@ void link::read()
 {
     auto came = [self = shared_from_this()](const error_code& ec, std::size_t count) {
         self->in_turn([&] {
-            bool ends = static_cast<bool>(ec);
-            if (!ends) {
-                const auto told = self->events_; // which may be closed by that
-                try {
-                    told->came(bytes(self->room_).first(count));
-                } catch (...) { // a user's executor has thrown, say: nothing more would be read
-                    if (self->open_)
-                        self->went_on(asio::error::eof);
-                    throw;
-                }
-            }
-            if (!self->open_)
-                return;
-            try {
-                if (!ends)
-                    self->read();
-            } catch (const std::exception&) {
-                ends = true;
-            }
-            if (ends)
-                self->went_on(asio::error::eof);
+            if (ec)
+                return self->went_on(asio::error::eof);
+            const auto told = self->events_; // which may be closed by that
+            told->came(bytes(self->room_).first(count));
+            if (self->open_)
+                self->read();
         });
     };
     socket_.async_read_some(asio::buffer(room_), asio::bind_allocator(of_read_.get(), std::move(came)));

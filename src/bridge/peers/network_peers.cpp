@@ -3,7 +3,6 @@
 #include "runtime/forks.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace zklock::bridge::peering {
@@ -77,25 +76,22 @@ void network_peers::turn_ends()
     const bool has_sent = left_in_turn_ != most_sent_in_a_turn;
     if (!look_due && !has_sent && inbounds_to_flush_.empty() && outbounds_to_flush_.empty())
         return; // as in most turns
-    unless_memory_fails([&] {
-        send();
-        if (look_due)
-            look_at_all(lease_clock::now());
-    });
+    if (!alive())
+        return;
+    send();
+    if (look_due)
+        look_at_all(lease_clock::now());
 }
 
-void network_peers::finish_turn_later() noexcept
+void network_peers::finish_turn_later()
 {
     if (strand_ && !turns_->open())
         post_a_turn();
 }
 
-void network_peers::post_a_turn() noexcept
+void network_peers::post_a_turn()
 {
-    try {
-        end_of_turn_.post(*strand_, shared_from_this());
-    } catch (...) { // NOLINT: the end of the next turn sees to it
-    }
+    end_of_turn_.post(*strand_, shared_from_this());
 }
 
 template <class Key, class Peer>
@@ -134,7 +130,7 @@ void network_peers::send()
 
 void network_peers::look_at_all(time_point now)
 {
-    looks_due_ = true; // until it is done
+    looks_due_ = false;
     acceptor_->time_passed(now);
     counted_.listens.set(acceptor_->bound() ? 1 : 0);
     for (auto next = inbounds_.begin(); next != inbounds_.end();) {
@@ -149,7 +145,6 @@ void network_peers::look_at_all(time_point now)
             drop(peering::endpoint(each->first));
     }
     wake_at_next();
-    looks_due_ = false;
 }
 
 /// One timer serves all. One that fires too early is set again then.
@@ -163,7 +158,6 @@ void network_peers::wake_at_next()
     if (next >= waking_)
         return;
     scheduler_.cancel(std::exchange(timer_, 0));
-    waking_ = time_point::max(); // if it throws
     timer_ = scheduler_.call_at(next, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) {
             self->timer_ = 0;

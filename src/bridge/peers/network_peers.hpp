@@ -19,7 +19,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,7 +31,7 @@
 namespace zklock::bridge::peering {
 
 /// The peers of a client over TCP, on its strand: it listens, connects to others within the bounds, and does with their
-/// connections as `inbound` and `outbound` say. What memory fails for is not said: nothing relies on it.
+/// connections as `inbound` and `outbound` say.
 ///
 /// What a turn publishes first leaves at once, mostly, and what it publishes later at its end, right before what the
 /// store holds back; with more connections than `most_sent_in_a_turn`, some of it leaves in the turns after that.
@@ -90,34 +89,23 @@ private:
     };
 
     [[nodiscard]] bool alive() const noexcept;
-    /// What others are told, or asked, is left out where there is no memory for it.
-    template <class F> void unless_memory_fails(F f) noexcept
-    {
-        if (!alive())
-            return;
-        try {
-            f();
-        } catch (const std::bad_alloc&) { // NOLINT: see above
-        }
-    }
-
     // Those who connect to us.
-    void accepted(int descriptor, const peering::endpoint& from) noexcept;
-    void turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer, time_point now) noexcept;
+    void accepted(int descriptor, const peering::endpoint& from);
+    void turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer, time_point now);
     void came_in(peer_id, bytes);
     void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;
     void make_ahead();
-    void put_on_offer(store::own_node&, const node_id&) noexcept;
-    void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
+    void put_on_offer(store::own_node&, const node_id&);
+    void answered(const std::vector<peer_id>&, std::span<const store::node_secret>);
 
     // Those to whom we connect.
     [[nodiscard]] outbound_peer* connection_to(const peering::endpoint&, time_point now);
-    void note_not_listed(const peering::endpoint&, time_point now) noexcept;
+    void note_not_listed(const peering::endpoint&, time_point now);
     [[nodiscard]] bool make_room();
     void came_out(const peering::endpoint&, bytes);
-    void drop(const peering::endpoint&) noexcept;
-    void note_unanswered(const peering::endpoint&) noexcept;
+    void drop(const peering::endpoint&);
+    void note_unanswered(const peering::endpoint&);
 
     // Both kinds: a key finds a connection in the map of its kind.
     template <class Key, class Peer> static void flush_soon(std::deque<Key>& to_flush, const Key& key, Peer& peer)
@@ -136,8 +124,8 @@ private:
     void send();
     void look_at_all(time_point now);
     void wake_at_next();
-    void finish_turn_later() noexcept;
-    void post_a_turn() noexcept;
+    void finish_turn_later();
+    void post_a_turn();
 
     std::optional<runtime::strand> strand_; ///< nothing once it is stopped
     const std::shared_ptr<runtime::turns> turns_;

@@ -1,8 +1,8 @@
 // Those who connect to us: what they subscribe to, and what they are told.
 #include "bridge/peers/network_peers.hpp"
 
-#include <exception>
-#include <new>
+#include <boost/system/system_error.hpp>
+
 #include <utility>
 
 #include <sys/socket.h>
@@ -10,45 +10,38 @@
 
 namespace zklock::bridge::peering {
 
-void network_peers::accepted(int descriptor, const peering::endpoint& from) noexcept
+void network_peers::accepted(int descriptor, const peering::endpoint& from)
 {
     const auto now = lease_clock::now();
-    bool has_place = false;
-    std::shared_ptr<link> made;
+    const auto answer = places_.take(from.address(), now);
+    if (answer != inbound_places::answer::granted)
+        return turn_away(descriptor, from, answer, now);
+    const peer_id peer = ++last_id_;
+    const auto made = std::make_shared<link>(
+        *strand_, turns_,
+        link::events{[weak = weak_from_this(), peer](bytes in) {
+                         if (const auto self = weak.lock())
+                             self->came_in(peer, in);
+                     },
+                     [weak = weak_from_this(), peer] {
+                         if (const auto self = weak.lock())
+                             self->drop(peer);
+                     }});
     try {
-        const auto answer = places_.take(from.address(), now);
-        has_place = answer == inbound_places::answer::granted;
-        if (!has_place)
-            return turn_away(std::exchange(descriptor, -1), from, answer, now);
-        const peer_id peer = ++last_id_;
-        made = std::make_shared<link>(
-            *strand_, turns_,
-            link::events{[weak = weak_from_this(), peer](bytes in) {
-                             if (const auto self = weak.lock())
-                                 self->came_in(peer, in);
-                         },
-                         [weak = weak_from_this(), peer] {
-                             if (const auto self = weak.lock())
-                                 self->drop(peer);
-                         }});
-        made->adopt(from.protocol(), std::exchange(descriptor, -1));
-        inbounds_to_flush_.push_back(peer); // the greeting
-        inbound says(offers_, peer, now, made->out());
-        inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address(), true});
-        counted_.connected_from.add();
-        looks_due_ = true;
-    } catch (const std::exception&) { // no memory, or no room in Asio's set: a connection less
-        if (made)
-            made->close();
-        if (has_place)
-            places_.give_back(from.address());
-        if (descriptor != -1)
-            ::close(descriptor);
+        made->adopt(from.protocol(), descriptor);
+    } catch (const boost::system::system_error&) { // no room in Asio's set: a connection less
+        made->close();
+        return places_.give_back(from.address());
     }
+    inbounds_to_flush_.push_back(peer); // the greeting
+    inbound says(offers_, peer, now, made->out());
+    inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address(), true});
+    counted_.connected_from.add();
+    looks_due_ = true;
 }
 
 void network_peers::turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer why,
-                              time_point now) noexcept
+                              time_point now)
 {
     const linger at_once{1, 0}; // or the kernel would remember each of a flood for a minute
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -61,14 +54,11 @@ void network_peers::turn_away(int descriptor, const peering::endpoint& from, inb
     if (!left_out)
         return;
     const bool too_fast = why == inbound_places::answer::too_fast;
-    try {
-        log_(log_level::warning, "hangs up on ", text_of(from), ": ",
-             over_share ? "too many connections are from its address, or have come from there in this moment; "
-             : too_fast ? "too many have come in this moment; "
-                        : "",
-             places_.taken(), " other clients are connected", store::times_left_out{*left_out});
-    } catch (const std::bad_alloc&) { // NOLINT: a line less
-    }
+    log_(log_level::warning, "hangs up on ", text_of(from), ": ",
+         over_share ? "too many connections are from its address, or have come from there in this moment; "
+         : too_fast ? "too many have come in this moment; "
+                    : "",
+         places_.taken(), " other clients are connected", store::times_left_out{*left_out});
 }
 
 void network_peers::came_in(peer_id peer, bytes in)
@@ -77,15 +67,11 @@ void network_peers::came_in(peer_id peer, bytes in)
     if (found == inbounds_.end())
         return;
     std::vector<node_id> awaited;
-    try {
-        auto& [to, says, from, to_flush] = found->second;
-        if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
-            refuse(peer);
-        else if (!to->out().empty())
-            flush_soon(inbounds_to_flush_, peer, found->second);
-    } catch (const std::bad_alloc&) {
-        drop(peer);
-    }
+    auto& [to, says, from, to_flush] = found->second;
+    if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
+        refuse(peer);
+    else if (!to->out().empty())
+        flush_soon(inbounds_to_flush_, peer, found->second);
     for (const node_id& each : awaited)
         if (alive() && offers_.awaited(each))
             observer_->on_awaited(text_of(each));
@@ -118,8 +104,6 @@ store::own_node network_peers::make_node()
         make_ahead();
     store::own_node made = ahead_.back();
     ahead_.pop_back();
-    if (made.place == store::own_node::not_on_offer) // there was no memory for that
-        put_on_offer(made, *id_of(made.commitment));
     return made;
 }
 
@@ -130,44 +114,39 @@ void network_peers::make_ahead()
         put_on_offer(ahead_.emplace_back(store::own_node{secret, text_of(commitment)}), commitment);
 }
 
-void network_peers::put_on_offer(store::own_node& node, const node_id& id) noexcept
+void network_peers::put_on_offer(store::own_node& node, const node_id& id)
 {
-    unless_memory_fails([&] { node.place = offers_.offer(id); });
+    if (alive())
+        node.place = offers_.offer(id);
 }
 
 void network_peers::withdraw(const store::own_node& node)
 {
-    if (node.place != store::own_node::not_on_offer)
-        unless_memory_fails([&] { answered(offers_.withdraw(node.place, lease_clock::now()), {}); });
+    if (node.place != store::own_node::not_on_offer && alive())
+        answered(offers_.withdraw(node.place, lease_clock::now()), {});
 }
 
 void network_peers::publish(const store::own_node& node, std::span<const store::node_secret> of_nodes_before)
 {
-    if (node.place == store::own_node::not_on_offer)
+    if (node.place == store::own_node::not_on_offer || !alive())
         return;
-    unless_memory_fails([&] {
-        const node_id id = offers_.id(node.place);
-        const auto subscribers = offers_.publish(node.place, node.secret, of_nodes_before, lease_clock::now());
-        if (!subscribers.empty())
-            answered(subscribers, offers_.kept_secrets(id));
-        send_first();
-        told_.keep_first_told(node.secret, id);
-    });
+    const node_id id = offers_.id(node.place);
+    const auto subscribers = offers_.publish(node.place, node.secret, of_nodes_before, lease_clock::now());
+    if (!subscribers.empty())
+        answered(subscribers, offers_.kept_secrets(id));
+    send_first();
+    told_.keep_first_told(node.secret, id);
 }
 
-void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<const store::node_secret> told) noexcept
+void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<const store::node_secret> told)
 {
     for (const peer_id peer : subscribers) {
         const auto found = inbounds_.find(peer);
         if (found == inbounds_.end())
             continue;
         found->second.says.answered();
-        try {
-            flush_soon(inbounds_to_flush_, peer, found->second);
-            found->second.says.tell(told, found->second.to->out());
-        } catch (const std::bad_alloc&) {
-            drop(peer); // lest it gets half a frame
-        }
+        flush_soon(inbounds_to_flush_, peer, found->second);
+        found->second.says.tell(told, found->second.to->out());
     }
     finish_turn_later();
 }

@@ -1,47 +1,48 @@
 // Those to whom we connect, because a node says that its client is there.
 #include "bridge/peers/network_peers.hpp"
 
+#include <boost/system/system_error.hpp>
+
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace zklock::bridge::peering {
 
 void network_peers::subscribe(const store::commitment& node, std::string_view where)
 {
-    unless_memory_fails([&] {
-        unsubscribe(node); // elsewhere
-        const auto id = id_of(node);
-        const auto to = parse_endpoint(where);
-        if (!id || !to)
-            return;
-        const auto now = lease_clock::now();
-        outbound_peer* const peer = connection_to(*to, now);
-        if (!peer)
-            return;
-        subscribed_.insert_or_assign(*id, *to);
-        flush_soon(outbounds_to_flush_, *to, *peer);
-        peer->says.want(*id, now, peer->to->out());
-        finish_turn_later();
-    });
+    if (!alive())
+        return;
+    unsubscribe(node); // elsewhere
+    const auto id = id_of(node);
+    const auto to = parse_endpoint(where);
+    if (!id || !to)
+        return;
+    const auto now = lease_clock::now();
+    outbound_peer* const peer = connection_to(*to, now);
+    if (!peer)
+        return;
+    subscribed_.insert_or_assign(*id, *to);
+    flush_soon(outbounds_to_flush_, *to, *peer);
+    peer->says.want(*id, now, peer->to->out());
+    finish_turn_later();
 }
 
 void network_peers::unsubscribe(const store::commitment& node)
 {
-    unless_memory_fails([&] {
-        const auto id = id_of(node);
-        const auto found = id ? subscribed_.find(*id) : subscribed_.end();
-        if (found == subscribed_.end())
-            return;
-        const auto to = found->second;
-        subscribed_.erase(found);
-        const auto peer = outbounds_.find(to);
-        if (peer == outbounds_.end())
-            return;
-        flush_soon(outbounds_to_flush_, to, peer->second);
-        peer->second.says.want_no_more(*id, lease_clock::now(), peer->second.to->out());
-        finish_turn_later();
-    });
+    if (!alive())
+        return;
+    const auto id = id_of(node);
+    const auto found = id ? subscribed_.find(*id) : subscribed_.end();
+    if (found == subscribed_.end())
+        return;
+    const auto to = found->second;
+    subscribed_.erase(found);
+    const auto peer = outbounds_.find(to);
+    if (peer == outbounds_.end())
+        return;
+    flush_soon(outbounds_to_flush_, to, peer->second);
+    peer->second.says.want_no_more(*id, lease_clock::now(), peer->second.to->out());
+    finish_turn_later();
 }
 
 /// The connection that there is, or a new one; null if the bounds allow none.
@@ -58,28 +59,26 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
         counted_.not_tried.add();
         return nullptr;
     }
-    std::shared_ptr<link> made;
+    const auto made = std::make_shared<link>(*strand_, turns_,
+                                             link::events{[weak = weak_from_this(), to](bytes in) {
+                                                              if (const auto self = weak.lock())
+                                                                  self->came_out(to, in);
+                                                          },
+                                                          [weak = weak_from_this(), to] {
+                                                              if (const auto self = weak.lock())
+                                                                  self->drop(to);
+                                                          }});
     try {
-        made = std::make_shared<link>(*strand_, turns_,
-                                           link::events{[weak = weak_from_this(), to](bytes in) {
-                                                            if (const auto self = weak.lock())
-                                                                self->came_out(to, in);
-                                                        },
-                                                        [weak = weak_from_this(), to] {
-                                                            if (const auto self = weak.lock())
-                                                                self->drop(to);
-                                                        }});
-        auto commit = [this](const store::node_secret& secret) { return told_.keep(secret); };
         made->connect(to);
-        looks_due_ = true;
-        return &outbounds_.emplace(to, outbound_peer{made, outbound(std::move(commit), now)}).first->second;
-    } catch (const std::exception&) { // no memory, or no descriptor
-        if (made)
-            made->close();
+    } catch (const boost::system::system_error&) { // no descriptor
+        made->close();
         bounds_.ended(false);
         counted_.not_tried.add();
         return nullptr;
     }
+    auto commit = [this](const store::node_secret& secret) { return told_.keep(secret); };
+    looks_due_ = true;
+    return &outbounds_.emplace(to, outbound_peer{made, outbound(std::move(commit), now)}).first->second;
 }
 
 /// Ends the connection that was idle for longest, if there is an idle one.
@@ -107,14 +106,9 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
     auto& [over, says, to_flush] = found->second;
     std::vector<outbound::proof> heard;
     const bool greeted = says.greeted();
-    bool ends = false;
-    try {
-        ends = says.receive(in, lease_clock::now(), over->out(), heard) == verdict::hang_up;
-        if (!over->out().empty())
-            flush_soon(outbounds_to_flush_, to, found->second);
-    } catch (const std::bad_alloc&) {
-        ends = true;
-    }
+    const bool ends = says.receive(in, lease_clock::now(), over->out(), heard) == verdict::hang_up;
+    if (!over->out().empty())
+        flush_soon(outbounds_to_flush_, to, found->second);
     if (!greeted && says.greeted()) {
         bounds_.connected();
         counted_.connected_to.add();
@@ -130,7 +124,7 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
 }
 
 /// Who lists nobody means to ask nobody.
-void network_peers::note_not_listed(const peering::endpoint& to, time_point now) noexcept
+void network_peers::note_not_listed(const peering::endpoint& to, time_point now)
 {
     counted_.not_listed.add();
     if (settings_.peers.empty() || !log_.on(log_level::warning))
@@ -138,26 +132,19 @@ void network_peers::note_not_listed(const peering::endpoint& to, time_point now)
     const auto left_out = not_listed_told_.say(now);
     if (!left_out)
         return;
-    try {
-        log_(log_level::warning, "does not ask the client at ", text_of(to),
-             ": its address is in none of handoff.peers", store::times_left_out{*left_out});
-    } catch (const std::bad_alloc&) { // NOLINT: a line less
-    }
+    log_(log_level::warning, "does not ask the client at ", text_of(to), ": its address is in none of handoff.peers",
+         store::times_left_out{*left_out});
 }
 
-void network_peers::note_unanswered(const peering::endpoint& to) noexcept
+void network_peers::note_unanswered(const peering::endpoint& to)
 {
     counted_.no_answer.add();
-    if (!log_.on(log_level::debug))
-        return;
-    try {
+    if (log_.on(log_level::debug))
         log_(log_level::debug, "no other client answers at ", text_of(to));
-    } catch (const std::bad_alloc&) { // NOLINT: a line less
-    }
 }
 
 /// What was waited for there is left to the servers: another attempt may come with another subscription.
-void network_peers::drop(const peering::endpoint& given) noexcept
+void network_peers::drop(const peering::endpoint& given)
 {
     const auto found = outbounds_.find(given);
     if (found == outbounds_.end())

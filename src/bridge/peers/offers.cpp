@@ -92,24 +92,19 @@ auto offers::take_back(place p, time_point now, std::span<const store::node_secr
     auto subscribers = std::move(node.peers);
     for (const peer_id peer : subscribers)
         forget(peer, node);
-    try {
-        node.peers = subscribers;
-        forget_kept(now);
-        if (kept_.full())
-            kept_.set_capacity(2 * kept_.capacity());
-        kept_node its{p, 0, no_earlier(), now + kept_for};
-        if (secret) {
-            its.told_from = put_last(of_nodes_before);
-            told_secrets_.push_back(*secret);
-            its.told_count = static_cast<std::uint32_t>(told_end() - its.told_from);
-        }
-        node.in_kept = forgotten_ + kept_.size();
-        node.is = state::kept;
-        kept_.push_back(its);
-    } catch (...) {
-        free(p);
-        throw;
+    node.peers = subscribers;
+    forget_kept(now);
+    if (kept_.full())
+        kept_.set_capacity(2 * kept_.capacity());
+    kept_node its{p, 0, no_earlier(), now + kept_for};
+    if (secret) {
+        its.told_from = put_last(of_nodes_before);
+        told_secrets_.push_back(*secret);
+        its.told_count = static_cast<std::uint32_t>(told_end() - its.told_from);
     }
+    node.in_kept = forgotten_ + kept_.size();
+    node.is = state::kept;
+    kept_.push_back(its);
     return subscribers;
 }
 
@@ -178,13 +173,7 @@ auto offers::subscribe(const node_id& id, peer_id peer, time_point now) -> answe
     if ((its != of_peers_.end() && its->second.size() >= most_of_a_peer) || !has_room(node, now))
         return answer::full;
     node.peers.push_back(peer);
-    try {
-        of_peers_[peer].insert(&node);
-    } catch (...) {
-        node.peers.pop_back();
-        forget(peer, node);
-        throw;
-    }
+    of_peers_[peer].insert(&node);
     return node.peers.size() == 1 ? answer::awaited : answer::added;
 }
 

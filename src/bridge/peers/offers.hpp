@@ -65,8 +65,7 @@ public:
     /// The node is on offer from now on, for the first time.
     [[nodiscard]] place offer(const node_id&);
     [[nodiscard]] const node_id& id(place p) const noexcept { return nodes_[p].id; }
-    /// The node is on offer no more. Both return who subscribed to it. If there is no memory for it, nobody is told,
-    /// and the node is not known any more.
+    /// The node is on offer no more. Both return who subscribed to it.
     std::vector<peer_id> withdraw(place, time_point now);
     /// They are to be told its secret, and before that those of nodes before it, `most_nodes_before` at most.
     std::vector<peer_id> publish(place, const store::node_secret&, std::span<const store::node_secret> of_nodes_before,

@@ -64,8 +64,9 @@ public:
     /// A node that is about to be asked for: others may subscribe to it. Its secret is new, and cannot be guessed from
     /// others, or from names.
     [[nodiscard]] virtual own_node make_node() = 0;
-    /// The node is not on offer any more; those who wait for it are told nothing.
-    virtual void withdraw(const own_node&) = 0;
+    /// The node is not on offer any more; those who wait for it are told nothing. Destructors call it: where memory
+    /// fails, the turn fails at its end.
+    virtual void withdraw(const own_node&) noexcept = 0;
     /// The node will never serve anybody again: tells those who subscribe to it, now or in the next seconds, its secret
     /// and those of at most `most_nodes_before` nodes before it, but for what it has told them of late. Then it is not
     /// on offer any more. What is sent leaves at once or when the turn ends, or, if many are told, in the turns after

@@ -137,7 +137,7 @@ void simulated_peers::check(const own_node& node)
         violate("speaks of a node that was not made here");
 }
 
-void simulated_peers::withdraw(const own_node& given_back)
+void simulated_peers::withdraw(const own_node& given_back) noexcept
 {
     const plenty_of_memory here;
     if (!called("withdraw()")) return;

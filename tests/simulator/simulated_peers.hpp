@@ -33,7 +33,7 @@ public:
     [[nodiscard]] std::string_view endpoint() const override { return endpoint_; }
     [[nodiscard]] store::commitment commitment_to(const store::node_secret&) const override;
     [[nodiscard]] store::own_node make_node() override;
-    void withdraw(const store::own_node&) override;
+    void withdraw(const store::own_node&) noexcept override;
     void publish(const store::own_node&, std::span<const store::node_secret> of_nodes_before) override;
     [[nodiscard]] bool awaited(const store::own_node&) const override;
     void subscribe(const store::commitment&, std::string_view endpoint) override;

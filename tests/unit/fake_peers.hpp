@@ -68,7 +68,7 @@ public:
         said.push_back("offer #" + std::to_string(last_));
         return {secret, commitment_to(secret), static_cast<std::uint32_t>(last_)};
     }
-    void withdraw(const store::own_node& node) override { said.push_back("withdraw " + name_of(node)); }
+    void withdraw(const store::own_node& node) noexcept override { said.push_back("withdraw " + name_of(node)); }
     void publish(const store::own_node& node, std::span<const store::node_secret> of_nodes_before) override
     {
         std::string text = "publish " + name_of(node);

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 
 namespace zklock::detail {
@@ -127,8 +126,6 @@ void client_state::turn_ends()
 {
     turn_time_.reset();
     waits_for_nothing_.store(core_ && core_->store->waits_for_nothing(), std::memory_order_release);
-    if (refused_.load(std::memory_order_relaxed))
-        throw std::runtime_error("zklock: the executor has not taken what a destructor had to leave to it");
 }
 
 /// Guards are lost at once, and nothing is sent any more. The connection is cut, and not closed in good order: with the
@@ -226,12 +223,12 @@ void client_state::finish_close()
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
             pending_operation::take_front(*list)->end_as_closed();
-    post_surely(own(drop_core_)); // not from inside a function of the session's
+    static_cast<void>(post_task(own(drop_core_))); // not from inside a function of the session's
 }
 
 void client_state::close_in_background() noexcept
 {
-    post_surely(own(close_));
+    static_cast<void>(post_task(own(close_)));
 }
 
 void client_state::context_gone() { drop_all(false); }

@@ -122,9 +122,9 @@ public:
         };
         return post_task(std::make_shared<task>(std::move(f)));
     }
-    /// Does the task on the strand, later, in the order of the calls. False when there is no strand any more. Throws
-    /// only what the executor does; on an `io_context` and a `thread_pool` that is nothing.
-    bool post_task(std::shared_ptr<strand_task> t) { return post_task(std::move(t), false); }
+    /// Does the task on the strand, later, in the order of the calls. False when there is no strand any more. Where the
+    /// executor throws, the client fails.
+    bool post_task(std::shared_ptr<strand_task> t) noexcept { return post_task(std::move(t), false); }
     /// The same for an operation that begins; at once, when the caller runs on the client's `io_context` and the client
     /// waits for no answer of the servers. Then there is no other operation whose requests its own could go with, and
     /// what a pass through the executor takes would be lost.
@@ -132,9 +132,6 @@ public:
     {
         return post_task(std::move(t), waits_for_nothing_.load(std::memory_order_acquire));
     }
-    /// Does the task on the strand, later. Where there is none any more, `t` is destroyed; where the executor takes
-    /// nothing more, the client fails.
-    void post_surely(std::shared_ptr<strand_task> t) noexcept;
     /// The holds of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// Lives as long as this object, which may outlive the context.
@@ -175,11 +172,16 @@ private:
     bool post_task(std::shared_ptr<strand_task>, bool at_once);
     [[nodiscard]] std::shared_ptr<strand_task> own(own_task& t) { return {shared_from_this(), &t}; }
     [[nodiscard]] bool may_run_here() const;
+    [[nodiscard]] bool wake_strand() noexcept;
     void run_tasks();
     void take_batch() noexcept;
     void run_batch();
     void end_batch() noexcept;
-    void begin() { invalid_ ? tell_fault() : open(); }
+    void begin()
+    {
+        if (!failure_)
+            invalid_ ? tell_fault() : open();
+    }
     void open();
     void tell_made() const;
     void tell_fault();
@@ -207,6 +209,7 @@ private:
     std::optional<runtime::strand> strand_;
     task_line tasks_;
     bool tasks_posted_ = false;
+    bool stands_still_ = false; ///< the strand: the executor has thrown, and the client has failed
 
     std::atomic<connection_state> state_;
     std::atomic<std::int64_t> session_id_{0};
@@ -217,7 +220,6 @@ private:
 
     task_line batch_; // those tasks that were taken last
     std::atomic<bool> in_batch_{false}; // it is not done
-    std::atomic<bool> refused_{false}; // the executor has not taken what was surely to be done
     const std::shared_ptr<runtime::turns> turns_ = std::make_shared<runtime::turns>();
     runtime::wake_up run_tasks_{[this] { run_tasks(); }};
     own_task begin_{*this, &client_state::begin};

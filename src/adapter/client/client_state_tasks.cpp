@@ -14,7 +14,7 @@ bool client_state::post_task(std::shared_ptr<strand_task> t, bool at_once)
     if (!task_line::claim(*t))
         return true;
     std::unique_lock lock(mutex_);
-    if (!strand_)
+    if (!strand_ || stands_still_)
         return false;
     const bool first = !tasks_posted_ && tasks_.empty() && !in_batch_.load(std::memory_order_acquire);
     if (first && at_once && may_run_here()) {
@@ -25,30 +25,28 @@ bool client_state::post_task(std::shared_ptr<strand_task> t, bool at_once)
         });
         return true;
     }
-    if (!tasks_posted_)
-        run_tasks_.post(*strand_, shared_from_this());
-    tasks_posted_ = true;
     tasks_.push(std::move(t));
+    if (wake_strand())
+        return true;
+    stands_still_ = true;
+    lock.unlock();
+    take_batch();
+    turn_failed(make_error_code(errc::closed)); // here, because nobody is in the strand, nor will be
     return true;
 }
 
-void client_state::post_surely(std::shared_ptr<strand_task> t) noexcept
+/// With the mutex locked: has the tasks run. False if the executor has thrown, now or before.
+bool client_state::wake_strand() noexcept
 {
-    if (!task_line::claim(*t))
-        return;
-    const std::lock_guard lock(mutex_);
-    if (!strand_)
-        return;
-    tasks_.push(std::move(t));
-    if (tasks_posted_)
-        return;
+    if (strand_->get_inner_executor().refused())
+        return false;
+    if (std::exchange(tasks_posted_, true))
+        return true;
     try {
         run_tasks_.post(*strand_, shared_from_this());
-        tasks_posted_ = true;
-    } catch (...) { // the end of the next turn tells of it
-        refused_.store(true, std::memory_order_relaxed);
-        alive_.store(false, std::memory_order_release);
-        state_.store(connection_state::failed, std::memory_order_release);
+        return true;
+    } catch (...) { // NOLINT: the client fails
+        return false;
     }
 }
 

@@ -91,7 +91,7 @@ guard_state::~guard_state()
         client_->unseen_guards().count();
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     hold_->client = client_;
-    client_->post_surely(std::move(hold_));
+    static_cast<void>(client_->post_task(std::move(hold_)));
 }
 
 void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant,

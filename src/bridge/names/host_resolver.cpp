@@ -103,11 +103,7 @@ void host_resolver::ask(name& n)
         });
     n.of_this_round = true;
     ++asked_;
-    try {
-        service.begin(n.lookup);
-    } catch (...) {
-        n.lookup->lost = true; // and asked for again in the next round
-    }
+    service.begin(n.lookup);
 }
 
 void host_resolver::answer(name& of, const name_answer& answer)

@@ -8,7 +8,6 @@
 #include <boost/system/system_error.hpp>
 
 #include <cerrno>
-#include <exception>
 #include <utility>
 
 #include <netinet/in.h>

@@ -72,6 +72,8 @@ void network_peers::take_endpoint(const peering::endpoint& now, const peering::e
 /// Sends what the turn has brought up, and looks at who is silent.
 void network_peers::turn_ends()
 {
+    if (thrown_)
+        std::rethrow_exception(std::exchange(thrown_, nullptr));
     const bool look_due = looks_due_ || acceptor_->due() < waking_;
     const bool has_sent = left_in_turn_ != most_sent_in_a_turn;
     if (!look_due && !has_sent && inbounds_to_flush_.empty() && outbounds_to_flush_.empty())

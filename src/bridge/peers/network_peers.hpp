@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,7 +59,7 @@ public:
         return text_of(told_.commitment_to(secret));
     }
     [[nodiscard]] store::own_node make_node() override;
-    void withdraw(const store::own_node&) override;
+    void withdraw(const store::own_node&) noexcept override;
     void publish(const store::own_node&, std::span<const store::node_secret> of_nodes_before) override;
     [[nodiscard]] bool awaited(const store::own_node&) const override;
     void subscribe(const store::commitment&, std::string_view endpoint) override;
@@ -158,6 +159,7 @@ private:
     int left_in_turn_ = most_sent_in_a_turn; ///< so many of inbounds_ may still be served in this turn
     store::scheduler::timer_id timer_ = 0;
     time_point waking_ = time_point::max();
+    std::exception_ptr thrown_; ///< where that was not allowed: the end of the turn throws it
     bool looks_due_ = false; ///< the timer fired, or there is a connection more that may be silent
     runtime::wake_up end_of_turn_{[this] {
         if (alive())

@@ -3,6 +3,7 @@
 
 #include <boost/system/system_error.hpp>
 
+#include <exception>
 #include <utility>
 
 #include <sys/socket.h>
@@ -16,6 +17,14 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from)
     const auto answer = places_.take(from.address(), now);
     if (answer != inbound_places::answer::granted)
         return turn_away(descriptor, from, answer, now);
+    struct until_adopted {
+        ~until_adopted()
+        {
+            if (descriptor != -1)
+                ::close(descriptor);
+        }
+        int descriptor;
+    } own{descriptor};
     const peer_id peer = ++last_id_;
     const auto made = std::make_shared<link>(
         *strand_, turns_,
@@ -28,7 +37,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from)
                              self->drop(peer);
                      }});
     try {
-        made->adopt(from.protocol(), descriptor);
+        made->adopt(from.protocol(), std::exchange(own.descriptor, -1));
     } catch (const boost::system::system_error&) { // no room in Asio's set: a connection less
         made->close();
         return places_.give_back(from.address());
@@ -120,10 +129,15 @@ void network_peers::put_on_offer(store::own_node& node, const node_id& id)
         node.place = offers_.offer(id);
 }
 
-void network_peers::withdraw(const store::own_node& node)
+void network_peers::withdraw(const store::own_node& node) noexcept
 {
-    if (node.place != store::own_node::not_on_offer && alive())
+    if (node.place == store::own_node::not_on_offer || !alive())
+        return;
+    try {
         answered(offers_.withdraw(node.place, lease_clock::now()), {});
+    } catch (...) {
+        thrown_ = std::current_exception();
+    }
 }
 
 void network_peers::publish(const store::own_node& node, std::span<const store::node_secret> of_nodes_before)

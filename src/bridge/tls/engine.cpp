@@ -283,11 +283,7 @@ void tls_engine::follow(int result) noexcept
             fail("the server has ended the handshake");
         return;
     case SSL_ERROR_SSL:
-        try {
-            fail(reason());
-        } catch (const std::bad_alloc&) {
-            fail();
-        }
+        fail_by([this] { failure_ = reason(); });
         return;
     case SSL_ERROR_SYSCALL: fail("no memory for TLS"); return;
     default: fail("a callback of tls.context puts the handshake off, which is not supported"); return;
@@ -319,10 +315,15 @@ std::string tls_engine::reason() const
 
 template <class... Parts> void tls_engine::fail(const Parts&... parts) noexcept
 {
+    fail_by([&] { (failure_.append(parts), ...); });
+}
+
+template <class Say> void tls_engine::fail_by(Say say) noexcept
+{
     state_ = state::failed;
     try {
         failure_.clear();
-        (failure_.append(parts), ...);
+        say();
     } catch (const std::bad_alloc&) {
         failure_.clear();
     }

@@ -92,6 +92,7 @@ private:
     static int note_refusal(int preverified, x509_store_ctx_st*) noexcept;
     void follow(int result) noexcept; ///< what became of a call that did not do what it was to do
     template <class... Parts> void fail(const Parts&... parts) noexcept;
+    template <class Say> void fail_by(Say) noexcept; ///< which says in failure_ why
     [[nodiscard]] std::string reason() const;
 
     const std::shared_ptr<const tls_context> context_;

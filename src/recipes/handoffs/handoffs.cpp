@@ -184,10 +184,7 @@ void offered_node::withdraw() noexcept
     if (published_)
         return;
     forget_waiters();
-    try {
-        in_.peers.withdraw(node_);
-    } catch (const std::bad_alloc&) { // NOLINT: who waits for it hears nothing, as before
-    }
+    in_.peers.withdraw(node_);
 }
 
 } // namespace zklock::recipes

@@ -6,7 +6,6 @@
 #include "recipes/session/error_mapping.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -251,7 +250,7 @@ void semaphore_acquisition::lose(std::string_view node)
         return;
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.log_loss(how, path_->path(), node.empty() ? std::string_view(first_node()) : node, token_);
+        session_.log_loss(how, path_->path(), node.empty() ? first_node() : node, token_);
     const auto self = shared_from_this();
     session_.tell(self, [](semaphore_acquisition& a) {
         if (a.request_.lost) // not released meanwhile
@@ -265,14 +264,10 @@ void semaphore_acquisition::lose(std::string_view node)
     drop_nodes(nullptr);
 }
 
-/// The first node, for the log: nothing if there is none, or no memory for it.
-std::string semaphore_acquisition::first_node() const noexcept
+/// The first node, for the log: nothing if there is none.
+std::string_view semaphore_acquisition::first_node() const noexcept
 {
-    try {
-        return nodes.empty() ? std::string() : std::string(queue::name_of(path_->path_of(*nodes.front())));
-    } catch (const std::bad_alloc&) {
-        return {};
-    }
+    return nodes.empty() ? std::string_view() : nodes.front()->name;
 }
 
 void semaphore_acquisition::node_gone(std::string_view node)

@@ -132,7 +132,7 @@ private:
     void end_wait();
     [[nodiscard]] const std::string& identifier() const noexcept;
     [[nodiscard]] bool may_attempt_again() const noexcept;
-    [[nodiscard]] std::string first_node() const noexcept;
+    [[nodiscard]] std::string_view first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);
     void drop_all();

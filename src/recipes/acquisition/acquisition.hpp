@@ -51,7 +51,7 @@ struct acquire_call {
 /// Options as the acquires of one lock share them, and what was made of them once and for all.
 class shared_options {
 public:
-    shared_options() = default; ///< the default ones
+    shared_options() { static_cast<void>(of_the_default_ones()); } ///< the default ones
     shared_options(mutex_options options) : shared_(std::make_shared<const content>(std::move(options))) {}
 
     [[nodiscard]] const mutex_options& operator*() const noexcept { return get().options; }
@@ -69,7 +69,7 @@ private:
         queue::name_rules rules;
     };
     [[nodiscard]] const content& get() const noexcept { return shared_ ? *shared_ : of_the_default_ones(); }
-    [[nodiscard]] static const content& of_the_default_ones() noexcept
+    [[nodiscard]] static const content& of_the_default_ones() ///< the first call takes memory
     {
         static const content none{mutex_options()};
         return none;

@@ -192,6 +192,18 @@ TEST_SUITE("own writes")
         asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
         CHECK_FALSE(s.trusts());
     }
+    TEST_CASE("a parent that others had deleted after the last write elsewhere: it is asked for first")
+    {
+        compare_scene s;
+        s.hold("/p", 0);
+        s.hold_and_release("/q", 7);
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
+        s.clock.run();
+        s.reconnect();
+        asked(s).only("batch check /").ends(outcome::ok);
+        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+        CHECK_FALSE(s.trusts());
+    }
     TEST_CASE("a node that was found to be missing, and may be: it is not to be back later")
     {
         compare_scene s;

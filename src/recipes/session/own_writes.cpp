@@ -76,7 +76,9 @@ void own_writes::all_lost_to_others(std::string_view parent)
     const auto its = last_at(parent);
     if (its == writes_.end())
         return;
-    its->now = state::all_removed;
+    std::rotate(writes_.begin(), its, std::next(its));
+    writes_.front().now = state::all_removed;
+    writes_.front().ordered = true; // as above
     known_by_event_ = true;
 }
 

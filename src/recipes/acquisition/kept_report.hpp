@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/wait_report.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 
 #include <memory>
 #include <utility>
@@ -9,15 +9,17 @@ namespace zklock::recipes {
 /// What a wait was for that has timed out. It is kept until it is told, and told once.
 class kept_report {
 public:
-    void keep(wait_report told) { report_ = std::make_unique<wait_report>(std::move(told)); }
+    void keep(known_wait told) { report_ = std::make_unique<known_wait>(std::move(told)); }
     /// What was kept, or else what there is to tell now.
-    template <class Describe> [[nodiscard]] wait_report tell(Describe describe)
+    template <class Describe> [[nodiscard]] known_wait tell(Describe describe)
     {
         return report_ ? std::move(*std::exchange(report_, nullptr)) : describe();
     }
+    /// What is kept says that others kept it waiting.
+    [[nodiscard]] bool names_others() const noexcept { return report_ && report_->others; }
 
 private:
-    std::unique_ptr<wait_report> report_;
+    std::unique_ptr<known_wait> report_;
 };
 
 } // namespace zklock::recipes

@@ -74,8 +74,8 @@ private:
     {
         return call_.deadline;
     }
-    [[nodiscard]] wait_report waits_for() override;
-    void time_out() override { give_up(make_error_code(errc::timed_out)); }
+    [[nodiscard]] known_wait waits_for() override;
+    void time_out(errc why) override { give_up(make_error_code(why)); }
     void give_up(error_code why);
 
     std::weak_ptr<tenure> where_;

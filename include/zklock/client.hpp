@@ -68,8 +68,10 @@ namespace zklock {
 /// but for those that tell of a loss, as `guard::wait_lost()` and `guard::release()` do; a handler whose executor has no
 /// memory for it is destroyed uncalled. Destructors need no memory. Other clients go on; make a new one.
 ///
-/// An executor of the client that throws anything else fails the client, too: the exception comes out of the context's
-/// `run()`, and operations end with `errc::closed`. A listener's executor that throws costs that listener's events only.
+/// An executor of the client that throws fails the client, too, and operations end with `errc::closed`. What it throws
+/// at the client's own work comes out of the context's `run()`. If that was to tell the client of an answer, or of the
+/// time, the client fails when it is used next; its guards are lost with their lease at the latest. A listener's
+/// executor that throws costs that listener's events only.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
 /// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.

@@ -38,21 +38,16 @@ struct kept_target {
                  boost::asio::thread_pool::executor_type>
         at;
     memory_of_post of_function;
-    std::atomic<bool> refused{false}; ///< it has thrown: the strand, which waits for it to run, never runs again
 };
 
 /// What a client's strand runs on: the user's executor. Where a strand of Asio's has no memory to post itself there, it
 /// stays locked for ever, or ends the process; here that memory is kept. So what is given to the strand on an
 /// `io_context` or a `thread_pool` is run, and what throws was not given to it. What comes with kept memory of its own,
-/// as wake-ups and waits do, cannot fail. Where another executor throws, the strand stays locked for ever: refused()
-/// tells.
+/// as wake-ups and waits do, cannot fail. Where another executor throws, the strand stays locked for ever.
 template <class Allocator = std::allocator<void>> class kept_executor {
 public:
     // It is not made of the user's executor itself, into which this would have to be convertible.
     explicit kept_executor(std::shared_ptr<kept_target> to) noexcept : to_(std::move(to)) {}
-
-    /// Nothing runs in the strand, nor will it.
-    [[nodiscard]] bool refused() const noexcept { return to_->refused.load(std::memory_order_acquire); }
 
     [[nodiscard]] boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept
     {
@@ -97,13 +92,7 @@ public:
             else
                 by.execute(std::forward<F>(f));
         };
-        struct unless_taken {
-            ~unless_taken() { to.refused.store(!taken, std::memory_order_release); }
-            kept_target& to;
-            bool taken;
-        } until_taken{*to_, false};
         std::visit(give, to_->at);
-        until_taken.taken = true;
     }
 
     friend bool operator==(const kept_executor& a, const kept_executor& b) noexcept

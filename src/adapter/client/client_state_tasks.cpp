@@ -31,15 +31,13 @@ bool client_state::post_task(std::shared_ptr<strand_task> t, bool at_once)
     stands_still_ = true;
     lock.unlock();
     take_batch();
-    turn_failed(make_error_code(errc::closed)); // here, because nobody is in the strand, nor will be
+    turn_failed(make_error_code(errc::closed)); // as on the strand
     return true;
 }
 
-/// With the mutex locked: has the tasks run. False if the executor has thrown, now or before.
+/// With the mutex locked: has the tasks run. False if the executor throws: then nobody is in the strand, nor will be.
 bool client_state::wake_strand() noexcept
 {
-    if (strand_->get_inner_executor().refused())
-        return false;
     if (std::exchange(tasks_posted_, true))
         return true;
     try {

@@ -46,7 +46,8 @@ struct scene {
         c.get("/", [&](error_code ec, const auto&...) { read = ec; });
         run_until(io, [&] { return read.has_value(); });
         CHECK(*read == errc::closed);
-        held = more = guard();
+        held = guard();
+        more = guard();
         run_dry(io);
         expect_clean(server());
     }

@@ -7,6 +7,7 @@
 #include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,8 @@
 #include "journal.hpp"
 #include "session_scene.hpp"
 
+#include "queue/node_name.hpp"
+#include "recipes/acquisition/acquire_events.hpp"
 #include "store/logger.hpp"
 #include "zklock/detail/event_sink.hpp"
 
@@ -19,6 +21,12 @@ namespace {
 /// Its executor takes nothing more.
 struct refusing final : detail::event_sink<lock_event> {
     void notify(const lock_event&) override { throw std::runtime_error("stopped"); }
+};
+
+/// Where the text of the last event's node is.
+struct watching_memory final : detail::event_sink<lock_event> {
+    void notify(const lock_event& event) override { node = event.node.data(); }
+    const char* node = nullptr;
 };
 
 struct heard {
@@ -83,6 +91,22 @@ TEST_SUITE("lock events")
         const auto c = h.s.acquire("/r", h.options, recipes::acquire_mode::look_once);
         asked(h.s).to("children /r").list({scene::node(9, 1)});
         CHECK(h.told->text() == "4 failed: " + make_error_code(errc::busy).message());
+    }
+
+    TEST_CASE("what is told needs no memory, however long the node's name is")
+    {
+        scene s;
+        s.start();
+        const auto sink = std::make_shared<watching_memory>();
+        recipes::acquire_events events(sink, *s.session, 1, "/p");
+        events.queued("/p/x", 1);
+        const char* const before = sink->node;
+        const queue::name_rules rules(std::string(queue::longest_mark, 'm'), {});
+        for (const auto names : {naming::curator, naming::kazoo}) {
+            const auto prefix = rules.prefix(names, queue::contender_kind::mutex, std::string(36, 'u'));
+            events.queued("/p/" + prefix + "-2147483648", queue::sequence_limit);
+            CHECK(sink->node == before);
+        }
     }
 
     TEST_CASE("lost instead of released; and queued again with a new node, if it was lost before the grant")

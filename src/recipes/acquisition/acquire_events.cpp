@@ -1,21 +1,31 @@
 #include "recipes/acquisition/acquire_events.hpp"
 
+#include "queue/node_name.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/detail/event_sink.hpp"
 
+#include <cstddef>
 #include <utility>
 
 namespace zklock::recipes {
+namespace {
+
+/// How long the part of a node's path can be that stands behind the lock's path: a slash, what begins Curator's names,
+/// a uuid and a dash, the longest mark, and a number with its sign. A semaphore has a folder there, but no such mark.
+constexpr std::size_t longest_name = 1 + 3 + 37 + queue::longest_mark + 11;
+
+} // namespace
 
 acquire_events::acquire_events(lock_listener listener, session& s, std::uint64_t id, const std::string& path)
     : session_(s), listener_(std::move(listener))
 {
     event_.acquire = id;
     event_.path = path;
+    event_.node.reserve(path.size() + longest_name);
     event_.began = session_.scheduler.now();
 }
 
-void acquire_events::queued(std::string_view node, std::int32_t sequence)
+void acquire_events::queued(std::string_view node, std::int32_t sequence) noexcept
 {
     if (event_.what != lock_event::kind::queued || event_.node == node)
         return;
@@ -24,7 +34,7 @@ void acquire_events::queued(std::string_view node, std::int32_t sequence)
     tell(lock_event::kind::queued);
 }
 
-void acquire_events::acquired(std::string_view node, std::int64_t fencing_token)
+void acquire_events::acquired(std::string_view node, std::int64_t fencing_token) noexcept
 {
     event_.node = node;
     event_.fencing_token = fencing_token;

@@ -18,9 +18,9 @@ public:
     acquire_events(lock_listener, session&, std::uint64_t id, const std::string& path);
 
     /// It has that node, with that number. Nothing happens when that is known, or when it does not wait any more.
-    void queued(std::string_view node, std::int32_t sequence);
+    void queued(std::string_view node, std::int32_t sequence) noexcept;
     /// It holds by that node, after queued().
-    void acquired(std::string_view node, std::int64_t fencing_token);
+    void acquired(std::string_view node, std::int64_t fencing_token) noexcept;
     void lost(const lock_loss&) noexcept;
     void failed(boost::system::error_code) noexcept;
     /// Nothing happens unless it holds.

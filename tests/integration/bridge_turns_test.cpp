@@ -72,50 +72,33 @@ TEST_CASE("what was posted outside of a turn keeps its place")
     CHECK(s.said == words{"first", "second"});
 }
 
-TEST_CASE("an exception ends the turn and all that would follow, and the owner is told once, with nothing on the stack")
+namespace {
+
+struct owner final : runtime::turns::owner {
+    explicit owner(runtime::turns& t) : of(t) {}
+    void turn_failed(const boost::system::error_code& why) noexcept override
+    {
+        CHECK_FALSE(of.open());
+        ++told;
+        how = why;
+    }
+    runtime::turns& of;
+    int told = 0;
+    boost::system::error_code how;
+};
+
+/// `begins` has it call what throws, in a turn.
+void expect_the_end(bool of_memory, const std::function<void(scene&, const std::function<void()>&)>& begins)
 {
-    struct owner final : runtime::turns::owner {
-        explicit owner(runtime::turns& t) : of(t) {}
-        void turn_failed(const boost::system::error_code& why) noexcept override
-        {
-            CHECK_FALSE(of.open());
-            ++told;
-            how = why;
-        }
-        runtime::turns& of;
-        int told = 0;
-        boost::system::error_code how;
-    };
+    CAPTURE(of_memory);
     scene s;
     const auto who = std::make_shared<owner>(*s.turns);
     s.turns->belong_to(who);
-    bool of_memory = true;
-    SUBCASE("memory: it ends there") {}
-    SUBCASE("anything else: it leaves the executor, too") { of_memory = false; }
-    const auto fails = [&] {
+    begins(s, [of_memory] {
         if (of_memory)
             throw std::bad_alloc();
         throw std::runtime_error("meant to");
-    };
-    SUBCASE("out of a turn within the turn")
-    {
-        s.in_turn([&] {
-            s.scheduler.post(s.says("nothing"));
-            s.turns->run(fails);
-            s.says("nothing")();
-        });
-    }
-    SUBCASE("out of its end")
-    {
-        s.in_turn([&] {
-            s.scheduler.post(fails);
-            s.scheduler.post(s.says("nothing"));
-        });
-    }
-    SUBCASE("out of a timer")
-    {
-        static_cast<void>(s.scheduler.call_at(s.scheduler.now(), fails));
-    }
+    });
     if (of_memory)
         s.context.run();
     else
@@ -130,6 +113,30 @@ TEST_CASE("an exception ends the turn and all that would follow, and the owner i
         CHECK(who->how == boost::system::errc::not_enough_memory);
     else
         CHECK(who->how == errc::closed);
+}
+
+} // namespace
+
+TEST_CASE("an exception ends the turn and all that would follow, and the owner is told once, with nothing on the stack")
+{
+    for (const bool of_memory : {true, false}) { // which ends there; anything else leaves the executor, too
+        expect_the_end(of_memory, [](scene& s, const auto& fails) { // out of a turn within the turn
+            s.in_turn([&s, fails] {
+                s.scheduler.post(s.says("nothing"));
+                s.turns->run(fails);
+                s.says("nothing")();
+            });
+        });
+        expect_the_end(of_memory, [](scene& s, const auto& fails) { // out of its end
+            s.in_turn([&s, fails] {
+                s.scheduler.post(fails);
+                s.scheduler.post(s.says("nothing"));
+            });
+        });
+        expect_the_end(of_memory, [](scene& s, const auto& fails) { // out of a timer
+            static_cast<void>(s.scheduler.call_at(s.scheduler.now(), fails));
+        });
+    }
 }
 
 TEST_CASE("a part may go in the turn, and nothing that was posted is run then")

@@ -50,7 +50,7 @@ public:
         due_.erase(found);
     }
 
-    void post(std::function<void()> f)
+    void post(store::unique_function<void()> f)
     {
         if (!io_)
             return;
@@ -137,7 +137,7 @@ private:
 
     std::optional<io_objects> io_;
     const std::shared_ptr<turns> turns_;
-    std::deque<std::function<void()>> posted_;
+    std::deque<store::unique_function<void()>> posted_;
     wake_up turn_{[this] { turns_->run([] {}); }};
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
@@ -160,7 +160,7 @@ auto asio_scheduler::call_at(time_point when, std::function<void()> f) -> timer_
 }
 
 void asio_scheduler::cancel(timer_id id) { state_->cancel(id); }
-void asio_scheduler::post(std::function<void()> f) { state_->post(std::move(f)); }
+void asio_scheduler::post(store::unique_function<void()> f) { state_->post(std::move(f)); }
 void asio_scheduler::shutdown() { state_->shutdown(); }
 
 } // namespace zklock::runtime

@@ -20,7 +20,7 @@ public:
     [[nodiscard]] time_point now() const override;
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override;
     void cancel(timer_id id) override;
-    void post(std::function<void()> f) override;
+    void post(store::unique_function<void()> f) override;
 
     /// The execution context is going away: drops the timer and every pending function, and uses no executor again.
     void shutdown();

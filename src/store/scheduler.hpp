@@ -1,4 +1,5 @@
 #pragma once
+#include "store/unique_function.hpp"
 #include "zklock/lease_clock.hpp"
 
 #include <cstdint>
@@ -25,7 +26,7 @@ public:
     virtual void cancel(timer_id) = 0;
 
     /// Runs `f` soon, after what is running now; posted functions run in the order of their posts.
-    virtual void post(std::function<void()> f) = 0;
+    virtual void post(unique_function<void()> f) = 0;
 };
 
 } // namespace zklock::store

@@ -49,7 +49,7 @@ process::timer_id process::call_at(time_point when, std::function<void()> f)
 
 void process::cancel(timer_id id) { timers_.erase(id); }
 
-void process::post(std::function<void()> f)
+void process::post(store::unique_function<void()> f)
 {
     if (dead_) return;
     ready_.push_back(std::move(f));

@@ -17,7 +17,7 @@ public:
     [[nodiscard]] time_point now() const override { return local(world_.time.now()); }
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override;
     void cancel(timer_id) override;
-    void post(std::function<void()> f) override;
+    void post(store::unique_function<void()> f) override;
 
     void pause(instant duration); ///< SIGSTOP, and SIGCONT later
     void kill();                  ///< nothing runs in it any more
@@ -43,7 +43,7 @@ private:
     std::uint64_t posted_ = 0;
     std::uint64_t taken_ = 0;
     std::uint64_t posted_before_pause_ = 0;
-    std::deque<std::function<void()>> ready_;
+    std::deque<store::unique_function<void()>> ready_;
     std::unordered_map<timer_id, std::function<void()>> timers_;
     timer_id last_timer_ = 0;
 };

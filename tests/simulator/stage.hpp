@@ -43,16 +43,16 @@ public:
         return process_.call_at(when, guarded(std::move(f)));
     }
     void cancel(timer_id id) override { process_.cancel(id); }
-    void post(std::function<void()> f) override
+    void post(store::unique_function<void()> f) override
     {
         const plenty_of_memory here;
         process_.post(guarded(std::move(f)));
     }
 
 private:
-    [[nodiscard]] std::function<void()> guarded(std::function<void()> f)
+    template <class F> [[nodiscard]] auto guarded(F f)
     {
-        return [this, f = std::move(f)] { library_.run(f); };
+        return [this, f = std::move(f)] { library_.run([&f] { f(); }); };
     }
 
     process& process_;

@@ -30,7 +30,7 @@ public:
     {
         std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
     }
-    void post(std::function<void()> f) override
+    void post(store::unique_function<void()> f) override
     {
         posted_.push_back(std::move(f));
     }
@@ -63,7 +63,7 @@ public:
 
 private:
     time_point now_{std::chrono::hours(1)};
-    std::deque<std::function<void()>> posted_;
+    std::deque<store::unique_function<void()>> posted_;
     std::map<std::pair<time_point, timer_id>, std::function<void()>> timers_;
     timer_id last_ = 0;
 };

@@ -29,7 +29,7 @@ public:
     time_point now() const override { return time_point(std::chrono::hours(1)); }
     timer_id call_at(time_point, std::function<void()>) override { return ++timers_; } // time stands still
     void cancel(timer_id) override {}
-    void post(std::function<void()> f) override { ready_.push_back(std::move(f)); }
+    void post(store::unique_function<void()> f) override { ready_.push_back(std::move(f)); }
 
     void run()
     {
@@ -42,7 +42,7 @@ public:
 
 private:
     timer_id timers_ = 0;
-    std::deque<std::function<void()>> ready_;
+    std::deque<store::unique_function<void()>> ready_;
 };
 
 struct node {

@@ -40,21 +40,16 @@ public:
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
     {
         const plenty_of_memory here;
-        return process_.call_at(when, guarded(std::move(f)));
+        return process_.call_at(when, [this, f = std::move(f)] { library_.run(f); });
     }
     void cancel(timer_id id) override { process_.cancel(id); }
     void post(store::unique_function<void()> f) override
     {
         const plenty_of_memory here;
-        process_.post(guarded(std::move(f)));
+        process_.post([this, f = std::move(f)] { library_.run([&f] { f(); }); });
     }
 
 private:
-    template <class F> [[nodiscard]] auto guarded(F f)
-    {
-        return [this, f = std::move(f)] { library_.run([&f] { f(); }); };
-    }
-
     process& process_;
     memory_boundary& library_;
 };

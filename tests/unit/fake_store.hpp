@@ -8,7 +8,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>

@@ -2,7 +2,6 @@
 #include "session_scene.hpp"
 
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 

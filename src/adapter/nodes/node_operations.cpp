@@ -130,7 +130,8 @@ private:
     void guard_ended(errc why)
     {
         place_.reset();
-        request_->end_unsent(why);
+        if (pending()) // or it has ended with its client
+            request_->end_unsent(why);
     }
 
     void leave_guard()

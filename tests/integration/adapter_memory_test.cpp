@@ -204,6 +204,7 @@ TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory
     busy_client b(0);
     asio::steady_timer never(b.io, steady_clock::time_point::max());
     bool running = false, stopped = false;
+    std::optional<out_of_memory> shortage;
     std::optional<error_code> outcome;
     mutex lock(b.c, "/memory-of-a-body");
     const auto body = [&](guard&) -> asio::awaitable<void> {
@@ -211,6 +212,7 @@ TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory
         error_code ec;
         co_await never.async_wait(asio::redirect_error(asio::use_awaitable, ec));
         stopped = true;
+        shortage.reset(); // what becomes of its result takes memory again
     };
     const auto work = [&]() -> asio::awaitable<void> {
         const result<void> ran = co_await lock.run(std::ref(body));
@@ -220,14 +222,13 @@ TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory
     run_past_failures(b.io, [&] { return running; });
     const told read;
     b.c.get(b.path, read.handler());
-    {
-        const out_of_memory now;
-        for (const auto end = steady_clock::now() + 60s; !stopped && steady_clock::now() < end;) {
-            b.io.restart();
-            b.io.run_one_for(1ms);
-        }
-        CHECK(stopped);
+    shortage.emplace();
+    for (const auto end = steady_clock::now() + 60s; !stopped && steady_clock::now() < end;) {
+        b.io.restart();
+        b.io.run_one_for(1ms);
     }
+    shortage.reset();
+    CHECK(stopped);
     CHECK(b.c.state() == connection_state::failed);
     CHECK(read.ended_with(no_memory));
     run_past_failures(b.io, [&] { return outcome.has_value(); });
@@ -239,16 +240,17 @@ TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory
 
 TEST_CASE("a client fails while it connects, at whichever allocation: whoever waits for it is told")
 {
+    const client_options options = short_session();
     bool struck = true;
     for (int number = 1; struck; ++number) {
         CAPTURE(number);
         asio::io_context io;
         std::optional<client> c;
         const told connected;
+        c.emplace(io, options); // where memory fails in the constructor of its strand, Asio ends the process
         {
             const short_of_memory now(number);
             try {
-                c.emplace(io, short_session());
                 c->wait_connected(1h, connected.handler());
                 while (!short_of_memory::has_struck() && !connected.is_over()) {
                     io.restart();

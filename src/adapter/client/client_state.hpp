@@ -177,6 +177,7 @@ private:
     void take_batch() noexcept;
     void run_batch();
     void end_batch() noexcept;
+    static void end(strand_task&) noexcept;
     void begin()
     {
         if (!failure_)

@@ -21,7 +21,13 @@ bool client_state::post_task(std::shared_ptr<strand_task> t, bool at_once)
         lock.unlock(); // the strand stays as long as the context runs something, and the task keeps this
         strand_->execute([this, t = std::move(t)] {
             task_line::release(*t);
-            turns_->run([&] { t->run(); });
+            bool begun = false;
+            turns_->run([&] {
+                begun = true;
+                t->run();
+            });
+            if (!begun)
+                end(*t);
         });
         return true;
     }
@@ -80,15 +86,20 @@ void client_state::run_batch()
     in_batch_.store(false, std::memory_order_release);
 }
 
-/// The client has failed: each task ends what it was to begin.
 void client_state::end_batch() noexcept
 {
     while (const auto t = batch_.take_first())
-        try {
-            t->run();
-        } catch (...) { // NOLINT: the executor does not take the handler, which is destroyed
-        }
+        end(*t);
     in_batch_.store(false, std::memory_order_release);
+}
+
+/// The client has failed: the task ends what it was to begin.
+void client_state::end(strand_task& t) noexcept
+{
+    try {
+        t.run();
+    } catch (...) { // NOLINT: the executor does not take the handler, which is destroyed
+    }
 }
 
 } // namespace zklock::detail

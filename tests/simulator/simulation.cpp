@@ -119,7 +119,7 @@ void mutex_users::acquire(client& where, const step& s)
         if (stage_.may_tell(where)) checker_.lost(c);
     };
     const auto start = [&](recipes::session&) { c.handle = where.locks->acquire(std::move(request)); };
-    if (!stage_.try_call(where, start)) return;
+    if (!stage_.try_call(where, start)) return client_died(where); // now, or before in this step
     if (s.withdraw_after) {
         (void)where.where.call_at(where.where.now() + *s.withdraw_after, [this, &c, &where] {
             if (c.now != contender_record::phase::waiting) return;

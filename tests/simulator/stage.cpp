@@ -239,7 +239,7 @@ void stage::fail(client& c)
     world.time.after(instant(0), [this, &c] { // not from inside of what its store or its peers are doing
         if (!c.session) return;
         bury(c);
-        c.closed = c.closing;
+        c.closed = c.closing || all_close_;
         if (!c.closed) start_client(c.number);
     });
 }
@@ -366,6 +366,7 @@ verdict stage::run(scenario& users)
         world.violate("a node, a watch, a container or a subscription is left though all operations have ended");
     }
 
+    all_close_ = true;
     for (auto* c : current_) c->where.post([this, c] { close(*c); });
     run_until(world.time.now() + 20s, [this] { return all_closed(); });
     if (world.violation.empty() && !all_closed()) world.violate("close() never ends");

@@ -207,6 +207,7 @@ private:
     scenario* users_ = nullptr;
     std::vector<std::unique_ptr<client>> clients_; ///< a restarted one is a new one
     std::vector<client*> current_;                 ///< by number
+    bool all_close_ = false;                       ///< none that fails is replaced any more
     std::vector<std::string> foreign_nodes_;
     std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;

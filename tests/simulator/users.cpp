@@ -149,7 +149,8 @@ void acquisition_users::acquire(client& c, use& u)
         u.lost = true;
         u.now = phase::lost;
     };
-    (void)stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(call)); });
+    if (!stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(call)); }))
+        client_died(c); // now, or before in this step
 }
 
 void acquisition_users::granted(client& c, use& u, const recipes::grant& g)

@@ -101,8 +101,8 @@ public:
     ///
     /// @par Completion `void(error_code)`.
     /// - success: the client is connected, and the chroot's node exists.
-    /// - `errc::timed_out`: the time is up. The client goes on trying. `errc::tls_failed`: the same, and TLS has failed
-    ///   with all servers.
+    /// - `errc::not_connected`: the time is up. The client goes on trying. `errc::tls_failed`: the same, and TLS has
+    ///   failed with all servers. (`condition::not_in_time` is both.)
     /// - `errc::no_such_chroot`: the chroot's own node does not exist. The next call looks for it again.
     /// - `errc::authentication_failed`: the servers refuse the credentials, or demand others. That is final.
     /// - `errc::server_error`: the servers refused to tell whether the chroot's node exists. The next call asks again.

@@ -121,7 +121,7 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
         if (cancelled.cancelled() != asio::cancellation_type::none)
             co_return aborted; // if it was elected, the guard gives it back
         if (!elected) {
-            if (last && elected.error() == aborted) // resigned between two terms
+            if (last && last->has_value() && elected.error() == aborted) // resigned between two terms
                 break;
             co_return elected.error();
         }
@@ -195,8 +195,8 @@ public:
     /// - what the body gave, in the last term if there were several;
     /// - `errc::lost` when the leadership was lost before that term's body was done and the leadership given up, as far
     ///   as `guard::release()` can say;
-    /// - `asio::error::operation_aborted` when the participant resigned before any term, or the body stopped with that
-    ///   because of the resignation;
+    /// - `asio::error::operation_aborted` when the participant resigned before any term, or after one that was lost, or
+    ///   the body stopped with that because of the resignation;
     /// - an error of `mutex::acquire()`.
     ///
     /// @par Cancellation It is passed on as `mutex::run()` tells.
@@ -206,8 +206,8 @@ public:
                                                                std::forward<Body>(body));
     }
 
-    /// Stands for election like `lead(body)`, but ends with `errc::timed_out` when this participant has waited that
-    /// long for a term (`errc::tls_failed` if TLS has failed with all servers). The limit counts anew for each term.
+    /// Stands for election like `lead(body)`, but ends with one of `condition::not_in_time` when this participant has
+    /// waited that long for a term, as `mutex::acquire(timeout)` does. The limit counts anew for each term.
     /// Cancellation is passed on as `mutex::run()` tells.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)

@@ -13,13 +13,17 @@ namespace zklock {
 
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
-    timed_out = 1,         ///< the deadline passed; the node of an acquire is gone, or its delete is queued
+    timed_out = 1,         ///< an acquire's deadline passed, and others were before it, or no permit was free, as
+                           ///< servers told that were heard from within the session's time-out; its node is gone, or
+                           ///< the delete of it queued. See `condition::not_in_time`
     busy,                  ///< a `try_acquire()`: somebody holds the lock or queues for it, or too few permits are free
                            ///< (an `acquire()` with no time to wait says `timed_out`)
     lost,                  ///< the lock was lost before it was released. An acquire ends with it if the lock was lost
                            ///< before the grant could be told, or if others deleted its node and no attempts were left
     session_expired,       ///< expired sessions used up the attempts that the options allow
-    not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
+    not_connected,         ///< a deadline passed, and no servers had told by then that others are before the acquire:
+                           ///< there was no connection, or no answer came in time. Or the operation does not wait for
+                           ///< a connection, and there is none
     not_owner,             ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< every server that answered refuses the credentials, or demands others: the log tells
@@ -39,9 +43,9 @@ enum class errc {
     not_empty,             ///< the node has children
     outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
     not_upgradable,        ///< a reader cannot become a writer: two of them would wait for each other for ever
-    tls_failed,            ///< `timed_out` or `not_connected`, because TLS has failed with all servers: a certificate,
-                           ///< theirs or the client's, was refused or could not be read, or they speak no TLS. The
-                           ///< log tells which (see `tls_options`)
+    tls_failed,            ///< `not_connected`, because TLS has failed with all servers: a certificate, theirs or the
+                           ///< client's, was refused or could not be read, or they speak no TLS. The log tells which
+                           ///< (see `tls_options`)
     quota_exceeded         ///< a quota of the node or of one above it is used up, in nodes or in bytes
 };
 
@@ -87,6 +91,28 @@ enum class errc {
     return {static_cast<int>(e), error_category()};
 }
 
+/// What several errors have in common. An error code is compared with it: `ec == zklock::condition::not_in_time`.
+enum class condition {
+    not_in_time = 1 ///< so ends an acquire at its deadline, and `client::wait_connected()`: with `timed_out`,
+                    ///< `not_connected` or `tls_failed`. A try that finds no connection ends with one of the last two
+};
+
+/// The condition's name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(condition c) noexcept
+{
+    return c == condition::not_in_time ? "not_in_time" : "unknown";
+}
+
+/// The category of all `condition`. It may be called from any thread.
+[[nodiscard]] const boost::system::error_category& condition_category() noexcept;
+
+/// Makes an error condition of a `condition`: argument-dependent lookup finds it where one is compared.
+[[nodiscard]] inline boost::system::error_condition make_error_condition(condition c) noexcept
+{
+    return {static_cast<int>(c), condition_category()};
+}
+
 } // namespace zklock
 
 template <> struct boost::system::is_error_code_enum<zklock::errc> : std::true_type {};
+template <> struct boost::system::is_error_condition_enum<zklock::condition> : std::true_type {};

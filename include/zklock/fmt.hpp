@@ -30,6 +30,7 @@ template <class Enum> struct fmt_formatter : fmt::formatter<fmt::string_view> {
 } // namespace zklock::detail
 
 template <> struct fmt::formatter<zklock::acl> : zklock::detail::fmt_formatter<zklock::acl> {};
+template <> struct fmt::formatter<zklock::condition> : zklock::detail::fmt_formatter<zklock::condition> {};
 template <>
 struct fmt::formatter<zklock::connection_state>
     : zklock::detail::fmt_formatter<zklock::connection_state> {};

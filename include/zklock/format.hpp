@@ -31,6 +31,7 @@ template <class Enum> struct standard_formatter : std::formatter<std::string_vie
 } // namespace zklock::detail
 
 template <> struct std::formatter<zklock::acl> : zklock::detail::standard_formatter<zklock::acl> {};
+template <> struct std::formatter<zklock::condition> : zklock::detail::standard_formatter<zklock::condition> {};
 template <>
 struct std::formatter<zklock::connection_state> : zklock::detail::standard_formatter<zklock::connection_state> {};
 template <> struct std::formatter<zklock::errc> : zklock::detail::standard_formatter<zklock::errc> {};

@@ -36,8 +36,8 @@ struct lock_event {
                   ///< with `errc::lost`
         released, ///< it was given back, and its node is gone or passed on; with an `error`, the client ended first
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
-                  ///< An acquire with no time to wait says here what it found (`busy`, `not_connected`), and
-                  ///< `timed_out` to its caller
+                  ///< Where an acquire with no time to wait finds it `busy`, its caller hears `timed_out`; and where
+                  ///< it is `not_connected` because TLS has failed with all servers, `tls_failed`
     };
 
     kind what = kind::queued;        ///< what has happened

@@ -60,12 +60,13 @@ struct lock_metrics {
     /// The options of the locks give it (`mutex_options::metrics_name`); empty for locks without a name.
     std::string name;
 
-    // Each acquire that has ended counts in one of these five, by what its caller was told.
-    std::uint64_t acquired = 0;  ///< those that got the lock
-    std::uint64_t timed_out = 0; ///< those that ended with `errc::timed_out`
-    std::uint64_t cancelled = 0; ///< those that the caller cancelled
-    std::uint64_t busy = 0;      ///< only `try_acquire()` ends so
-    std::uint64_t failed = 0;    ///< all else, such as `errc::not_connected`, `access_denied` or `closed`
+    // Each acquire that has ended counts in one of these six, by what its caller was told.
+    std::uint64_t acquired = 0;      ///< those that got the lock
+    std::uint64_t timed_out = 0;     ///< those that ended with `errc::timed_out`: others were first
+    std::uint64_t not_connected = 0; ///< those that ended with `errc::not_connected` or `tls_failed`: an outage
+    std::uint64_t cancelled = 0;     ///< those that the caller cancelled
+    std::uint64_t busy = 0;          ///< only `try_acquire()` ends so
+    std::uint64_t failed = 0;        ///< all else, such as `errc::access_denied` or `closed`
 
     // Each hold that has ended counts in one of these, when its guard hears of the loss, or when its release has ended:
     // that may be the first to find a loss out. Permits that were split off, or released one by one, are not counted
@@ -127,7 +128,9 @@ struct metrics {
     std::uint64_t requests = 0;
     std::uint64_t unseen = 0; ///< guards that died in the turn that delivered them: see `acquired.hpp`
     latency_histogram heartbeats;       ///< of the lease: from sending one to its answer
-    latency_histogram heartbeat_delays; ///< how much later than planned it was sent: the strand was busy, or stopped
+    /// How much later than planned its turn came: the strand was busy, or stopped. Those count, too, that found the
+    /// connection lost by then, and were not sent.
+    latency_histogram heartbeat_delays;
 
     handoff_metrics handoff; ///< past the servers
 

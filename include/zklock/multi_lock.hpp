@@ -169,9 +169,9 @@ public:
     }
 
     /// Waits for all of the locks until one deadline, counted from the start of the operation. Completion and
-    /// cancellation are those of `acquire()`; at the deadline it ends with `errc::timed_out` (`errc::tls_failed` if TLS
-    /// has failed with all servers). `timeout` may be any duration: one too long for the clock means for ever; zero or
-    /// less looks once.
+    /// cancellation are those of `acquire()`; at the deadline it ends as the acquire of the member does that it waits
+    /// for, with one of `condition::not_in_time`. `timeout` may be any duration: one too long for the clock means for
+    /// ever; zero or less looks once.
     template <class Rep, class Period,
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -197,7 +197,7 @@ public:
     /// Runs `body` with a `multi_guard&` while all of the locks are held, as `mutex::run()` does, but waits for the
     /// locks only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too
     /// long for the clock means for ever; zero or less looks once. An error of the acquire is one of `acquire()`, or
-    /// `errc::timed_out` at the deadline (`errc::tls_failed` if TLS has failed with all servers).
+    /// one of `condition::not_in_time` at the deadline.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -83,12 +83,17 @@ public:
     /// Waits for the lock until a deadline. The time runs from the start of the operation (with a token such as
     /// `use_awaitable`, when it is awaited), and a wait for a connection counts.
     ///
-    /// @param timeout Any duration: one too long for the clock means for ever; zero or less looks once, and ends with
-    /// `errc::timed_out` if the lock is not free, or there is no connection.
+    /// @param timeout Any duration: one too long for the clock means for ever; zero or less looks once.
     ///
-    /// Completion and cancellation are those of `acquire()`. At the deadline, connected or not, it ends with
-    /// `errc::timed_out`. If TLS has failed with all servers at that time, it ends with `errc::tls_failed` instead. The
-    /// delete of its node is on its way then, or is sent on the next connection.
+    /// Completion and cancellation are those of `acquire()`. At the deadline it ends with one of
+    /// `condition::not_in_time`:
+    /// - `errc::timed_out`: the lock is not free. Its last look at the queue, in this session, showed somebody before
+    ///   it, and the servers were heard from within the session's time-out.
+    /// - `errc::not_connected`: it does not know that, because of an outage most likely: there is no connection, or no
+    ///   answer has come in time. A time that is too short for a few round trips ends so, too.
+    /// - `errc::tls_failed`: the same, and TLS has failed with all servers.
+    ///
+    /// The delete of its node is on its way then, or is sent on the next connection.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -101,21 +106,21 @@ public:
     /// queues for it, and with `errc::not_connected` while disconnected: it never waits for a connection. If TLS has
     /// failed with all servers, it ends with `errc::tls_failed` in place of `errc::not_connected`. While the servers
     /// are silent it lasts until the connection is given up: up to two thirds of the session's time-out. Where that is
-    /// too long, `acquire(50ms)` has a bound of its own; but it queues, and ends with `errc::timed_out`.
+    /// too long, `acquire(50ms)` has a bound of its own; but it queues.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// What the last acquire that ended at its deadline had waited for (`run()` included; with `errc::timed_out` or
-    /// `errc::tls_failed`): who held the lock, and how many were before us; or since when there was no connection, and
-    /// why. It is there before the acquire completes. Copies of a lock share it: where several acquires are under way,
-    /// it may be another one's. There is none if no acquire has ended so, or for lack of memory. An acquire with no
-    /// time to wait leaves none.
+    /// What the last acquire that ended at its deadline had waited for (`run()` included; with any error of
+    /// `condition::not_in_time`): who held the lock, and how many were before us; or since when there was no
+    /// connection, and why. It is there before the acquire completes. Copies of a lock share it: where several acquires
+    /// are under way, it may be another one's. There is none if no acquire has ended so, or for lack of memory. An
+    /// acquire with no time to wait leaves none.
     ///
     ///     auto held = co_await lock.acquire(5s);
-    ///     if (!held && (held.error() == zklock::errc::timed_out || held.error() == zklock::errc::tls_failed))
+    ///     if (!held && held.error() == zklock::condition::not_in_time)
     ///         if (const auto why = lock.last_timeout())
     ///             std::cerr << to_string(*why) << '\n';
     ///
@@ -217,7 +222,7 @@ public:
 
     /// Runs `body` like `run(body)`, but waits for the lock only until a deadline, counted from the start of the
     /// operation. `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once. At
-    /// the deadline it ends with `errc::timed_out` (`errc::tls_failed` if TLS has failed with all servers).
+    /// the deadline it ends as `acquire(timeout)` does, with one of `condition::not_in_time`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -110,7 +110,8 @@ struct mutex_options {
     /// series. So the path is a good name only where a program has few. Empty: counted with all others without a name.
     std::string metrics_name;
     /// How often one acquire may try to create its node: each lost connection, expired session or outside deletion
-    /// that costs it its node uses one attempt up. 0: as often as the deadline allows.
+    /// that costs it its node uses one attempt up. It ends with what used up the last: `errc::not_connected`,
+    /// `errc::session_expired` or `errc::lost`. 0: as often as the deadline allows.
     unsigned max_attempts = 0;
 
     /// How long a released node may stay for the next acquire of this client, which then needs no network. When others

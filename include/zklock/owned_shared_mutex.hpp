@@ -114,8 +114,7 @@ public:
     /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
     ///
     /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::timed_out`: the deadline has passed. It is `errc::tls_failed` if TLS has failed with all servers at
-    ///   that time.
+    /// - one of `condition::not_in_time`: the deadline has passed, as `mutex::acquire(timeout)` tells.
     /// - `errc::not_upgradable`: the owner only reads, or waits to. It goes on doing so.
     /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
     /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
@@ -157,7 +156,7 @@ public:
     /// Runs `body` while the owner holds the lock once more as a writer, as `mutex::run()` does, but waits for the lock
     /// only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for
     /// the clock means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
-    /// another that `acquire(owner, timeout)` lists, such as `errc::timed_out`.
+    /// another that `acquire(owner, timeout)` lists.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -193,8 +192,7 @@ public:
     /// a reader's, as that of `acquire_shared(owner)` is.
     ///
     /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::timed_out`: the deadline has passed. It is `errc::tls_failed` if TLS has failed with all servers at
-    ///   that time.
+    /// - one of `condition::not_in_time`: the deadline has passed, as `mutex::acquire(timeout)` tells.
     /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
     /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
     ///
@@ -237,7 +235,7 @@ public:
     /// Runs `body` while the owner holds the lock once more as a reader, as `mutex::run()` does, but waits for the lock
     /// only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for
     /// the clock means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
-    /// another that `acquire_shared(owner, timeout)` lists, such as `errc::timed_out`.
+    /// another that `acquire_shared(owner, timeout)` lists.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

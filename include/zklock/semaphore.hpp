@@ -240,8 +240,9 @@ public:
     ///
     /// @param timeout Any duration: one too long for the clock means for ever; zero or less looks once.
     ///
-    /// @par Completion `void(error_code, permits)`, with the errors of `acquire(count)`, and `errc::timed_out` at the
-    /// deadline. It is `errc::tls_failed` if TLS has failed with all servers at that time.
+    /// @par Completion `void(error_code, permits)`, with the errors of `acquire(count)`, and at the deadline one of
+    /// `condition::not_in_time`: `errc::timed_out` if it knows that others are before it in the line or that too few
+    /// permits are free, as `mutex::acquire(timeout)` tells.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, as `acquire(count)` tells.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
@@ -310,7 +311,7 @@ public:
     /// Runs `body` with a `permits&` while they are held, as `mutex::run()` does, but waits for the permits only until
     /// a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for the clock
     /// means for ever; zero or less looks once. An error of the acquire is one of `acquire(count)`, or, at the
-    /// deadline, `errc::timed_out` or `errc::tls_failed`, as `acquire(count, timeout)` tells.
+    /// deadline, one of `condition::not_in_time`, as `acquire(count, timeout)` tells.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

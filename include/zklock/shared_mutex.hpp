@@ -75,9 +75,8 @@ public:
     }
 
     /// Waits until it can hold the lock alone, or until a deadline, counted from the start of the operation. Completion
-    /// and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline (`errc::tls_failed` if
-    /// TLS has failed with all servers). `timeout` may be any duration: one too long for the clock means for ever; zero
-    /// or less looks once.
+    /// and cancellation are those of `mutex::acquire()`, with one of `condition::not_in_time` at the deadline.
+    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -100,8 +99,8 @@ public:
 
     /// Runs `body` while it holds the lock alone, as `mutex::run()` does, but waits for the lock only until a deadline,
     /// counted from the start of the operation. `timeout` may be any duration: one too long for the clock means for
-    /// ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or `errc::timed_out` at the
-    /// deadline (`errc::tls_failed` if TLS has failed with all servers).
+    /// ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or one of
+    /// `condition::not_in_time` at the deadline.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -125,9 +124,8 @@ public:
     }
 
     /// Waits until all writers before it are gone, or until a deadline, counted from the start of the operation.
-    /// Completion and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline
-    /// (`errc::tls_failed` if TLS has failed with all servers). `timeout` may be any duration: one too long for the
-    /// clock means for ever; zero or less looks once.
+    /// Completion and cancellation are those of `mutex::acquire()`, with one of `condition::not_in_time` at the
+    /// deadline. `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -152,8 +150,8 @@ public:
 
     /// Runs `body` while it holds the lock as a reader, as `mutex::run()` does, but waits for the lock only until a
     /// deadline, counted from the start of the operation. `timeout` may be any duration: one too long for the clock
-    /// means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
-    /// `errc::timed_out` at the deadline (`errc::tls_failed` if TLS has failed with all servers).
+    /// means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or one of
+    /// `condition::not_in_time` at the deadline.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -25,7 +25,7 @@ namespace zklock {
 ///
 /// **When it fails**, that is one attempt that failed: the client goes on with the other servers, and tries again after
 /// a pause, since files and certificates can be put right while it runs. While it has failed with all of them, what
-/// would end with `errc::timed_out` or `not_connected` ends with `errc::tls_failed`; `log` has OpenSSL's reasons.
+/// would end with `errc::not_connected` ends with `errc::tls_failed`; `log` has OpenSSL's reasons.
 ///
 /// **Files** are PEM. They are read when the client connects, by the threads that look up names and never on the
 /// executor, and at each later connect if they have changed: so a certificate that is renewed on disk is taken up at

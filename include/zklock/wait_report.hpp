@@ -11,7 +11,7 @@
 
 namespace zklock {
 
-/// What an acquire has waited for that ended at its deadline, with `errc::timed_out` or `errc::tls_failed`: see
+/// What an acquire has waited for that ended at its deadline, with an error of `condition::not_in_time`: see
 /// `mutex::last_timeout()`. It tells what was known then. The acquire does not wait for more: some may be missing.
 struct wait_report {
     wait_report() {} // no aggregate: see client_options

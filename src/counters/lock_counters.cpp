@@ -11,6 +11,7 @@ lock_metrics lock_counters::read() const
     m.name = name;
     m.acquired = acquired.read();
     m.timed_out = timed_out.read();
+    m.not_connected = not_connected.read();
     m.cancelled = cancelled.read();
     m.busy = busy.read();
     m.failed = failed.read();
@@ -57,6 +58,8 @@ void counted_wait::ended(const error_code& how) noexcept
         return;
     if (how == errc::timed_out)
         end(in_->timed_out);
+    else if (how == condition::not_in_time)
+        end(in_->not_connected);
     else if (how == errc::busy)
         end(in_->busy);
     else if (how == boost::system::errc::operation_canceled)

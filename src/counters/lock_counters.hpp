@@ -23,7 +23,7 @@ struct lock_counters {
     [[nodiscard]] lock_metrics read() const;
 
     const std::string name;
-    counter acquired, timed_out, cancelled, busy, failed, released, waiting, held;
+    counter acquired, timed_out, not_connected, cancelled, busy, failed, released, waiting, held;
     std::array<counter, loss_reasons> lost;
     latency_counter waits, holds;
 };

@@ -46,9 +46,9 @@ std::uint64_t lock_metrics::lost() const noexcept
 
 lock_metrics& lock_metrics::operator+=(const lock_metrics& more) noexcept
 {
-    for (const auto number : {&lock_metrics::acquired, &lock_metrics::timed_out, &lock_metrics::cancelled,
-                              &lock_metrics::busy, &lock_metrics::failed, &lock_metrics::released,
-                              &lock_metrics::waiting, &lock_metrics::held})
+    for (const auto number : {&lock_metrics::acquired, &lock_metrics::timed_out, &lock_metrics::not_connected,
+                              &lock_metrics::cancelled, &lock_metrics::busy, &lock_metrics::failed,
+                              &lock_metrics::released, &lock_metrics::waiting, &lock_metrics::held})
         this->*number += more.*number;
     for (std::size_t i = 0; i < loss_reasons; ++i)
         lost_by[i] += more.lost_by[i];

@@ -191,7 +191,8 @@ void write_locks(prometheus_page& page)
     page.for_locks([&](const metrics& m, const lock_metrics& l) {
         for (const auto& [result, number] :
              {std::pair("acquired", l.acquired), std::pair("timed_out", l.timed_out),
-              std::pair("cancelled", l.cancelled), std::pair("busy", l.busy), std::pair("failed", l.failed)})
+              std::pair("not_connected", l.not_connected), std::pair("cancelled", l.cancelled),
+              std::pair("busy", l.busy), std::pair("failed", l.failed)})
             page.sample("", m, &l, {"result", result}, std::to_string(number));
     });
     page.of_locks("zklock_releases_total", "counter", "Locks that were held and given back.", &lock_metrics::released);
@@ -231,7 +232,7 @@ void write_connection(prometheus_page& page)
                     std::mem_fn(&metrics::unseen));
     page.histogram_of_clients("zklock_heartbeat_seconds", "From sending a heartbeat of the lease to its answer.",
                               &metrics::heartbeats);
-    page.histogram_of_clients("zklock_heartbeat_delay_seconds", "How much later than planned a heartbeat was sent.",
+    page.histogram_of_clients("zklock_heartbeat_delay_seconds", "How much later than planned a heartbeat had its turn.",
                               &metrics::heartbeat_delays);
 }
 

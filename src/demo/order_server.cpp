@@ -123,7 +123,7 @@ asio::awaitable<int> run(const settings& s)
         client.emplace(executor, options);
         auto connected = co_await client->wait_connected(std::chrono::milliseconds(s.connect_timeout_ms));
         if (!connected && !stopped) {
-            std::string why = connected.error() == zklock::errc::timed_out
+            std::string why = connected.error() == zklock::errc::not_connected
                                   ? fmt::format("no answer within {} ms", s.connect_timeout_ms)
                                   : connected.error().message();
             fmt::print(stderr, "order server {}: no ZooKeeper at {}: {}\n", s.name, s.servers, why);

@@ -123,8 +123,13 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
     const phase now = waiting->second.now;
     const bool has_place = now == phase::queued || now == phase::inspecting;
     const view::const_iterator here = has_place ? view::const_iterator(waiting->second.spot) : view_.end();
-    if (view_.begin() != here && (view_.begin()->second == 0 || holds(view_.begin()->second)))
+    const auto keeps_others_out = [this](const auto& known) { return known.second == 0 || holds(known.second); };
+    if (view_.begin() != here && keeps_others_out(*view_.begin()))
         found.first = view_.begin()->first.node;
+    const auto excluding = std::find_if(view_.begin(), here, [kind = waiting->second.kind](const auto& known) {
+        return excludes(known.first.kind, kind);
+    });
+    found.excluded = excluding != here && keeps_others_out(*excluding);
     for (auto known = view_.begin(); known != here && found.count < most_counted; ++known)
         ++found.count;
     if (has_place)

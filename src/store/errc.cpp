@@ -16,11 +16,11 @@ public:
     std::string message(int value) const override
     {
         switch (static_cast<errc>(value)) {
-        case errc::timed_out: return "the time is up";
+        case errc::timed_out: return "the time is up, and others were first";
         case errc::busy: return "the lock is held or waited for by another";
         case errc::lost: return "the lock was lost";
         case errc::session_expired: return "the session expired";
-        case errc::not_connected: return "not connected to an ensemble";
+        case errc::not_connected: return "not connected, or no answer of the servers in time";
         case errc::not_owner: return "the guard is empty, or what it holds is not this owner's";
         case errc::access_denied: return "access denied by the server";
         case errc::authentication_failed: return "the servers refuse the credentials, or demand others";
@@ -64,11 +64,35 @@ public:
     }
 };
 
+class lock_conditions final : public boost::system::error_category {
+public:
+    lock_conditions() : error_category(0x61d8'2be5'09fa'c374) {} // equal across shared libraries
+
+    const char* name() const noexcept override { return "zklock condition"; }
+
+    std::string message(int value) const override
+    {
+        return static_cast<condition>(value) == condition::not_in_time ? "not in time" : "unknown condition";
+    }
+
+    bool equivalent(const boost::system::error_code& ec, int value) const noexcept override
+    {
+        return static_cast<condition>(value) == condition::not_in_time &&
+               (ec == errc::timed_out || ec == errc::not_connected || ec == errc::tls_failed);
+    }
+};
+
 } // namespace
 
 const boost::system::error_category& error_category() noexcept
 {
     static const lock_errors category;
+    return category;
+}
+
+const boost::system::error_category& condition_category() noexcept
+{
+    static const lock_conditions category;
     return category;
 }
 

@@ -39,6 +39,12 @@ instant paused(const process_history& p, instant from, instant until)
     return sum;
 }
 
+/// It ended at its limit without the lock.
+bool in_vain(const operation& o)
+{
+    return o.outcome == "timed_out" || (o.mode == "timed" && o.outcome == "not_connected");
+}
+
 class checker {
 public:
     explicit checker(const history& h) : h_(h) {}
@@ -75,14 +81,14 @@ private:
             return;
         }
         static const std::map<std::string, std::set<std::string>> expected{
-            {"timed", {"granted", "timed_out"}},
+            {"timed", {"granted", "timed_out", "not_connected"}},
             {"unlimited", {"granted"}},
             {"try", {"granted", "busy", "not_connected"}},
             {"cancelled", {"granted", "aborted"}}};
         // A grant may be lost before it can be told, in whatever mode: the process does not always run.
         if (o.outcome != "lost" && !expected.at(o.mode).contains(o.outcome))
             say(who + " ended with " + o.outcome);
-        if (o.outcome == "timed_out" && *o.ended < o.limit.value())
+        if (in_vain(o) && *o.ended < o.limit.value())
             say(who + " timed out " + milliseconds_between(*o.ended, *o.limit) + " early");
         if (o.limit) {
             const auto late = *o.ended - std::max(*o.limit, o.started) - paused(p, o.started, *o.ended);
@@ -340,9 +346,9 @@ summary summarise(const history& h)
             if (o.shares && o.outcome == "granted")
                 ++(*o.shares <= o.started ? s.readers : s.downgrades);
             s.grants += o.outcome == "granted";
-            s.timed_out += o.outcome == "timed_out";
+            s.timed_out += in_vain(o);
             s.cancelled += o.outcome == "aborted";
-            s.busy += o.outcome == "busy" || o.outcome == "not_connected";
+            s.busy += o.mode == "try" && (o.outcome == "busy" || o.outcome == "not_connected");
             s.losses += o.lost;
         }
     }

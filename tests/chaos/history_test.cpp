@@ -126,7 +126,11 @@ TEST_CASE("operations that do not complete, or twice, or too late, or too early"
     o.outcome = "timed_out";
     o.ended = 199 * ms;
     CHECK(complains(h, "early"));
+    o.outcome = "not_connected";
+    CHECK(complains(h, "early"));
     o.ended = 201 * ms;
+    CHECK(violations(h).empty());
+    o.outcome = "timed_out";
     CHECK(violations(h).empty());
     o.ended = 1300 * ms;
     CHECK(complains(h, "late"));

@@ -86,5 +86,5 @@ TEST_CASE("two ensembles of one name are refused: the order of the list would de
 TEST_CASE("an ensemble that is down costs its own paths, and says so")
 {
     example program("many_ensembles", {"north=" + server().address(), "south=127.0.0.1:1"});
-    program.expect(1, "(north /shop/article-.*\n)*south: the time is up\n");
+    program.expect(1, "(north /shop/article-.*\n)*south: not connected, or no answer of the servers in time\n");
 }

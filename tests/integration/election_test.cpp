@@ -109,7 +109,7 @@ TEST_CASE("first come, first elected; who stands, who leads; one create and one 
         auto impatient = [](leadership&) -> awaitable<void> { co_return; };
         election late(second_host.zk, path);
         const result<void> too_late = co_await late.lead(20ms, impatient);
-        CHECK(error_in(too_late) == errc::timed_out);
+        CHECK(error_in(too_late) == condition::not_in_time);
 
         pending<> waiting;
         second.wait_for_leadership(waiting.handler());
@@ -145,7 +145,7 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         CHECK(r.token > first_token);
         CHECK(r.seen_by_body == asio::error::operation_aborted);
 
-        // Resigned while it waits for its next term: what the last term gave.
+        // Resigned while it waits for its next term: that the last was lost is over.
         const std::string foreign = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
         host.link.expire_session();
         co_await until("it waits behind another", [&] {
@@ -156,7 +156,7 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         must(co_await again.resign());
         CHECK(co_await waiting.end() == asio::error::operation_aborted);
         co_await until("lead() has returned", [&] { return r.outcome.has_value(); });
-        CHECK(*r.outcome == errc::lost);
+        CHECK(*r.outcome == asio::error::operation_aborted);
         co_await until_only_left(server().port(), foreign);
 
         // Resigned before any term.

@@ -57,7 +57,7 @@ TEST_CASE("each acquire counts as what its caller is told, under the name of its
         check_sums(l);
 
         guard held = must(co_await mutex(other, path).acquire());
-        CHECK(error_in(co_await lock.acquire(1ms)) == errc::timed_out);
+        CHECK(error_in(co_await lock.acquire(1s)) == errc::timed_out);
         CHECK(error_in(co_await lock.acquire(0ms)) == errc::timed_out); // it has found the lock busy
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
         auto waits = begin_acquire(lock);

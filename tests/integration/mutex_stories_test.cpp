@@ -134,7 +134,7 @@ TEST_CASE("two clients: one holds, the other waits, then gets it")
             guard held = must(co_await ours.acquire(60s));
             auto waiting = begin_acquire(theirs, 60s);
             co_await until_queued(admin, path, 2);
-            CHECK(error_in(co_await theirs.acquire(50ms)) == errc::timed_out);
+            CHECK(error_in(co_await theirs.acquire(50ms)) == condition::not_in_time);
             CHECK_FALSE(waiting.ended());
             co_await release(std::move(held));
             held = co_await granted(waiting);

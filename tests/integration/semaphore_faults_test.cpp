@@ -40,8 +40,8 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
 
             auto late = begin(same, 1, 50ms); // at the head
             auto late_too = begin(same, 1, 60ms);
-            CHECK(co_await late.end() == errc::timed_out);
-            CHECK(co_await late_too.end() == errc::timed_out);
+            CHECK(co_await late.end() == condition::not_in_time);
+            CHECK(co_await late_too.end() == condition::not_in_time);
             co_await until_permits(admin, path, 2);
             co_await release(std::move(got));
             co_await release(std::move(held));

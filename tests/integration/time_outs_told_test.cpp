@@ -41,7 +41,7 @@ awaitable<wait_report> told_of_address(mutex& lock, std::string why)
     std::optional<wait_report> told;
     const auto deadline = steady_clock::now() + default_limit;
     do {
-        CHECK(error_in(co_await lock.acquire(200ms)) == errc::timed_out);
+        CHECK(error_in(co_await lock.acquire(200ms)) == errc::not_connected);
         told = lock.last_timeout();
         if (!told)
             throw std::runtime_error("nothing is told");
@@ -93,7 +93,7 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
         CHECK_FALSE(lock.last_timeout());
 
         const auto plain = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await lock.acquire(400ms)) == errc::timed_out);
+            CHECK(error_in(co_await lock.acquire(400ms)) == condition::not_in_time);
         };
         const wait_report told = co_await told_of(lock, plain);
         check_held_by(told, theirs, path);
@@ -108,19 +108,19 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
             try {
                 guard none = co_await lock.acquire(400ms, asio::use_awaitable);
             } catch (const boost::system::system_error& e) {
-                threw = e.code() == errc::timed_out;
+                threw = e.code() == condition::not_in_time;
             }
             CHECK(threw);
         };
         check_held_by(co_await told_of(lock, thrown), theirs, path);
         const auto run = [&]() -> awaitable<void> {
             auto body = [](guard&) -> awaitable<void> { co_return; };
-            CHECK(error_in(co_await lock.run(400ms, body)) == errc::timed_out);
+            CHECK(error_in(co_await lock.run(400ms, body)) == condition::not_in_time);
         };
         check_held_by(co_await told_of(lock, run), theirs, path);
         const auto tuple = [&]() -> awaitable<void> {
             const auto [ec, none] = co_await lock.acquire(400ms, asio::as_tuple(asio::use_awaitable));
-            CHECK(ec == errc::timed_out);
+            CHECK(ec == condition::not_in_time);
         };
         check_held_by(co_await told_of(lock, tuple), theirs, path);
 
@@ -153,13 +153,13 @@ TEST_CASE("the other recipes tell it, too")
 
         reentrant_mutex again(zk, path + "/a");
         const auto owned = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await again.acquire(lock_owner(), 400ms)) == errc::timed_out);
+            CHECK(error_in(co_await again.acquire(lock_owner(), 400ms)) == condition::not_in_time);
         };
         check_held_by(co_await told_of(again, owned), theirs, path + "/a");
 
         multi_lock both(mutex(zk, path + "/a"), mutex(zk, path + "/b"));
         const auto several = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await both.acquire(400ms)) == errc::timed_out);
+            CHECK(error_in(co_await both.acquire(400ms)) == condition::not_in_time);
         };
         check_held_by(co_await told_of(both, several), theirs, path + "/a");
         CHECK_FALSE(multi_lock(std::vector<lockable>()).last_timeout());
@@ -167,7 +167,7 @@ TEST_CASE("the other recipes tell it, too")
         election chair(zk, path + "/a");
         const auto stand = [&]() -> awaitable<void> {
             auto body = [](leadership&) -> awaitable<void> { co_return; };
-            CHECK(error_in(co_await chair.lead(400ms, body)) == errc::timed_out);
+            CHECK(error_in(co_await chair.lead(400ms, body)) == condition::not_in_time);
         };
         check_held_by(co_await told_of(chair, stand), theirs, path + "/a");
 
@@ -175,7 +175,7 @@ TEST_CASE("the other recipes tell it, too")
         guard reader = must(co_await theirs_shared.acquire_shared());
         shared_mutex ours(zk, path + "/shared");
         const auto write = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await ours.acquire(400ms)) == errc::timed_out);
+            CHECK(error_in(co_await ours.acquire(400ms)) == condition::not_in_time);
         };
         const wait_report of_a_writer = co_await told_of(ours, write);
         check_held_by(of_a_writer, theirs, path + "/shared");
@@ -183,7 +183,7 @@ TEST_CASE("the other recipes tell it, too")
         must(co_await std::move(reader).release());
         guard writer = must(co_await theirs_shared.acquire());
         const auto read = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await ours.acquire_shared(400ms)) == errc::timed_out);
+            CHECK(error_in(co_await ours.acquire_shared(400ms)) == condition::not_in_time);
         };
         const wait_report of_a_reader = co_await told_of(ours, read);
         check_held_by(of_a_reader, theirs, path + "/shared");
@@ -193,7 +193,7 @@ TEST_CASE("the other recipes tell it, too")
         permits in_use = must(co_await their_gate.acquire(2));
         semaphore gate(zk, path + "/gate", 2);
         const auto enter = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await gate.acquire(1, 400ms)) == errc::timed_out);
+            CHECK(error_in(co_await gate.acquire(1, 400ms)) == condition::not_in_time);
         };
         const wait_report of_a_permit = co_await told_of(gate, enter);
         CHECK(of_a_permit.path == path + "/gate");
@@ -228,7 +228,7 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
         other.kill();
         mutex lock(zk, path);
         co_await until("the attempts fail", [&] { return zk.state() == connection_state::suspended; });
-        CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::not_connected);
         CHECK_FALSE(lock.last_timeout());
         const std::string why = "cannot connect to " + other.address() + ": Connection refused";
         const wait_report told = co_await told_of_address(lock, why);

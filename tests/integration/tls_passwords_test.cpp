@@ -59,9 +59,9 @@ int attempted(const client_options& options)
 {
     asio::io_context io;
     client zk(io, options);
-    error_code result = errc::timed_out;
+    error_code result = errc::not_connected;
     const auto end = steady_clock::now() + default_limit;
-    while (result == errc::timed_out && steady_clock::now() < end) {
+    while (result == errc::not_connected && steady_clock::now() < end) {
         bool ended = false;
         zk.wait_connected(500ms, [&](error_code ec) {
             result = ec;

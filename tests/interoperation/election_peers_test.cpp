@@ -33,7 +33,7 @@ TEST_CASE("one leader at a time, whosever candidates they are, and mutexes of th
         CHECK_FALSE(leader->ours);
         auto reign = [](leadership&) -> awaitable<void> { co_return; };
         const result<void> too_soon = co_await chair.lead(50ms, reign);
-        CHECK(error_in(too_soon) == errc::timed_out);
+        CHECK(error_in(too_soon) == condition::not_in_time);
         curator.process.say("release the-leader");
         const result<void> led = co_await chair.lead(reign);
         must(led);

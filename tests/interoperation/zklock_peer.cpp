@@ -223,7 +223,7 @@ private:
     /// What an acquire ends with that gives no lock; throws what should not be.
     void note_refusal(const attempt& a, error_code ec)
     {
-        if (ec == zklock::errc::timed_out)
+        if (ec == zklock::condition::not_in_time)
             journal_.note(a.name, "gave-up timed-out");
         else if (ec == zklock::errc::busy)
             journal_.note(a.name, "gave-up busy");

@@ -256,7 +256,7 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
         return world_.violate(label(c) + ": failed, though its wait had ended: " + ec.message());
     c.now = phase::failed;
     const auto is = [&](errc e) { return ec == make_error_code(e); };
-    if (is(errc::timed_out)) {
+    if (is(errc::timed_out) || (is(errc::not_connected) && c.deadline && c.where->now() >= *c.deadline)) {
         if (!c.deadline) return world_.violate(label(c) + ": timed out without a deadline");
         if (c.where->now() < *c.deadline) return world_.violate(label(c) + ": timed out too early");
         const bool on_time = c.where->paused_until() + promptly_ < world_.time.now();

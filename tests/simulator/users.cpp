@@ -301,7 +301,7 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
                 was_granted ? boost::system::error_code() : ec);
     const auto is = [&](errc e) { return ec == make_error_code(e); };
     const auto& set = stage_.the_plan.set;
-    if (is(errc::timed_out)) {
+    if (is(errc::timed_out) || (is(errc::not_connected) && u.deadline && u.where->now() >= *u.deadline)) {
         if (!u.deadline) return violate(u, "timed out without a deadline");
         if (u.where->now() < *u.deadline) return violate(u, "timed out too early");
         if (u.where->now() > *u.deadline + promptly && on_time(u) && now() > u.began + promptly) {

@@ -6,6 +6,7 @@
 #include <string>
 
 using namespace zklock;
+using boost::system::error_code;
 
 TEST_SUITE("errors")
 {
@@ -22,5 +23,21 @@ TEST_SUITE("errors")
         CHECK(make_error_code(errc::node_exists) == generic::file_exists);
         CHECK(make_error_code(errc::not_empty) == generic::directory_not_empty);
         CHECK(make_error_code(errc::bad_version) != generic::success);
+    }
+
+    TEST_CASE("not in time: whichever of three a deadline has, and no other")
+    {
+        const std::set<errc> at_a_deadline{errc::timed_out, errc::not_connected, errc::tls_failed};
+        for (int value = 1; value <= static_cast<int>(errc::quota_exceeded); ++value) {
+            const auto e = static_cast<errc>(value);
+            CAPTURE(e);
+            CHECK((make_error_code(e) == condition::not_in_time) == at_a_deadline.contains(e));
+        }
+        const error_code none;
+        CHECK(none != condition::not_in_time);
+        CHECK(error_code(1, boost::system::generic_category()) != condition::not_in_time);
+        CHECK(make_error_code(errc::timed_out) != make_error_condition(static_cast<condition>(2)));
+        CHECK(make_error_condition(condition::not_in_time).message() == "not in time");
+        CHECK(to_string(condition::not_in_time) == "not_in_time");
     }
 }

@@ -81,7 +81,8 @@ TEST_SUITE("metrics")
 
         lock_metrics one, more;
         one.name = "one";
-        more.acquired = 1, more.timed_out = 2, more.cancelled = 3, more.busy = 4, more.failed = 5, more.released = 6;
+        more.acquired = 1, more.timed_out = 2, more.not_connected = 20, more.cancelled = 3, more.busy = 4;
+        more.failed = 5, more.released = 6;
         more.lost_by[static_cast<std::size_t>(loss_reason::node_deleted)] = 7;
         more.waiting = 8, more.held = 9;
         more.waits = h;
@@ -89,6 +90,7 @@ TEST_SUITE("metrics")
         one += more;
         CHECK(one.name == "one");
         CHECK(one.acquired == 2);
+        CHECK(one.not_connected == 40);
         CHECK(one.failed == 10);
         CHECK(one.released == 12);
         CHECK(one.lost(loss_reason::node_deleted) == 14);
@@ -113,7 +115,7 @@ TEST_SUITE("metrics")
         m.handoff.over_share = 19, m.handoff.accept_pauses = 20;
         m.handoff.listens = true, m.handoff.connected_to = 17, m.handoff.connected_from = 18;
         lock_metrics unnamed, named;
-        unnamed.acquired = 7;
+        unnamed.acquired = 7, unnamed.not_connected = 21;
         unnamed.waits.counts[0] = 1, unnamed.waits.counts[2] = 2, unnamed.waits.counts.back() = 3;
         const std::string odd = "a\"b\\c\nd ü\xff\xed\xa0\x80 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xf5 \xe2\x82";
         named.name = odd;
@@ -147,6 +149,7 @@ TEST_SUITE("metrics")
             CHECK(page.value("zklock_handoff_connections", {{"direction", "to"}}) == 17);
             CHECK(page.value("zklock_handoff_connections", {{"direction", "from"}}) == 18);
             CHECK(page.value("zklock_acquires_total", {{"result", "acquired"}}) == 7);
+            CHECK(page.value("zklock_acquires_total", {{"result", "not_connected"}}) == 21);
             CHECK(page.value("zklock_acquire_wait_seconds_count") == 6);
             CHECK(page.value("zklock_acquire_wait_seconds_bucket", {{"le", "0.000128"}}) == 3);
             CHECK(page.value("zklock_losses_total", {{"lock", as_told}, {"reason", "session_expired"}}) == 8);
@@ -191,6 +194,29 @@ TEST_SUITE("metrics")
         CHECK(counted.reconnects.read() == 2);
         CHECK(counted.disconnects.read() == 2);
         CHECK(counted.expiries.read() == 1);
+    }
+
+    TEST_CASE("a stall that costs the session counts as a heartbeat's delay, once, whatever is noticed first")
+    {
+        enum class first { timer, connection, new_session };
+        for (const first noticed : {first::timer, first::connection, first::new_session}) {
+            CAPTURE(static_cast<int>(noticed));
+            scene s;
+            s.start();
+            s.connect();
+            s.clock.skip(15s);
+            if (noticed == first::timer)
+                s.clock.pass(0s);
+            s.lose_connection();
+            expire(s);
+            if (noticed == first::connection)
+                s.clock.pass(0s);
+            s.connect(6);
+            s.come_to_rest();
+            const latency_histogram delays = s.counted.heartbeat_delays.read();
+            CHECK(delays.sum >= 12s);
+            CHECK(delays.sum < 15s);
+        }
     }
 
     TEST_CASE("a listener of the connection is told of each state, in order; one that cannot be told harms nobody")

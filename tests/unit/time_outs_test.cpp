@@ -1,6 +1,8 @@
-// Who has waited in vain hears for whom; it costs one read, and only those who were about to give up.
+// Who has waited in vain hears for whom, or that the servers were silent; it costs one read, and only those who were
+// about to give up.
 #include "semaphore_scene.hpp"
 
+#include "recipes/composed/multi_acquisition.hpp"
 #include "zklock/wait_report.hpp"
 
 using namespace zklock;
@@ -12,11 +14,13 @@ const std::string theirs = "_c_x-lock-0000000000";
 
 /// Waits behind a node of another client.
 struct waiting_scene : semaphore_scene {
-    std::shared_ptr<scene::attempt> wait_for(lease_clock::duration timeout, const std::string& path = "/p")
+    std::shared_ptr<scene::attempt> wait_for(lease_clock::duration timeout, const std::string& path = "/p",
+                                             queue::contender_kind kind = queue::contender_kind::mutex)
     {
         const auto a = std::make_shared<scene::attempt>();
         recipes::acquire_request request;
         request.path = path;
+        request.kind = kind;
         request.deadline = clock.now() + timeout;
         request.done = [a](error_code ec, const recipes::grant& g) {
             CHECK_FALSE(a->ended);
@@ -63,6 +67,7 @@ struct waiting_scene : semaphore_scene {
 };
 
 constexpr auto timed_out = errc::timed_out;
+constexpr auto not_connected = errc::not_connected;
 
 } // namespace
 
@@ -245,5 +250,105 @@ TEST_SUITE("time-outs")
         CHECK(of_behind.path == "/s");
         CHECK(of_behind.node == "/s/locks/" + s.node(3, 1));
         CHECK(of_behind.held_by->node == "/s/leases/" + holder);
+    }
+
+    TEST_CASE("servers that are silent for the session's time-out: nobody knows any more that others are first")
+    {
+        waiting_scene s;
+        const auto in_time = s.wait_behind_theirs(9'900ms);
+        const auto late = s.wait_for(10'100ms);
+        s.clock.pass(9'900ms); // no heartbeat is answered
+        CHECK(in_time->ended == make_error_code(timed_out));
+        s.clock.pass(200ms);
+        CHECK(late->ended == make_error_code(not_connected));
+        CHECK(late->handle->describe_wait().before_us == 1); // as last seen
+    }
+
+    TEST_CASE("nobody was seen before it, because no answer has come in time")
+    {
+        waiting_scene s;
+        const auto a = s.wait_for(50ms);
+        s.pass(50ms);
+        CHECK(a->ended == make_error_code(not_connected));
+        const wait_report told = a->handle->describe_wait();
+        CHECK(told.path == "/p");
+        CHECK(to_string(told) == "waited 0.000 s for /p: no answer of the servers in time");
+
+        const auto first = s.wait_for(100ms, "/q"); // whether a 0 was there is not known
+        asked(s).to("create /q/" + prefix(2)).number(102, 1);
+        const auto second = s.wait_for(90ms, "/q"); // ends while the first waits
+        s.pass(100ms);
+        CHECK(first->ended == make_error_code(not_connected));
+        CHECK(second->ended == make_error_code(not_connected)); // that one was no obstacle
+    }
+
+    TEST_CASE("what an earlier session has shown counts for nothing")
+    {
+        waiting_scene s;
+        const auto a = s.wait_behind_theirs(2s);
+        s.lose_connection();
+        s.servers.observer->on_expired();
+        s.connect(6);
+        s.pass(2s);
+        CHECK(a->ended == make_error_code(not_connected));
+    }
+
+    TEST_CASE("readers are no reason for a reader that waits, and one for a writer")
+    {
+        using kind = queue::contender_kind;
+        waiting_scene s;
+        const auto reads = s.wait_for(100s, "/p", kind::reader);
+        asked(s).to("create /p/" + prefix(1, "__READ__")).number(100, 0).to("watch /p").alone(1, 100);
+        REQUIRE(reads->ended == error_code());
+        const auto reads_too = s.wait_for(50ms, "/p", kind::reader); // its create is not answered
+        const auto writes = s.wait_for(50ms, "/p", kind::writer);
+        s.pass(50ms);
+        CHECK(reads_too->ended == make_error_code(not_connected));
+        CHECK(writes->ended == make_error_code(timed_out));
+    }
+
+    TEST_CASE("permits: timed out if the last list has shown none to be free, though nobody knows who has them")
+    {
+        for (const bool listed : {true, false}) {
+            CAPTURE(listed);
+            waiting_scene s;
+            const auto a = std::make_shared<scene::attempt>();
+            recipes::permits_request request;
+            request.path = "/s";
+            request.options = permits_of(1);
+            request.deadline = s.clock.now() + 1s;
+            request.done = [a](error_code ec, const recipes::grant&) { a->ended = ec; };
+            a->handle = s.semaphores->acquire(std::move(request));
+            s.clock.run();
+            s.give_line();
+            asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
+            if (listed)
+                asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
+            s.pass(1s);
+            CHECK(a->ended == make_error_code(listed ? timed_out : not_connected));
+            CHECK_FALSE(a->handle->describe_wait().held_by);
+        }
+    }
+
+    TEST_CASE("several locks: the member that is waited for decides, and is told")
+    {
+        for (const bool contended : {true, false}) {
+            CAPTURE(contended);
+            waiting_scene s;
+            s.hold("/o", 0);
+            const auto a = std::make_shared<scene::attempt>();
+            recipes::acquire_call call;
+            call.deadline = s.clock.now() + 1s;
+            call.done = [a](error_code ec, const recipes::grant&) { a->ended = ec; };
+            std::vector<recipes::multi_acquisition::member> members;
+            for (const std::string path : {"/a", contended ? "/o" : "/z"})
+                members.push_back({path, s.lock_of(path)});
+            a->handle = recipes::multi_acquisition::start(*s.session, std::move(members), std::move(call));
+            s.clock.run();
+            asked(s).to("create /a/" + prefix(2)).number(101, 0).to("watch /a").alone(1, 101);
+            s.pass(1s);
+            CHECK(a->ended == make_error_code(contended ? timed_out : not_connected));
+            CHECK(a->handle->describe_wait().path == (contended ? "/o" : "/z"));
+        }
     }
 }

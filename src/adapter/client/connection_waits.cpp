@@ -32,7 +32,7 @@ auto connection_waits::add(std::optional<store::scheduler::time_point> deadline,
             if (expired)
                 expired.mapped().d(root_error_ ? root_error_
                                                : make_error_code(store_.is_insecure() ? errc::tls_failed
-                                                                                      : errc::timed_out));
+                                                                                      : errc::not_connected));
         };
         if (*deadline <= scheduler_.now())
             end();

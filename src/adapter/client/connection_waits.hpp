@@ -24,8 +24,8 @@ public:
                      bool look_first);
     ~connection_waits();
 
-    /// Calls `d` once: at once if the answer is known, else when it is, or with `errc::timed_out` at the deadline; with
-    /// `errc::tls_failed` if that is why. With a deadline that has passed it waits for nothing.
+    /// Calls `d` once: at once if the answer is known, else when it is, or with `errc::not_connected` at the deadline;
+    /// with `errc::tls_failed` if that is why. With a deadline that has passed it waits for nothing.
     id add(std::optional<store::scheduler::time_point> deadline, done d);
     /// `d` will not be called.
     void remove(id);

@@ -54,15 +54,14 @@ private:
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);
         if (ec) {
-            if (ec == errc::timed_out && deadline_)
-                note_timeout(*this->client(), *target_, *acquisition, timeout_ + (lease_clock::now() - *deadline_));
-            // A look that had no time to wait found nothing: for its caller the time is up.
-            const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
-            const bool waited = ec == errc::timed_out || ec == errc::not_connected;
-            if (waited && this->client()->is_insecure())
+            const client_core* const core = this->client()->open_core();
+            if (core && once_ && ec == errc::busy)
+                ec = core->session.time_is_up(true);
+            if (ec == errc::not_connected && this->client()->is_insecure())
                 ec = make_error_code(errc::tls_failed);
-            else if (once_ && nothing_yet)
-                ec = make_error_code(errc::timed_out);
+            const auto late = lease_clock::now() - deadline_.value_or(lease_clock::time_point::max());
+            if (ec == condition::not_in_time && late >= lease_clock::duration::zero()) // or its attempts are used up
+                note_timeout(*this->client(), *target_, *acquisition, ec, timeout_ + late);
             fail(ec);
         } else {
             try {

@@ -27,7 +27,7 @@ std::shared_ptr<const wait_report> report_of(const client_core& core, const lock
 } // namespace
 
 void note_timeout(client_state& client, const lock_target& lock, recipes::acquisition& acquisition,
-                  lease_clock::duration waited) noexcept
+                  const error_code& how, lease_clock::duration waited) noexcept
 {
     lock.timeouts().set(nullptr); // an earlier one is not to stay, if memory fails below
     client_core* const core = client.open_core();
@@ -36,7 +36,7 @@ void note_timeout(client_state& client, const lock_target& lock, recipes::acquis
     try {
         const auto report = report_of(*core, lock, acquisition, waited);
         lock.timeouts().set(report);
-        const log_level level = report->not_connected_for ? log_level::warning : log_level::info;
+        const log_level level = how == errc::timed_out ? log_level::info : log_level::warning;
         if (!core->session.log.on(level))
             return;
         if (const auto left_out = core->timeouts_told.say(report->path, lease_clock::now()))

@@ -13,7 +13,7 @@ namespace zklock::detail {
 class client_state;
 class lock_target;
 
-/// What the last acquire of one lock that timed out has waited for. Any thread may call.
+/// What the last acquire of one lock that ended at its deadline has waited for. Any thread may call.
 class last_timeout {
 public:
     void set(std::shared_ptr<const wait_report> report) noexcept
@@ -32,8 +32,9 @@ private:
     std::shared_ptr<const wait_report> report_;
 };
 
-/// An acquire of that lock has timed out: keeps what it has waited for, and has the log tell. To be called on the
-/// strand. Where memory fails, nothing is kept.
-void note_timeout(client_state&, const lock_target&, recipes::acquisition&, lease_clock::duration waited) noexcept;
+/// An acquire of that lock has ended at its deadline, with `how`: keeps what it has waited for, and has the log tell.
+/// To be called on the strand. Where memory fails, nothing is kept.
+void note_timeout(client_state&, const lock_target&, recipes::acquisition&, const error_code& how,
+                  lease_clock::duration waited) noexcept;
 
 } // namespace zklock::detail

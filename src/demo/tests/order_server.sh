@@ -100,7 +100,7 @@ request POST /orders '{"buyer":"Ada"}' >"$scratch/first" &
 first=$!
 holds() { [[ $(request GET /queue) == *'"buyer":"Ada"'* ]]; }
 await 60 holds || die "Ada is not in the queue"
-expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ben"}'
+expect '503 {"error":"no lock: the time is up, and others were first"}' request POST /orders '{"buyer":"Ben"}'
 expect '200 # HELP *zklock_acquires_total{lock="stock",result="acquired"} 1
 zklock_acquires_total{lock="stock",result="timed_out"} 1
 *zklock_held_locks{lock="stock"} 1
@@ -186,7 +186,9 @@ kill -KILL "$zookeeper"
 wait "$zookeeper" 2>/dev/null
 unhealthy() { [[ $(request GET /health) == 503* ]]; }
 await 60 unhealthy || die "it does not notice that ZooKeeper is gone"
-expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ada"}'
+expect '503 {"error":"no lock: not connected, or no answer of the servers in time"}' \
+    request POST /orders '{"buyer":"Ada"}'
+expect '200 *zklock_acquires_total{lock="stock",result="not_connected"} 1*' request GET /metrics
 ends
 none=$("$order_server" --database "$scratch/shop.db" --servers "127.0.0.1:$zookeeper_port" \
     --connect-timeout 300 2>&1)

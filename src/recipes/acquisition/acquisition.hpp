@@ -85,6 +85,12 @@ struct acquire_request : acquire_call {
     bool internal = false; ///< the lock of a semaphore's line: its loss is no user's, and the log says so
 };
 
+/// What an acquire waits for, as its recipe knows it.
+struct known_wait : wait_report {
+    /// Others keep it waiting, as the last look in this session has shown: somebody is before it, or no permit is free.
+    bool others = false;
+};
+
 /// One acquire, from its call until its node is gone, made by a recipe: locks::acquire() for the mutex. Once the
 /// session is destroyed only the observers may be called.
 class acquisition {
@@ -102,9 +108,9 @@ public:
     /// Its caller will not wait much longer: what describe_wait() is to tell is looked for, if it is not known.
     virtual void expect_time_out() {}
 
-    /// Tells what it waits for, or, once, what it had waited for when it ended with `errc::timed_out`: the path, its
-    /// node, and who is before it, as far as the recipes know. It may throw std::bad_alloc.
-    [[nodiscard]] virtual wait_report describe_wait() { return {}; }
+    /// Tells what it waits for, or, once, what it had waited for when it ended at its deadline: the path, its node, and
+    /// who is before it, as far as the recipes know. It may throw std::bad_alloc.
+    [[nodiscard]] virtual known_wait describe_wait() { return {}; }
 
     /// Gives the lock back. `released` is called later, once, when the node is gone or its session is: with
     /// `errc::lost` if the lock was lost before, and with another error if the session is closed first or the server

@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/wait_report.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 
 #include <memory>
 #include <utility>
@@ -13,18 +13,20 @@ public:
     template <class Describe> void keep(Describe describe)
     {
         try {
-            report_ = std::make_unique<wait_report>(describe());
+            report_ = std::make_unique<known_wait>(describe());
         } catch (...) { // NOLINT: its caller hears less
         }
     }
     /// What was kept, or else what there is to tell now.
-    template <class Describe> [[nodiscard]] wait_report tell(Describe describe)
+    template <class Describe> [[nodiscard]] known_wait tell(Describe describe)
     {
         return report_ ? std::move(*std::exchange(report_, nullptr)) : describe();
     }
+    /// What is kept says that others kept it waiting.
+    [[nodiscard]] bool names_others() const noexcept { return report_ && report_->others; }
 
 private:
-    std::unique_ptr<wait_report> report_;
+    std::unique_ptr<known_wait> report_;
 };
 
 } // namespace zklock::recipes

@@ -42,7 +42,7 @@ void timed_acquisition::await_deadline()
     timer_ = session_.scheduler.call_at(*deadline(), [this] {
         timer_ = 0;
         report_.keep([this] { return waits_for(); });
-        time_out();
+        time_out(session_.time_is_up(report_.names_others()));
     });
 }
 

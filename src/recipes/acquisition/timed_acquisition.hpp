@@ -15,7 +15,7 @@ class timed_acquisition : public acquisition {
 public:
     ~timed_acquisition() override { assert(timer_ == 0); } // or the timer would call one who is gone
 
-    [[nodiscard]] wait_report describe_wait() final
+    [[nodiscard]] known_wait describe_wait() final
     {
         return report_.tell([this] { return waits_for(); });
     }
@@ -30,9 +30,9 @@ protected:
 
     [[nodiscard]] virtual std::optional<store::scheduler::time_point> deadline() const noexcept = 0;
     /// The result is empty once it does not wait.
-    [[nodiscard]] virtual wait_report waits_for() = 0;
-    /// Ends the wait with `errc::timed_out`. Called once, at the deadline, in no step of the session's.
-    virtual void time_out() = 0;
+    [[nodiscard]] virtual known_wait waits_for() = 0;
+    /// Ends the wait, for that reason. Called once, at the deadline, in no step of the session's.
+    virtual void time_out(errc why) = 0;
     /// Arms the timer for the deadline itself, and has what it waits for looked for. After an exception, the look at
     /// everything that follows arms the deadline again.
     virtual void deadline_is_near();

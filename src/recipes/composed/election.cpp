@@ -62,7 +62,7 @@ public:
         if (lock_)
             lock_->expect_time_out();
     }
-    [[nodiscard]] wait_report describe_wait() override { return lock_ ? lock_->describe_wait() : wait_report(); }
+    [[nodiscard]] known_wait describe_wait() override { return lock_ ? lock_->describe_wait() : known_wait(); }
     void on_revoked(std::function<void()> asked) override { lock_->on_revoked(std::move(asked)); }
     [[nodiscard]] const std::string& path() const noexcept override { return lock_->path(); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return lock_->held(now); }

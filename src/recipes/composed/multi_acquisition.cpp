@@ -68,7 +68,7 @@ void multi_acquisition::next()
 void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 {
     if (ec) {
-        if (ec == errc::timed_out && m.now->handle)
+        if (ec == condition::not_in_time && m.now->handle)
             waited_for_.keep([&] { return m.now->handle->describe_wait(); });
         m.now = nullptr;
         --reached_;
@@ -167,11 +167,11 @@ void multi_acquisition::expect_time_out()
         members_[reached_ - 1].now->handle->expect_time_out();
 }
 
-wait_report multi_acquisition::describe_wait()
+known_wait multi_acquisition::describe_wait()
 {
     return waited_for_.tell([this] {
         const bool waits = call_.done && reached_ != 0 && members_[reached_ - 1].now->handle;
-        return waits ? members_[reached_ - 1].now->handle->describe_wait() : wait_report();
+        return waits ? members_[reached_ - 1].now->handle->describe_wait() : known_wait();
     });
 }
 

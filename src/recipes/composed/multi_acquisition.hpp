@@ -42,7 +42,7 @@ public:
     void release(store::unique_function<void(error_code)> released) override;
     /// Tells the member that it waits for.
     void expect_time_out() override;
-    [[nodiscard]] wait_report describe_wait() override;
+    [[nodiscard]] known_wait describe_wait() override;
     void note_unseen() noexcept override
     {
         for (const member_state& m : members_)

@@ -24,10 +24,10 @@ void reentrant_locks::hold::expect_time_out()
         where->expect_time_out();
 }
 
-wait_report reentrant_locks::hold::waits_for()
+known_wait reentrant_locks::hold::waits_for()
 {
     const auto where = where_.lock();
-    return where && !told_ ? where->describe_wait() : wait_report();
+    return where && !told_ ? where->describe_wait() : known_wait();
 }
 
 void reentrant_locks::hold::deadline_is_near()

@@ -76,8 +76,8 @@ private:
     {
         return call_.deadline;
     }
-    [[nodiscard]] wait_report waits_for() override;
-    void time_out() override { give_up(make_error_code(errc::timed_out)); }
+    [[nodiscard]] known_wait waits_for() override;
+    void time_out(errc why) override { give_up(make_error_code(why)); }
     /// Its tenure does not look at everything again after an exception. So without a second timer the wait ends.
     void deadline_is_near() override;
     void give_up(error_code why);

@@ -215,9 +215,9 @@ void reentrant_locks::tenure::expect_time_out()
         lock_->expect_time_out();
 }
 
-wait_report reentrant_locks::tenure::describe_wait()
+known_wait reentrant_locks::tenure::describe_wait()
 {
-    return lock_ && !granted_ ? lock_->describe_wait() : wait_report();
+    return lock_ && !granted_ ? lock_->describe_wait() : known_wait();
 }
 
 /// Takes it out of those who wait; the last takes the contender along. False if that has ended.

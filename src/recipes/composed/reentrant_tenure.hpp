@@ -33,7 +33,7 @@ public:
     void add(const hold_ptr&);
     /// Asks the contender, as describe_wait() does, as long as that waits.
     void expect_time_out();
-    [[nodiscard]] wait_report describe_wait();
+    [[nodiscard]] known_wait describe_wait();
     /// Ends a wait. False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
     /// Ends a wait at its deadline, or when there is no memory to wait for that: at once, or when the result comes.

@@ -41,14 +41,14 @@ void lock_contender::expect_time_out()
         path_->look_at_holder(*this);
 }
 
-void lock_contender::time_out()
+void lock_contender::time_out(errc why)
 {
-    session_.guarded([this] { path_->give_up(*this, errc::timed_out); });
+    session_.guarded([&] { path_->give_up(*this, why); });
 }
 
-wait_report lock_contender::waits_for()
+known_wait lock_contender::waits_for()
 {
-    return path_ && waiting() ? path_->describe_wait(*this) : wait_report();
+    return path_ && waiting() ? path_->describe_wait(*this) : known_wait();
 }
 
 /// After an exception: what was to be told of it may have been lost.
@@ -126,7 +126,7 @@ void lock_contender::lose(std::string_view node)
     const lock_loss how = session_.loss_of(held_since());
     lose(how, [&] {
         if (request_.internal && how.reason == loss_reason::node_deleted)
-            session_.log_waiters_node_deleted(request_.path, node);
+            session_.note_waiters_node_gone(request_.path, node);
         else
             log_loss(how, node);
     });
@@ -285,16 +285,14 @@ void lock_contender::node_vanished(std::string_view node)
 {
     if (!gives_back_ || may_be_deleted_)
         return finish_release({});
-    lock_loss how = session_.loss_of(held_since());
-    how.reason = loss_reason::node_deleted;
-    release_lost(how, node);
+    release_lost(node);
 }
 
-/// What it held was lost before the release could be done.
-void lock_contender::release_lost(const lock_loss& how, std::string_view node)
+void lock_contender::release_lost(std::string_view node)
 {
     if (!gives_back_)
         return;
+    const lock_loss how = session_.loss_of(held_since());
     if (released_)
         tell_released(session_.make_slot(), errc::lost); // if there is no memory for that, all of this comes once more
     gives_back_ = false;

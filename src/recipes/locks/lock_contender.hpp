@@ -92,8 +92,8 @@ public:
     /// Its node is gone, and no delete of it is under way. If none of them can have done that, others have deleted it:
     /// what it held was lost before it was given back.
     void node_vanished(std::string_view node);
-    /// It was released before its loss could be told.
-    void release_lost(std::string_view node) { release_lost(session_.loss_of(held_since()), node); }
+    /// What it held was lost before the release could be done.
+    void release_lost(std::string_view node);
     // Its delete: it is sent; the answer to it; or there will be no answer.
     void delete_sent() noexcept { deleting_ = true; }
     void delete_answered(store::outcome, bool vanished = false) noexcept; ///< `vanished` before, as was heard
@@ -122,11 +122,10 @@ private:
     {
         return request_.deadline;
     }
-    [[nodiscard]] wait_report waits_for() override;
-    void time_out() override;
+    [[nodiscard]] known_wait waits_for() override;
+    void time_out(errc why) override;
     void tell_end(error_code);
     template <class Log> void lose(const lock_loss&, const Log&);
-    void release_lost(const lock_loss&, std::string_view node);
     void log_loss(const lock_loss&, std::string_view node) const noexcept;
     void tell_done(error_code);
     void tell_released(session::news_slot, error_code) noexcept;

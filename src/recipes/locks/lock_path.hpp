@@ -80,7 +80,7 @@ public:
     /// The contender's deadline is near. Looks once, for all who wait, at who holds the lock.
     void look_at_holder(const lock_contender&);
     /// Tells who is before the contender now.
-    [[nodiscard]] wait_report describe_wait(const lock_contender&) const;
+    [[nodiscard]] known_wait describe_wait(const lock_contender&) const;
     /// Ends the contender's wait, with `why`, if it waits.
     void give_up(lock_contender&, errc why);
 
@@ -166,7 +166,7 @@ private:
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
     /// The node of the contender, if it holds, or else nothing.
     [[nodiscard]] std::string_view node_of_holder(queue::contender_id) const;
-    void log_deletion(std::string_view node);
+    void note_deletion(std::string_view node);
     void notice_refusal(store::outcome);
     void look_at_data(const std::string& node, std::string_view data);
     void start_remove(const queue::action&);

@@ -131,7 +131,7 @@ bool lock_path::notice_long_holder(store::scheduler::time_point now)
 void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
 {
     if (kind == store::event_kind::deleted) {
-        log_deletion(node);
+        note_deletion(node);
         queue_.node_gone(node);
     } else {
         queue_.watch_fired(node);
@@ -140,13 +140,11 @@ void lock_path::on_node_event(store::event_kind kind, std::string_view, std::str
 }
 
 /// A waiter loses its place so; a holder's loss is told by itself.
-void lock_path::log_deletion(std::string_view node)
+void lock_path::note_deletion(std::string_view node)
 {
-    if (!session_.log.on(log_level::warning))
-        return;
     const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
     if (its && (*its)->waiting())
-        session_.log_waiters_node_deleted(path_, node);
+        (*its)->setback = session_.note_waiters_node_gone(path_, node);
 }
 
 /// Takes note of how an answer about the path itself ended: a client that was refused a create or a delete there may

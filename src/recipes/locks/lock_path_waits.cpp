@@ -34,11 +34,12 @@ void lock_path::look_at_holder(const lock_contender& contender)
     }
 }
 
-wait_report lock_path::describe_wait(const lock_contender& contender) const
+known_wait lock_path::describe_wait(const lock_contender& contender) const
 {
-    wait_report report;
+    known_wait report;
     report.path = path_;
     const auto before = queue_.before(contender.id, wait_report::most_counted);
+    report.others = before.excluded;
     report.before_us = before.count;
     if (queue_.stands_on(contender.id, {}))
         report.node = full(queue_.node(contender.id));

@@ -312,8 +312,7 @@ void semaphore_acquisition::node_gone(std::string_view node)
         return;
     }
     if (waiting())
-        session_.log_waiters_node_deleted(path_->path(), node);
-    setback_ = errc::lost;
+        setback_ = session_.note_waiters_node_gone(path_->path(), node);
     begin_anew();
 }
 

@@ -116,6 +116,7 @@ public:
 
     std::uint64_t id = 0;      ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
+    bool no_room = false; ///< for these: the last list has shown too many permits in use
 
 private:
     /// A place in the line.
@@ -129,8 +130,8 @@ private:
     {
         return request_.deadline;
     }
-    [[nodiscard]] wait_report waits_for() override;
-    void time_out() override;
+    [[nodiscard]] known_wait waits_for() override;
+    void time_out(errc why) override;
     void end_wait();
     [[nodiscard]] const std::string& identifier() const noexcept;
     [[nodiscard]] bool may_attempt_again() const noexcept;

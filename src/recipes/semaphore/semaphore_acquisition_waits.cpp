@@ -11,21 +11,23 @@ void semaphore_acquisition::expect_time_out()
         path_->look_at_holder();
 }
 
-void semaphore_acquisition::time_out()
+void semaphore_acquisition::time_out(errc why)
 {
-    session_.guarded([this] { fail(errc::timed_out); });
+    session_.guarded([&] { fail(why); });
 }
 
 /// Its place is that in the line. The first in the line holds no permit, but waits for one, too.
-wait_report semaphore_acquisition::waits_for()
+known_wait semaphore_acquisition::waits_for()
 {
-    wait_report report;
+    known_wait report;
     if (!waiting() || !path_)
         return report;
+    if (place_ && !place_->granted && place_->lock)
+        report = place_->lock->describe_wait();
+    else if (!nodes.empty())
+        report.others = no_room;
     if (!nodes.empty() && nodes.front()->now == permit_node::phase::there)
         report.node = path_->path_of(*nodes.front());
-    else if (place_ && !place_->granted && place_->lock)
-        report = place_->lock->describe_wait();
     report.path = path_->path();
     report.held_by = path_->holder_seen();
     report.permits = path_->permits_known();

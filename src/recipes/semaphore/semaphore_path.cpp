@@ -112,6 +112,7 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
 void semaphore_path::want_nodes(semaphore_acquisition& head)
 {
     head.nodes.reserve(head.request().count);
+    head.no_room = false;
     heads_.push_back(&head);
     for (std::size_t i = 0; i < head.request().count; ++i) {
         const auto node = std::make_shared<permit_node>();
@@ -154,7 +155,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
         const bool first_loss = ec == errc::lost && ending->first != errc::lost;
         permits_release::one_ended(ending, ec, [this](auto news) { session_.tell(std::move(news)); });
         if (first_loss)
-            session_.log_loss(loss_of(*ending), path_, node->name, ending->token);
+            session_.log_loss(session_.loss_of(ending->held_since), path_, node->name, ending->token);
     }
     node->ending = nullptr;
     node->now = permit_node::phase::gone;
@@ -165,16 +166,9 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     if (nodes_.erase(node->id) != 0)
         session_.release(node_cost_);
     if (events && ending && ec == errc::lost)
-        events->lost(loss_of(*ending));
+        events->lost(session_.loss_of(ending->held_since));
     if (events)
         events->returned(ec);
-}
-
-lock_loss semaphore_path::loss_of(const permits_release& ending) const noexcept
-{
-    lock_loss how = session_.loss_of(ending.held_since);
-    how.reason = loss_reason::node_deleted;
-    return how;
 }
 
 /// Others have deleted it, or the session has taken it along.

@@ -137,7 +137,6 @@ private:
     void gone(const permit_ptr&, boost::system::error_code = {});
     void gone_already(const permit_ptr&);
     [[nodiscard]] boost::system::error_code fate(const permit_node&) const;
-    [[nodiscard]] lock_loss loss_of(const permits_release&) const noexcept;
     void lost_to_others(const permit_ptr&);
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
     void own_path_gone() override { check_ = options_.check_permits ? check::due : check::none; }

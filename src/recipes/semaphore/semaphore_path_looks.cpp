@@ -187,7 +187,8 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
                            std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
     if (!all_there || !count_.is_current() || check_ != check::none)
         return; // what is missing makes it look again
-    if (static_cast<std::int64_t>(in_use) <= *count_.maximum()) {
+    head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();
+    if (!head.no_room) {
         // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head())
             head.grant_all();

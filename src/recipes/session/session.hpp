@@ -203,6 +203,10 @@ public:
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
     [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
 
+    /// With what an acquire ends whose time is up: with `errc::timed_out` if others keep it waiting, as the last look
+    /// in this session has shown, and the servers were heard from within its time-out; else with `errc::not_connected`.
+    [[nodiscard]] errc time_is_up(bool others) const noexcept;
+
     /// Takes note of the answer to a write or a sync. It renews the lease if it is `ok`: that came through the leader.
     /// A follower cut off from its leader answers reads for a while, although the leader may have ended the session;
     /// and with enableEagerACLCheck it refuses writes by itself. The C client refuses some, too.
@@ -238,8 +242,9 @@ public:
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 
-    /// Has the log say that a waiter has lost its place.
-    void log_waiters_node_deleted(std::string_view path, std::string_view node) const noexcept;
+    /// The node of a waiter is gone: has the log say so, and gives what has cost it its place. Where nothing was heard
+    /// from the servers for as long as a lease, they may have ended the session, with its nodes.
+    errc note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept;
 
     /// The execution context is destroyed, and the session with it, which was not closed: who holds something then
     /// leaves it to the servers.

@@ -37,6 +37,8 @@ void session::open_lease(const store::connect_reply& answer, store::scheduler::t
     if (unopened_ || timeout != lease_.times().timeout) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(timeout);
+        if (beat_timer_ != 0 && now > beat_due_) // its turn has not come since
+            counters_.heartbeat_delays.add(now - beat_due_);
         // They were planned for the earlier lease, which may have been longer.
         for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
             call_off(*timer);
@@ -66,6 +68,12 @@ void session::heard(const store::reply& answer)
             member->advance();
 }
 
+errc session::time_is_up(bool others) const noexcept
+{
+    const bool heard_of_late = scheduler.now() - span()->heard() < lease_.times().timeout;
+    return others && heard_of_late ? errc::timed_out : errc::not_connected;
+}
+
 void session::wrote(const store::reply& answer)
 {
     heard(answer);
@@ -89,10 +97,10 @@ void session::plan_beat()
 /// A sync, because it goes through the leader.
 void session::beat()
 {
-    if (!connected)
-        return;
-    requests.proceed();
     const auto now = scheduler.now();
+    if (!connected) // perhaps because this turn comes so late
+        return counters_.heartbeat_delays.add(now - beat_due_);
+    requests.proceed();
     if (now < lease_.next_heartbeat())
         return plan_beat();
     if (beating_)

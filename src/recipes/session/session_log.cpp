@@ -58,10 +58,20 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
         say();
 }
 
-void session::log_waiters_node_deleted(std::string_view path, std::string_view node) const noexcept
+errc session::note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept
 {
-    log(log_level::warning, "somebody else has deleted the node of a waiter for ", path, ", which has lost its place",
-        node.empty() ? "" : ": ", node);
+    const auto now = scheduler.now();
+    const bool expired = !lease_fresh(now);
+    const auto say = [&](const auto&... who) {
+        log(log_level::warning, who..., " the node of a waiter for ", path, ", which has lost its place",
+            node.empty() ? "" : ": ", node);
+    };
+    if (expired)
+        say("most likely the servers have ended the session, of which nothing was heard for ", now - span()->heard(),
+            ", and with it");
+    else
+        say("somebody else has deleted");
+    return expired ? errc::session_expired : errc::lost;
 }
 
 void session::made_by(std::int64_t czxid, store::scheduler::time_point sent) noexcept

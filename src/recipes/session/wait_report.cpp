@@ -55,6 +55,8 @@ std::string to_string(const wait_report& report)
         line += "; when last seen, ";
     }
     const bool of_permits = report.permits != 0;
+    if (!of_permits && !report.held_by && report.before_us == 0)
+        return line += "no answer of the servers in time";
     if (of_permits && report.held_by)
         line += report.permits == 1 ? "its only permit is "
                                     : "one of " + std::to_string(report.permits) + " permits is ";

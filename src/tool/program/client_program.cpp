@@ -72,7 +72,7 @@ asio::awaitable<error_code> find_refusal(client zk, std::chrono::milliseconds li
     auto either = std::move(looking) || std::move(waiting);
     const auto first = co_await std::move(either);
     if (first.index() == 1)
-        co_return make_error_code(errc::timed_out);
+        co_return make_error_code(errc::not_connected);
     const auto& found = std::get<0>(first);
     const bool refused = found.has_error() && found.error() == errc::authentication_failed;
     co_return refused ? found.error() : error_code(); // any other is an answer
@@ -80,7 +80,7 @@ asio::awaitable<error_code> find_refusal(client zk, std::chrono::milliseconds li
 
 int tell_unconnected(voice& out, const std::string& servers, error_code why, const std::string& reason)
 {
-    const bool unreachable = why == errc::timed_out || why == errc::not_connected || why == errc::tls_failed;
+    const bool unreachable = why == errc::not_connected || why == errc::tls_failed;
     const std::string words = reason.empty() ? why.message() : reason;
     out.warn(unreachable ? "no_connection" : "failed",
              {{"servers", utf8(servers)}, {"error", why.message()}, {"reason", reason}},

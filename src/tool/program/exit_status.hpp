@@ -8,9 +8,9 @@ enum exit_status : int {
     found_wrong = 1,     ///< `doctor` has found something; `revoke` and `break` have found nobody
     usage = 120,         ///< arguments that it cannot use
     busy = 121,          ///< somebody else has the lock, or waits for it (-n)
-    no_connection = 122, ///< no server could be reached
+    no_connection = 122, ///< no server could be reached, or none has answered in time
     lock_lost = 123,     ///< the lock was lost, and the command stopped
-    timed_out = 124,     ///< the lock was not free in time (-w)
+    timed_out = 124,     ///< others had the lock, or were first, until the time was over (-w)
     failed = 125,        ///< anything else that went wrong in the tool, or was refused by the servers
     not_executable = 126,
     not_found = 127,

@@ -191,17 +191,14 @@ void lock_session::tell_acquired(bool by_certificate)
 int lock_session::acquire_failed(error_code why)
 {
     const std::string& path = plan_.lock.path;
-    if (why == errc::timed_out || why == errc::tls_failed) {
-        const auto waited = lock_.last_timeout();
-        if (waited && !waited->not_connected_for) {
-            out_.warn("timed_out",
-                      {{"path", path}, {"before_us", waited->before_us}, {"reason", utf8(to_string(*waited))}},
-                      to_string(*waited));
-            return plan_.conflict_status.value_or(timed_out);
-        }
-        return no_connection_because(why);
+    if (why == errc::timed_out) {
+        const wait_report waited = lock_.last_timeout().value_or(wait_report());
+        out_.warn("timed_out",
+                  {{"path", path}, {"before_us", waited.before_us}, {"reason", utf8(to_string(waited))}},
+                  to_string(waited));
+        return plan_.conflict_status.value_or(timed_out);
     }
-    if (why == errc::not_connected)
+    if (why == condition::not_in_time)
         return no_connection_because(why);
     if (why == errc::busy) {
         out_.tell("busy", {{"path", path}}, path + " is busy");

@@ -1,0 +1,115 @@
+// sanitizers: none
+// program: told
+// What an outage does to acquires at their deadline, and a process that stood still to its session: neither is taken
+// for others who have the lock, or who have deleted a node.
+#include "integration/recipe_scene.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("others have the lock, and then the servers are silent: timed out while that is known, then not connected")
+{
+    const std::string path = "/outage/silent";
+    const auto story = [&](admin_client&, remote_client& a, remote_client& b) -> awaitable<void> {
+        mutex_options named;
+        named.metrics_name = "stock";
+        mutex lock(a.zk, path, named);
+        guard held = must(co_await mutex(b.zk, path).acquire());
+        CHECK(error_in(co_await lock.acquire(1s)) == errc::timed_out);
+        a.link.block();
+        auto late = begin_acquire(lock, 6s);
+        CHECK(error_in(co_await lock.acquire(1s)) == errc::timed_out); // it was seen a moment ago
+        REQUIRE(lock.last_timeout());
+        CHECK(lock.last_timeout()->held_by);
+        CHECK(co_await late.end() == errc::not_connected); // longer ago than a session lasts
+        REQUIRE(lock.last_timeout());
+        CHECK(lock.last_timeout()->waited >= 6s);
+
+        // In whatever way, of whatever recipe.
+        const lock_owner me;
+        shared_mutex book(a.zk, path + "/book");
+        owned_shared_mutex diary(a.zk, path + "/diary");
+        reentrant_mutex shelf(a.zk, path + "/shelf");
+        semaphore gate(a.zk, path + "/gate", 2);
+        multi_lock both(mutex(a.zk, path + "/a"), lock);
+        election chair(a.zk, path + "/chair");
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::not_connected);
+        CHECK(error_in(co_await lock.acquire(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await book.acquire(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await book.acquire_shared(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await diary.acquire(me, 20ms)) == errc::not_connected);
+        CHECK(error_in(co_await shelf.acquire(me, 20ms)) == errc::not_connected);
+        CHECK(error_in(co_await gate.acquire(1, 20ms)) == errc::not_connected);
+        CHECK(error_in(co_await gate.acquire(1, 0s)) == errc::not_connected);
+        CHECK(error_in(co_await both.acquire(20ms)) == errc::not_connected);
+        auto reign = [](leadership&) -> awaitable<void> { co_return; };
+        CHECK(error_in(co_await chair.lead(20ms, reign)) == errc::not_connected);
+        CHECK(error_in(co_await a.zk.wait_connected(20ms)) == errc::not_connected);
+        for (const auto& told :
+             {shelf.last_timeout(), gate.last_timeout(), both.last_timeout(), chair.last_timeout()}) {
+            REQUIRE(told);
+            CHECK_FALSE(told->held_by);
+            CHECK(told->not_connected_for);
+        }
+        CHECK(both.last_timeout()->path == path + "/a");
+
+        for (const lock_metrics& l : a.zk.metrics().by_name)
+            if (l.name == "stock") {
+                CHECK(l.timed_out == 2);
+                CHECK(l.not_connected == 3);
+                CHECK(l.failed == 0);
+            }
+        a.link.unblock();
+        co_await a.connect();
+        co_await release(std::move(held));
+        held = must(co_await lock.acquire(default_limit));
+        co_await release(std::move(held));
+    };
+    play<2>({.sessions = {4'000ms, 120s}, .clean = {path}}, story);
+}
+
+TEST_CASE("a handler that blocks until the session is over: counted as a delay, and nobody is said to have deleted")
+{
+    const std::string path = "/outage/blocked";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        std::vector<std::string> lines;
+        client_options options = fault_options(server().address(), 4'000ms);
+        options.log = [&](log_level, std::string_view line) { lines.emplace_back(line); };
+        client zk(executor, options);
+        client theirs(executor, usual_options());
+        admin_client admin(server().port());
+        guard held = must(co_await mutex(theirs, path).acquire());
+        mutex_options once;
+        once.max_attempts = 1;
+        auto waits = begin_acquire(mutex(zk, path, once));
+        auto waits_on = begin_acquire(mutex(zk, path));
+        co_await until_queued(admin, path, 3);
+        const std::string node = path + "/" + queue_of(admin, path)[1];
+        const auto session = zk.session_id();
+        co_await until("it watches its own node", [&] { return watches_node(server().port(), session, node); });
+
+        std::this_thread::sleep_for(9s); // what is tested: the servers end the session meanwhile
+        CHECK(co_await waits.end() == errc::session_expired);
+        co_await until("it queues again", [&] { return zk.session_id() != 0 && zk.session_id() != session; });
+        co_await until_queued(admin, path, 2);
+        CHECK_FALSE(waits_on.ended());
+        CHECK(zk.metrics().expiries == 1);
+        CHECK(zk.metrics().heartbeat_delays.sum >= 4s);
+        for (const std::string& line : lines)
+            CHECK(line.find("somebody else has deleted") == line.npos);
+        co_await release(std::move(held));
+        REQUIRE(!co_await waits_on.end());
+        co_await release_well(waits_on);
+        must(co_await zk.close());
+        must(co_await theirs.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

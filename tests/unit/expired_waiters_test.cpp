@@ -1,0 +1,72 @@
+// The nodes of waiters go with their session, and an event of that may be heard before its end: others are not blamed.
+#include "semaphore_scene.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+struct stopped_scene : semaphore_scene {
+    std::vector<std::string> lines;
+
+    stopped_scene()
+        : semaphore_scene(store::leveled_log{log_level::warning,
+                                             [this](log_level, std::string_view line) { lines.emplace_back(line); }})
+    {
+    }
+    /// The process stood still for longer than the servers keep the session; then it hears what they said meanwhile.
+    void is_stopped_until_the_end_of(const std::string& node)
+    {
+        lines.clear();
+        clock.skip(15s);
+        servers.observer->on_node_event(store::event_kind::deleted, node);
+        clock.run();
+    }
+    void check_blames_nobody() const
+    {
+        for (const std::string& line : lines)
+            CHECK(line.find("somebody else") == line.npos);
+        REQUIRE(!lines.empty());
+        CHECK(lines.front().starts_with("most likely the servers have ended the session, of which nothing was heard "
+                                        "for 15.000 s, and with it the node of a waiter for "));
+    }
+};
+
+} // namespace
+
+TEST_SUITE("waiters whose session has expired")
+{
+    TEST_CASE("a mutex; its last attempt ends with that")
+    {
+        stopped_scene s;
+        mutex_options once;
+        once.max_attempts = 1;
+        store::node_stat of_two;
+        of_two.num_children = of_two.cversion = 2;
+        const auto a = s.acquire("/p", once);
+        asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(of_two);
+        asked(s).to("children /p").list({"_c_x-lock-0000000000", s.node(1, 1)});
+        asked(s).to("watch /p/" + s.node(1, 1)).show(5, "me").to("watch /p/_c_x-lock-0000000000").show(9, "they");
+        s.is_stopped_until_the_end_of("/p/" + s.node(1, 1));
+        s.check_blames_nobody();
+        CHECK(a->ended == make_error_code(errc::session_expired));
+    }
+
+    TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that")
+    {
+        stopped_scene s;
+        auto once = permits_of(1);
+        once.max_attempts = 1;
+        const auto a = s.want(1, once);
+        s.give_line();
+        asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
+        asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
+        asked(s).to("watch children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
+        s.is_stopped_until_the_end_of(s.permit_node(2, 8));
+        s.check_blames_nobody();
+        CHECK(a->ended == make_error_code(errc::session_expired));
+    }
+}

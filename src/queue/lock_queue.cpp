@@ -124,12 +124,14 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
     const bool has_place = now == phase::queued || now == phase::inspecting;
     const view::const_iterator here = has_place ? view::const_iterator(waiting->second.spot) : view_.end();
     const auto keeps_others_out = [this](const auto& known) { return known.second == 0 || holds(known.second); };
-    if (view_.begin() != here && keeps_others_out(*view_.begin()))
-        found.first = view_.begin()->first.node;
-    const auto excluding = std::find_if(view_.begin(), here, [kind = waiting->second.kind](const auto& known) {
+    const auto obstacle = std::find_if(view_.begin(), here, keeps_others_out);
+    if (obstacle != here && obstacle == view_.begin())
+        found.first = obstacle->first.node;
+    // Whom it waits for may be one of ours, that waits for the obstacle itself: such a one excludes all kinds, or its
+    // own kind is excluded by all.
+    found.excluded = std::any_of(obstacle, here, [kind = waiting->second.kind](const auto& known) {
         return excludes(known.first.kind, kind);
     });
-    found.excluded = excluding != here && keeps_others_out(*excluding);
     for (auto known = view_.begin(); known != here && found.count < most_counted; ++known)
         ++found.count;
     if (has_place)

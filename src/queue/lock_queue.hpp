@@ -249,7 +249,7 @@ public:
     struct those_before {
         std::string_view first; ///< in the queue; empty if there is none, or it is one of ours and does not hold
         std::size_t count = 0;
-        bool excluded = false; ///< the first that it cannot hold with is another client's, or holds
+        bool excluded = false; ///< by one that is another client's, or holds, or by one of ours that waits for such a one
     };
     [[nodiscard]] those_before before(contender_id, std::size_t most_counted) const;
     /// Whether a list of children shows a contender that has not left, and excludes that kind.

@@ -263,6 +263,9 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
         if (c.where->now() > *c.deadline + promptly_ && on_time && world_.time.now() > c.began + promptly_) {
             return world_.violate(label(c) + ": timed out too late");
         }
+        if (is(errc::not_connected) && !expects_faults_ && on_time && world_.time.now() > c.began + promptly_) {
+            return world_.violate(label(c) + ": takes others for an outage");
+        }
         return;
     }
     if (is(errc::closed)) return; // by the schedule, or at its end

@@ -307,6 +307,27 @@ TEST_SUITE("time-outs")
         CHECK(writes->ended == make_error_code(timed_out));
     }
 
+    TEST_CASE("a reader behind a writer of ours that waits itself, for a reader")
+    {
+        using kind = queue::contender_kind;
+        for (const bool held : {true, false}) {
+            CAPTURE(held);
+            waiting_scene s;
+            const auto reads = s.wait_for(100s, "/p", kind::reader);
+            asked(s).to("create /p/" + prefix(1, "__READ__")).number(100, 0).to("watch /p");
+            if (held)
+                asked(s).alone(1, 100);
+            CHECK(reads->ended.has_value() == held);
+            const auto writes = s.wait_for(50ms, "/p", kind::writer);
+            asked(s).to("create /p/" + prefix(2, "__WRIT__")).number(101, 1);
+            const auto reads_too = s.wait_for(50ms, "/p", kind::reader);
+            asked(s).to("create /p/" + prefix(3, "__READ__")).number(102, 2);
+            s.pass(50ms);
+            CHECK(writes->ended == make_error_code(held ? timed_out : not_connected));
+            CHECK(reads_too->ended == make_error_code(held ? timed_out : not_connected));
+        }
+    }
+
     TEST_CASE("permits: timed out if the last list has shown none to be free, though nobody knows who has them")
     {
         for (const bool listed : {true, false}) {

@@ -57,7 +57,7 @@ asio::awaitable<result<tcp::resolver::results_type>> resolve(server_address whom
     auto waiting = it->bell.async_wait(with_error);
     co_await std::move(waiting);
     if (!it->answered)
-        co_return make_error_code(errc::timed_out);
+        co_return make_error_code(errc::not_connected);
     if (it->why_not)
         co_return it->why_not;
     co_return it->found;
@@ -130,7 +130,7 @@ asio::awaitable<result<std::string>> ask_server(server_address whom, std::string
     auto either = converse(std::move(addresses).value(), std::move(word)) || sleep_until(end);
     auto first = co_await std::move(either);
     if (first.index() == 1)
-        co_return make_error_code(errc::timed_out);
+        co_return make_error_code(errc::not_connected);
     co_return std::get<0>(std::move(first));
 }
 

@@ -192,10 +192,10 @@ int lock_session::acquire_failed(error_code why)
 {
     const std::string& path = plan_.lock.path;
     if (why == errc::timed_out) {
-        const wait_report waited = lock_.last_timeout().value_or(wait_report());
+        const auto waited = lock_.last_timeout(); // none for lack of memory
+        const std::string words = waited ? to_string(*waited) : path + ": " + why.message();
         out_.warn("timed_out",
-                  {{"path", path}, {"before_us", waited.before_us}, {"reason", utf8(to_string(waited))}},
-                  to_string(waited));
+                  {{"path", path}, {"before_us", waited ? waited->before_us : 0}, {"reason", utf8(words)}}, words);
         return plan_.conflict_status.value_or(timed_out);
     }
     if (why == condition::not_in_time)

@@ -231,6 +231,21 @@ TEST_CASE("no server is a status of its own")
     }
 }
 
+TEST_CASE("no server is that status, too, for one who waited behind others when all fell silent")
+{
+    tool_scene scene;
+    holder first(scene, {"run", "/run/silent"}, "holder");
+    proxy link(server().port());
+    auto second = scene.start({"run", "--servers", link.address(), "--session-timeout", "4", "-w", "12", "-E", "0",
+                               "/run/silent", "--", "true"});
+    admin_client admin(server().port());
+    wait_until("it waits", default_limit, [&] { return admin.children("/run/silent").size() == 2; });
+    link.block();
+    CHECK(second.wait() == 122);
+    CHECK(scene.contents("output").find("no connection to " + link.address()) != std::string::npos);
+    CHECK(first.let_go() == 0);
+}
+
 TEST_CASE("arguments that cannot be used")
 {
     tool_scene scene;

@@ -263,7 +263,8 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
         if (c.where->now() > *c.deadline + promptly_ && on_time && world_.time.now() > c.began + promptly_) {
             return world_.violate(label(c) + ": timed out too late");
         }
-        if (is(errc::not_connected) && !expects_faults_ && on_time && world_.time.now() > c.began + promptly_) {
+        const bool at_length = world_.time.now() > c.began + plan_.set.a_while();
+        if (is(errc::not_connected) && !expects_faults_ && on_time && at_length) {
             return world_.violate(label(c) + ": takes others for an outage");
         }
         return;

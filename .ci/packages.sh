@@ -1,14 +1,14 @@
 # The Debian packages of this project, and how they get installed: those of Debian 12 and of Debian 13, and of what lies
 # between and after. Sourced by the scripts that build something.
 
-# Boost, clang and ZooKeeper's threaded C client are installed by their versions, and every Debian has others: @boost,
-# @clang and @threaded stand for those that serve (see `real_names`).
+# Boost and clang are installed by their versions, and every Debian has others: @boost and @clang stand for those that
+# serve (see `chosen`).
 packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev libssl-dev)
 # A ZooKeeper of one's own, started as a plain Java program; its port for TLS takes Netty, and keys.
 packages_server=(default-jre-headless libzookeeper-java libnetty-java openssl)
 packages_tool=(libcli11-dev libfmt-dev)
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
-packages_tests=(doctest-dev libcli11-dev @clang @threaded procps pkg-config doxygen groff-base python3)
+packages_tests=(doctest-dev libcli11-dev @clang libzookeeper-mt2 procps pkg-config doxygen groff-base python3)
 # Peers to share paths with and to be measured beside, and what builds and starts them.
 packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
 # Beside ZooKeeper, of bench/run alone; see install_if_possible. The driver of etcd is made of etcd's own Go sources.
@@ -78,11 +78,6 @@ real_names() {
             [[ $found ]] || return 1
             printf '%s\n' "clang-$found" "libclang-rt-$found-dev" "llvm-$found"
             ;;
-        @threaded) # libzookeeper-mt2, or with t64 behind it: the size of its times
-            found=$(apt-cache pkgnames libzookeeper-mt | sed -nE '/^libzookeeper-mt[0-9]+(t64)?$/p' | sort -V | tail -n 1)
-            [[ $found ]] || return 1
-            echo "$found"
-            ;;
         *) echo "$name" ;;
         esac
     done
@@ -99,7 +94,7 @@ install_packages() {
     if ! names=$(real_names "$@"); then # the package lists may be missing
         as_root apt-get update -qq || return
         if ! names=$(real_names "$@"); then
-            echo "apt offers no libboost…-dev from $least_boost on, no clang-… from $least_clang on, or no libzookeeper-mt…" >&2
+            echo "apt offers no libboost…-dev from $least_boost on, or no clang-… from $least_clang on" >&2
             return 1
         fi
     fi

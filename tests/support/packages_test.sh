@@ -73,8 +73,6 @@ clang-16-doc 1:16.0.6-15~deb12u1
 clang-19 1:19.1.7-3~deb12u1
 clang-format-22 1:22.1.0-1
 clang-tidy 1:14.0-55.7~deb12u1
-libzookeeper-mt-dev 3.8.0-11+deb12u2
-libzookeeper-mt2 3.8.0-11+deb12u2
 END
 }
 trixie() {
@@ -85,19 +83,15 @@ libboost1.83-dev 1.83.0-4.2
 clang-19 1:19.1.7-3+b1
 clang-17 1:17.0.6-22+b1
 clang 1:19.0-63
-libzookeeper-mt-dev 3.9.3-1
-libzookeeper-mt2t64 3.9.3-1
 END
 }
 names() { real_names "$@" | paste -sd ' '; }
 
 bookworm
-same "Debian 12" "$(names g++ @boost @clang @threaded)" \
-    "g++ libboost1.81-dev clang-16 libclang-rt-16-dev llvm-16 libzookeeper-mt2"
+same "Debian 12" "$(names g++ @boost @clang)" "g++ libboost1.81-dev clang-16 libclang-rt-16-dev llvm-16"
 same "its clang" "$(clang_version)" 16
 trixie
-same "Debian 13" "$(names g++ @boost @clang @threaded)" \
-    "g++ libboost1.83-dev clang-19 libclang-rt-19-dev llvm-19 libzookeeper-mt2t64"
+same "Debian 13" "$(names g++ @boost @clang)" "g++ libboost1.83-dev clang-19 libclang-rt-19-dev llvm-19"
 LANG=de_DE.UTF-8 same "its clang" "$(clang_version)" 19
 echo libboost1.88-dev >"$scratch/installed"
 same "an installed Boost stays" "$(names @boost)" libboost1.88-dev
@@ -128,7 +122,7 @@ same "are fetched" "$(head -n 1 "$scratch/done")" "apt-get update -qq"
 
 system <<<"libboost1.74-dev 1.74.0"
 same "nothing serves" "$(install_packages @boost 2>&1; echo "status $?")" \
-    $'apt offers no libboost…-dev from 1.81 on, no clang-… from 16 on, or no libzookeeper-mt…\nstatus 1'
+    $'apt offers no libboost…-dev from 1.81 on, or no clang-… from 16 on\nstatus 1'
 
 trixie
 echo pictures >"$scratch/broken"

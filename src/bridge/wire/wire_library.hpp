@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/wire/c_client.hpp"
 #include "bridge/wire/wire.hpp"
 
 #include <algorithm>
@@ -6,8 +7,6 @@
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <zookeeper/zookeeper.h>
 
 namespace zklock::bridge {
 

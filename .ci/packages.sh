@@ -8,7 +8,7 @@ packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev libssl-dev)
 packages_server=(default-jre-headless libzookeeper-java libnetty-java openssl)
 packages_tool=(libcli11-dev libfmt-dev)
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
-packages_tests=(doctest-dev libcli11-dev @clang procps pkg-config doxygen groff-base python3)
+packages_tests=(doctest-dev libcli11-dev @clang libzookeeper-mt2 procps pkg-config doxygen groff-base python3)
 # Peers to share paths with and to be measured beside, and what builds and starts them.
 packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
 # Beside ZooKeeper, of bench/run alone; see install_if_possible. The driver of etcd is made of etcd's own Go sources.

@@ -31,7 +31,9 @@ write_basic_package_version_file(zklock-config-version.cmake COMPATIBILITY ${com
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config-version.cmake
-  find_zookeeper_st.cmake
   DESTINATION ${package_dir} COMPONENT zklock_development)
+if(zklock_c_client_library)
+  install(FILES find_zookeeper_st.cmake DESTINATION ${package_dir} COMPONENT zklock_development)
+endif()
 
 include(packaging/pkg_config.cmake)

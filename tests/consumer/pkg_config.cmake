@@ -67,6 +67,12 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/static_only -G ${GENERATOR} -DCM
 set(ENV{PKG_CONFIG_PATH} ${SCRATCH}/static_only/src)
 pkg_config(libs --libs-only-l)
 pkg_config(libs_static --static --libs-only-l)
-if(NOT libs STREQUAL libs_static OR NOT "-lzookeeper_st" IN_LIST libs)
+if(NOT libs STREQUAL libs_static OR NOT "-lssl" IN_LIST libs OR libs MATCHES zookeeper)
   message(FATAL_ERROR "of an installation with the static library alone, pkg-config says: ${libs}")
+endif()
+# And one without a C client of its own needs that.
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/static_only -DZKLOCK_OWN_C_CLIENT=OFF)
+pkg_config(libs --libs-only-l)
+if(NOT "-lzookeeper_st" IN_LIST libs)
+  message(FATAL_ERROR "of an installation without a C client of its own, pkg-config says: ${libs}")
 endif()

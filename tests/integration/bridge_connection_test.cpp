@@ -1,5 +1,6 @@
 // time limit: 900 s
 // program: bridge_replaced
+// replaces: zoo_aremove_all_watches
 // Connections that end in every way the library knows, and how the store comes back.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
@@ -9,6 +10,7 @@
 #include "support/own_sockets.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
+#include "support/replaced_c_client.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <algorithm>
@@ -66,14 +68,18 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
     return real(node, service, hints, found);
 }
 
-/// The ZooKeeper library's, called by the bridge: `local` for watches of which the server is not told.
-extern "C" int zoo_aremove_all_watches(void* handle, const char* path, int type, int local, void* done,
-                                       const void* context)
+// Called by the bridge: `local` for watches of which the server is not told.
+extern "C" {
+int remove_watches(void* handle, const char* path, int type, int local, void* done, const void* context)
+    ZKLOCK_REPLACES(zoo_aremove_all_watches);
+int real_remove_watches(void* handle, const char* path, int type, int local, void* done, const void* context)
+    ZKLOCK_REPLACED(zoo_aremove_all_watches);
+
+int remove_watches(void* handle, const char* path, int type, int local, void* done, const void* context)
 {
     local_removals += local;
-    static auto real =
-        reinterpret_cast<decltype(&::zoo_aremove_all_watches)>(::dlsym(RTLD_NEXT, "zoo_aremove_all_watches"));
-    return real(handle, path, type, local, done, context);
+    return real_remove_watches(handle, path, type, local, done, context);
+}
 }
 
 TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on it leaves at once")

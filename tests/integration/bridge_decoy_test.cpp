@@ -1,5 +1,6 @@
 // sanitizers: none
 // program: bridge_replaced
+// replaces: zookeeper_init2 zoo_set_servers
 // The C client is never told where a server is: it is pointed at a port on which nobody can listen, and given
 // connections that were made elsewhere. So nothing that it does by itself can reach anybody.
 #include "bridge/wire/decoy.hpp"
@@ -7,6 +8,7 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
+#include "support/replaced_c_client.hpp"
 #include "support/unique_fd.hpp"
 
 #include <cerrno>
@@ -15,7 +17,6 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -48,20 +49,26 @@ bool refuses(const std::string& address)
 
 } // namespace
 
-// The ZooKeeper library's, called by the bridge.
-extern "C" void* zookeeper_init2(const char* host, void (*watcher)(), int timeout, const void* id, void* context,
-                                 int flags, void (*log)())
+// Called by the bridge.
+extern "C" {
+void* init(const char* host, void (*watcher)(), int timeout, const void* id, void* context, int flags, void (*log)())
+    ZKLOCK_REPLACES(zookeeper_init2);
+void* real_init(const char* host, void (*watcher)(), int timeout, const void* id, void* context, int flags,
+                void (*log)()) ZKLOCK_REPLACED(zookeeper_init2);
+int set_servers(void* handle, const char* hosts) ZKLOCK_REPLACES(zoo_set_servers);
+int real_set_servers(void* handle, const char* hosts) ZKLOCK_REPLACED(zoo_set_servers);
+
+void* init(const char* host, void (*watcher)(), int timeout, const void* id, void* context, int flags, void (*log)())
 {
-    static auto real = reinterpret_cast<decltype(&::zookeeper_init2)>(::dlsym(RTLD_NEXT, "zookeeper_init2"));
     told.emplace_back(host);
-    return real(host, watcher, timeout, id, context, flags, log);
+    return real_init(host, watcher, timeout, id, context, flags, log);
 }
 
-extern "C" int zoo_set_servers(void* handle, const char* hosts)
+int set_servers(void* handle, const char* hosts)
 {
-    static auto real = reinterpret_cast<decltype(&::zoo_set_servers)>(::dlsym(RTLD_NEXT, "zoo_set_servers"));
     told.emplace_back(hosts);
-    return real(handle, hosts);
+    return real_set_servers(handle, hosts);
+}
 }
 
 TEST_CASE("a decoy's port is its own, and nobody listens there")

@@ -1,6 +1,6 @@
 #include "bridge/wire/result_codes.hpp"
 
-#include <zookeeper/zookeeper.h>
+#include "bridge/wire/c_client.hpp"
 
 #include <string_view>
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/wire/c_client.hpp"
 #include "bridge/wire/wire.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <zookeeper/zookeeper.h>
 
 namespace zklock::bridge {
 

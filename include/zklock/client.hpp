@@ -65,7 +65,7 @@ namespace zklock {
 /// Where memory fails inside the client, the client fails as a whole: its guards are lost at once, it grants and sends
 /// nothing more, and `state()` is `failed`. The session is left to its time-out: nobody else gets a lock sooner than
 /// after a lost connection. Operations under way, and later ones, end with `not_enough_memory` (`boost::system::errc`),
-/// but for those that tell of a loss, as `guard::wait_lost()` and `guard::release()` do; a handler whose executor has no
+/// but those that tell of a loss, `guard::wait_lost()` and `guard::release()`, do so. A handler whose executor has no
 /// memory for it is destroyed uncalled. Destructors need no memory. Other clients go on; make a new one.
 ///
 /// An executor of the client that throws fails the client, too, and operations end with `errc::closed`. What it throws

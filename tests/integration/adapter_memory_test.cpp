@@ -307,7 +307,8 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
     }
     for (std::size_t i = 0; i < locks; ++i)
         mutex(other, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
-    run_past_failures(io, [&] { return std::ranges::all_of(held, [](const guard& g) { return static_cast<bool>(g); }); });
+    const auto holds = [](const guard& g) { return static_cast<bool>(g); };
+    run_past_failures(io, [&] { return std::ranges::all_of(held, holds); });
     held.clear();
     const ending closed;
     other.close(closed.handler());

@@ -87,7 +87,8 @@ void wire::log_question_answered()
 {
     const store::session_name session{session_id_};
     if (answer_ == session_answer::unknown)
-        log(log_level::info, address_, " hangs up on who has seen what this client has, and knows no session ", session);
+        log(log_level::info, address_, " hangs up on who has seen what this client has, and knows no session ",
+            session);
     else if (answer_ == session_answer::taken_up)
         log(log_level::info, address_, " knows session ", session,
             asks_ == session_question::end ? ", and is told to end it" : " of a client that has seen nothing");

@@ -12,6 +12,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -160,12 +161,15 @@ TEST_CASE("memory fails once, at whichever allocation: the call has done nothing
         run_past_failures(others_io, [&] { return seen.has_value(); });
         CHECK(!*seen);
 
-        const told later, released, closed;
+        const told later, at_once, released, closed;
         b.c.get(b.path, later.handler());
+        asio::post(b.io, [&] { b.c.get(b.path, at_once.handler()); });
         std::move(b.held).release(released.handler());
         b.c.close(closed.handler());
         run_past_failures(b.io, [&] { return later.is_over() && released.is_over() && closed.is_over(); });
         CHECK(later.ended_with(no_memory));
+        run_past_failures(b.io, [&] { return at_once.is_over(); });
+        CHECK(at_once.ended_with(no_memory));
         CHECK(released.ended_with(make_error_code(errc::lost)));
         CHECK(closed.ended_with(no_memory));
         CHECK(b.c.state() == connection_state::failed);

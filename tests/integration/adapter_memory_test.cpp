@@ -161,15 +161,12 @@ TEST_CASE("memory fails once, at whichever allocation: the call has done nothing
         run_past_failures(others_io, [&] { return seen.has_value(); });
         CHECK(!*seen);
 
-        const told later, at_once, released, closed;
+        const told later, released, closed;
         b.c.get(b.path, later.handler());
-        asio::post(b.io, [&] { b.c.get(b.path, at_once.handler()); });
         std::move(b.held).release(released.handler());
         b.c.close(closed.handler());
         run_past_failures(b.io, [&] { return later.is_over() && released.is_over() && closed.is_over(); });
         CHECK(later.ended_with(no_memory));
-        run_past_failures(b.io, [&] { return at_once.is_over(); });
-        CHECK(at_once.ended_with(no_memory));
         CHECK(released.ended_with(make_error_code(errc::lost)));
         CHECK(closed.ended_with(no_memory));
         CHECK(b.c.state() == connection_state::failed);
@@ -200,6 +197,30 @@ TEST_CASE("a client has failed: the next gets its lock when its session has time
     close(io, other);
     b.held = guard();
     run_past_failures(b.io, [&] { return b.io.stopped(); });
+    expect_clean(server());
+}
+
+TEST_CASE("a client has failed: what is begun then on a thread of its context, without a pass through it, ends, too")
+{
+    asio::io_context io;
+    client c(io, short_session());
+    const told first, fails, last;
+    c.get("/", first.handler());
+    run_past_failures(io, [&] { return first.is_over(); }); // it waits for no answer now
+    c.get("/", fails.handler());
+    {
+        const out_of_memory now;
+        for (const auto end = steady_clock::now() + 60s; !fails.is_over() && steady_clock::now() < end;) {
+            io.restart();
+            io.run_one_for(1ms);
+        }
+    }
+    CHECK(fails.ended_with(no_memory));
+    CHECK(c.state() == connection_state::failed);
+    asio::post(io, [&] { c.get("/", last.handler()); });
+    run_past_failures(io, [&] { return last.is_over(); });
+    CHECK(last.ended_with(no_memory));
+    run_past_failures(io, [&] { return io.stopped(); });
     expect_clean(server());
 }
 

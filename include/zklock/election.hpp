@@ -173,7 +173,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// The election's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last call of `lead()` that timed out had waited for: see `mutex::last_timeout()`.
+    /// What the last call of `lead()` that ended at its deadline had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
     /// Whether this participant leads, as far as this process can know: a `leadership` of one of its terms says so. It
     /// looks at the clock, not at the network. From any thread.

@@ -7,15 +7,16 @@
 #include <boost/system/error_condition.hpp>
 
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 namespace zklock {
 
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
-    timed_out = 1,         ///< an acquire's deadline passed, and others were before it, or no permit was free, as
-                           ///< servers told that were heard from within the session's time-out; its node is gone, or
-                           ///< the delete of it queued. See `condition::not_in_time`
+    timed_out = 1,         ///< an acquire's deadline passed, and others were before it, or no permit was free. The
+                           ///< servers have said so, and were heard from within the session's time-out. The acquire's
+                           ///< node is gone, or its delete queued. See `condition::not_in_time`
     busy,                  ///< a `try_acquire()`: somebody holds the lock or queues for it, or too few permits are free
                            ///< (an `acquire()` with no time to wait says `timed_out`)
     lost,                  ///< the lock was lost before it was released. An acquire ends with it if the lock was lost
@@ -91,7 +92,8 @@ enum class errc {
     return {static_cast<int>(e), error_category()};
 }
 
-/// What several errors have in common. An error code is compared with it: `ec == zklock::condition::not_in_time`.
+/// What several errors have in common. An error code, or what a `std::error_code` was made of it, is compared with it:
+/// `ec == zklock::condition::not_in_time`.
 enum class condition {
     not_in_time = 1 ///< so ends an acquire at its deadline, and `client::wait_connected()`: with `timed_out`,
                     ///< `not_connected` or `tls_failed`. A try that finds no connection ends with one of the last two
@@ -116,3 +118,4 @@ enum class condition {
 
 template <> struct boost::system::is_error_code_enum<zklock::errc> : std::true_type {};
 template <> struct boost::system::is_error_condition_enum<zklock::condition> : std::true_type {};
+template <> struct std::is_error_condition_enum<zklock::condition> : std::true_type {};

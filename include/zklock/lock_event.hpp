@@ -36,8 +36,9 @@ struct lock_event {
                   ///< with `errc::lost`
         released, ///< it was given back, and its node is gone or passed on; with an `error`, the client ended first
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
-                  ///< Where an acquire with no time to wait finds it `busy`, its caller hears `timed_out`; and where
-                  ///< it is `not_connected` because TLS has failed with all servers, `tls_failed`
+                  ///< Where an acquire with no time to wait finds it `busy`, its caller hears `timed_out`, or
+                  ///< `not_connected` if no others are known; and where it is `not_connected` because TLS has failed
+                  ///< with all servers, `tls_failed`
     };
 
     kind what = kind::queued;        ///< what has happened

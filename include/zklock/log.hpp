@@ -13,8 +13,9 @@ namespace zklock {
 /// How much a line of the log matters.
 enum class log_level : std::uint8_t {
     error,   ///< nothing goes on until somebody acts: no server can be reached, credentials are refused
-    warning, ///< the client goes on, but somebody has lost something, or is about to: a lock, a session, time
-    info,    ///< what has changed: connections, sessions, revocations; and acquires that timed out
+    warning, ///< the client goes on, but somebody has lost something, or is about to: a lock, a session, time;
+             ///< and acquires that an outage has ended at their deadline
+    info,    ///< what has changed: connections, sessions, revocations; and acquires that ended with `timed_out`
     debug    ///< what happens all the time: attempts to connect, acquires that ended without the lock for other
              ///< reasons than time, what the C client says
 };

@@ -146,7 +146,8 @@ public:
 
     /// The executor of the locks' client; the system executor if there is no lock.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
-    /// What the last acquire that timed out had waited for, a member of this lock: see `mutex::last_timeout()`.
+    /// What the last acquire that ended at its deadline had waited for, a member of this lock: see
+    /// `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Whether an acquire of this object, or of a copy of it, holds all of the locks: see `mutex::is_held()`. Each of
@@ -170,7 +171,8 @@ public:
 
     /// Waits for all of the locks until one deadline, counted from the start of the operation. Completion and
     /// cancellation are those of `acquire()`; at the deadline it ends as the acquire of the member does that it waits
-    /// for, with one of `condition::not_in_time`. `timeout` may be any duration: one too long for the clock means for
+    /// for, with one of `condition::not_in_time`: with `not_connected`, too, if it was granted the member before so
+    /// late that no answer about the next has come. `timeout` may be any duration: one too long for the clock means for
     /// ever; zero or less looks once.
     template <class Rep, class Period,
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>

@@ -70,7 +70,8 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(writers_); }
     /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
-    /// What the last acquire that timed out, a reader's or a writer's, had waited for: see `mutex::last_timeout()`.
+    /// What the last acquire that ended at its deadline, a reader's or a writer's, had waited for: see
+    /// `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(writers_); }
 
     /// How many holds as a writer, or as a reader, the owner has on this path through this client: guards that have not

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last acquire that timed out had waited for: see `mutex::last_timeout()`.
+    /// What the last acquire that ended at its deadline had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// How many holds the owner has on this path through this client: guards that have not been released, even if their

@@ -197,8 +197,8 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// The semaphore's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last acquire that timed out had waited for: see `mutex::last_timeout()`. The holder that it names holds
-    /// permits, and may be one of several.
+    /// What the last acquire that ended at its deadline had waited for: see `mutex::last_timeout()`. The holder that it
+    /// names holds permits, and may be one of several.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
     /// How many permits the acquires of this object, and of its copies, hold together, as far as this process can know;
     /// those that were split off count, lost ones do not. What `mutex::is_held()` says of guards holds for `permits`.

@@ -41,13 +41,18 @@ struct wait_report {
     /// Set, too, if connections are made and lost one after the other: since the last that was of use for a quarter of
     /// the session's time-out. The `why` of the address where the last was lost says how many there were.
     std::optional<lease_clock::duration> not_connected_for;
+    /// Set if the acquire ended with `not_connected` or `tls_failed`: the servers had not told by then that others are
+    /// before it, or were silent for too long since. `before_us`, `held_by` are as last seen then.
+    bool no_answer = false;
     /// All addresses that were tried since there was a connection; of those that failed, 16 at most.
     std::vector<failed_address> addresses;
 };
 
 /// One line: `waited 5.000 s for /stock: held by "billing" (session 0x100012ab, node …, there since
 /// 2026-11-21T18:42:05.123Z), 3 before us`. Of a semaphore: `waited 5.000 s for /gate: one of 2 permits is held by
-/// "billing" (…); first in the line`. Control characters that others wrote are replaced.
+/// "billing" (…); first in the line`. If it ended with `not_connected`, that comes first: `waited 5.000 s for /stock:
+/// no answer of the servers in time; when last seen, held by "billing" (…), 3 before us`. Control characters that
+/// others wrote are replaced.
 [[nodiscard]] std::string to_string(const wait_report&);
 
 } // namespace zklock

@@ -3,6 +3,8 @@
 //   POST /orders   {"buyer": "Ada"}   201 sold, 409 sold out, 503 the lock was not to be had (or was lost); with
 //                                     "lock": false beside those who hold it; "rush": NUMBER, 410 when another rush
 //                                     has begun by then
+//                                     (503 whether others had the lock for too long or no server answered: for a
+//                                     buyer 409 is the end, and both say "later")
 //   GET  /report                      what the database says
 //   GET  /queue                       who queues for the lock, the holder first
 //   GET  /health                      200 when orders can be taken

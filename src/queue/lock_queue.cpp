@@ -114,6 +114,29 @@ bool lock_queue::misses_any(const std::set<std::string_view>& names) const
     });
 }
 
+/// By its place a contender knows of all that stand before it, once it is covered; and a watch tells when one is gone.
+bool lock_queue::is_there(const view::value_type& known, bool covered) const
+{
+    return known.second != 0 || covered || is_watched(known.first.node);
+}
+
+/// The first node before `here` that keeps others out, or `here`: another client's, or of one of ours that holds.
+view::const_iterator lock_queue::first_obstacle(view::const_iterator here, bool covered) const
+{
+    return std::find_if(view_.begin(), here, [&](const auto& known) {
+        return known.second != 0 ? holds(known.second) : is_there(known, covered);
+    });
+}
+
+/// Behind an obstacle a contender of ours that waits is in the way, too, even of a kind that the obstacle lets in: a
+/// reader waits for our writer, who waits for a reader of another client's.
+bool lock_queue::excluded_before(view::const_iterator here, bool covered, contender_kind kind) const
+{
+    return std::any_of(first_obstacle(here, covered), here, [&](const auto& known) {
+        return excludes(known.first.kind, kind) && is_there(known, covered);
+    });
+}
+
 auto lock_queue::before(contender_id id, std::size_t most_counted) const -> those_before
 {
     those_before found;
@@ -123,15 +146,10 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
     const phase now = waiting->second.now;
     const bool has_place = now == phase::queued || now == phase::inspecting;
     const view::const_iterator here = has_place ? view::const_iterator(waiting->second.spot) : view_.end();
-    const auto keeps_others_out = [this](const auto& known) { return known.second == 0 || holds(known.second); };
-    const auto obstacle = std::find_if(view_.begin(), here, keeps_others_out);
-    if (obstacle != here && obstacle == view_.begin())
+    const bool covered = has_place && waiting->second.covered;
+    if (const auto obstacle = first_obstacle(here, covered); obstacle != here && obstacle == view_.begin())
         found.first = obstacle->first.node;
-    // Whom it waits for may be one of ours, that waits for the obstacle itself: such a one excludes all kinds, or its
-    // own kind is excluded by all.
-    found.excluded = std::any_of(obstacle, here, [kind = waiting->second.kind](const auto& known) {
-        return excludes(known.first.kind, kind);
-    });
+    found.excluded = excluded_before(here, covered, waiting->second.kind);
     for (auto known = view_.begin(); known != here && found.count < most_counted; ++known)
         ++found.count;
     if (has_place)

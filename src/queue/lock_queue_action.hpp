@@ -42,6 +42,7 @@ struct action {
     bool by_own_will = false; ///< remove: the contender has left by its own will; others may be told
     bool over_let_go = false; ///< granted: before it stand nodes that were let go, and may still be there
     bool by_certificate = false; ///< … over one of which nobody was granted before
+    bool by_others = false; ///< refused: it was excluded, as lock_queue::before() has it
 
     [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };

@@ -110,6 +110,7 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
     if (c.look_once) {
         start_leaving(c, true);
         news_.push_back({action::kind::refused, c.id, {}});
+        news_.back().by_others = true;
         return true;
     }
     c.waited_for_another = true;
@@ -277,8 +278,10 @@ void lock_queue::refuse_those_behind()
         after_one_alone = after_one_alone || !is_shared(c.kind);
     }
     for (contender* c : behind) {
+        const bool by_others = before(c->id, 0).excluded;
         start_leaving(*c, true);
         news_.push_back({action::kind::refused, c->id, {}});
+        news_.back().by_others = by_others;
     }
 }
 

@@ -16,20 +16,31 @@ using namespace std::chrono_literals;
 TEST_CASE("others have the lock, and then the servers are silent: timed out while that is known, then not connected")
 {
     const std::string path = "/outage/silent";
-    const auto story = [&](admin_client&, remote_client& a, remote_client& b) -> awaitable<void> {
+    const auto story = [&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         mutex_options named;
         named.metrics_name = "stock";
         mutex lock(a.zk, path, named);
         guard held = must(co_await mutex(b.zk, path).acquire());
         CHECK(error_in(co_await lock.acquire(1s)) == errc::timed_out);
-        a.link.block();
         auto late = begin_acquire(lock, 6s);
+        co_await until_queued(admin, path, 2);
+        const auto looks_on = [&] { return watches_node(server().port(), a.zk.session_id(), held.node()); };
+        co_await until("it knows behind whom", looks_on);
+        a.link.block();
         CHECK(error_in(co_await lock.acquire(1s)) == errc::timed_out); // it was seen a moment ago
         REQUIRE(lock.last_timeout());
         CHECK(lock.last_timeout()->held_by);
+        CHECK(to_string(*lock.last_timeout()).find("no answer") == std::string::npos);
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+        mutex unseen(a.zk, path + "/unseen");
+        auto unanswered = begin_acquire(unseen, 500ms);
+        CHECK(error_in(co_await unseen.acquire(0s)) == errc::not_connected); // nobody else is known
+        CHECK(co_await unanswered.end() == errc::not_connected);
         CHECK(co_await late.end() == errc::not_connected); // longer ago than a session lasts
         REQUIRE(lock.last_timeout());
         CHECK(lock.last_timeout()->waited >= 6s);
+        CHECK(lock.last_timeout()->no_answer);
+        CHECK(to_string(*lock.last_timeout()).find("; when last seen, held by ") != std::string::npos);
 
         // In whatever way, of whatever recipe.
         const lock_owner me;
@@ -61,7 +72,7 @@ TEST_CASE("others have the lock, and then the servers are silent: timed out whil
 
         for (const lock_metrics& l : a.zk.metrics().by_name)
             if (l.name == "stock") {
-                CHECK(l.timed_out == 2);
+                CHECK(l.timed_out == 3);
                 CHECK(l.not_connected == 3);
                 CHECK(l.failed == 0);
             }

@@ -31,6 +31,7 @@ template <class Lock, class AcquireOnce> awaitable<wait_report> told_of(Lock& lo
     } while ((!told->held_by || told->held_by->session_id == 0) && steady_clock::now() < deadline);
     if (!told->held_by)
         throw std::runtime_error("no holder is told");
+    CHECK_FALSE(told->no_answer); // it ended with timed_out
     co_return *std::move(told);
 }
 
@@ -220,7 +221,7 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
         const auto executor = co_await asio::this_coro::executor;
         client_options options = fault_options(other.address(), 30s);
         options.log = [&](log_level level, std::string_view line) {
-            if (level == log_level::warning && line.find("timed out: ") != line.npos)
+            if (level == log_level::warning && line.find("in vain: ") != line.npos)
                 lines.emplace_back(line);
         };
         client zk(executor, options);

@@ -198,6 +198,25 @@ TEST_SUITE("deleted before the release")
         CHECK(h.lines.empty());
     }
 
+    TEST_CASE("that answer says it of the session that lives, however late it comes")
+    {
+        holder h;
+        h.release(*h.held);
+        h.clock.skip(9s);
+        asked(h).to(h.remove).ends(outcome::no_node);
+        CHECK(h.told->text() == "1 lost");
+        CHECK(h.told->last.loss.reason == loss_reason::node_deleted);
+
+        permits_holder p;
+        p.release();
+        p.clock.skip(9s);
+        asked(p).to_batch_of(2).fails_at(1, outcome::no_node);
+        asked(p).to("remove " + p.permit_node(2, 7)).ends(outcome::no_node);
+        asked(p).to("remove " + p.permit_node(3, 8)).ends(outcome::no_node);
+        CHECK(p.told->text() == "1 lost");
+        CHECK(p.told->last.loss.reason == loss_reason::node_deleted);
+    }
+
     TEST_CASE("a writer that is released while it is downgraded")
     {
         scene s;

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <system_error>
 
 using namespace zklock;
 using boost::system::error_code;
@@ -33,6 +34,8 @@ TEST_SUITE("errors")
             CAPTURE(e);
             CHECK((make_error_code(e) == condition::not_in_time) == at_a_deadline.contains(e));
         }
+        CHECK(std::error_code(make_error_code(errc::timed_out)) == condition::not_in_time);
+        CHECK(std::error_code(make_error_code(errc::busy)) != condition::not_in_time);
         const error_code none;
         CHECK(none != condition::not_in_time);
         CHECK(error_code(1, boost::system::generic_category()) != condition::not_in_time);

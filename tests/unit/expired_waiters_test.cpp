@@ -55,6 +55,20 @@ TEST_SUITE("waiters whose session has expired")
         CHECK(a->ended == make_error_code(errc::session_expired));
     }
 
+    TEST_CASE("the servers were silent for longer than a lease, and not long enough to end the session")
+    {
+        stopped_scene s;
+        const auto a = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(1)).number(101, 1);
+        s.lines.clear();
+        s.clock.skip(9s);
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 1));
+        s.clock.run();
+        REQUIRE(!s.lines.empty());
+        CHECK(s.lines.front() == "nothing was heard from the servers for 9.000 s, and now they tell of the end of the "
+                                 "node of a waiter for /p, which has lost its place: " + s.node(1, 1));
+    }
+
     TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that")
     {
         stopped_scene s;

@@ -219,6 +219,18 @@ TEST_SUITE("metrics")
         }
     }
 
+    TEST_CASE("a heartbeat that is due while there is no connection, and in time, was not delayed")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        s.come_to_rest();
+        const auto before = s.counted.heartbeat_delays.read().count();
+        s.session->contact_lost(); // the end of the epoch is on its way
+        s.clock.pass(9s);
+        CHECK(s.counted.heartbeat_delays.read().count() == before);
+    }
+
     TEST_CASE("a listener of the connection is told of each state, in order; one that cannot be told harms nobody")
     {
         const auto told = std::make_shared<states_told>();

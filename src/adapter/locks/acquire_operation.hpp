@@ -51,13 +51,13 @@ private:
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);
         if (ec) {
-            const client_core* const core = this->client()->open_core();
-            if (core && once_ && ec == errc::busy)
-                ec = core->session.time_is_up(true);
+            if (once_ && ec == errc::busy)
+                ec = time_is_up(acquisition->refused_for_others());
             if (ec == errc::not_connected && this->client()->is_insecure())
                 ec = make_error_code(errc::tls_failed);
+            // Before its deadline it has used up its attempts; and a look has no deadline.
             const auto late = lease_clock::now() - deadline_.value_or(lease_clock::time_point::max());
-            if (ec == condition::not_in_time && late >= lease_clock::duration::zero()) // or its attempts are used up
+            if (ec == condition::not_in_time && late >= lease_clock::duration::zero())
                 note_timeout(*this->client(), *target_, *acquisition, ec, timeout_ + late);
             fail(ec);
         } else {
@@ -68,6 +68,13 @@ private:
             // If nobody can take the lock any more, it is given back here.
             this->complete({}, access::make<Handle>(std::move(lock)));
         }
+    }
+
+    /// If the client has ended meanwhile, it is not known any more whether that was an outage.
+    [[nodiscard]] error_code time_is_up(bool others) const
+    {
+        const client_core* const core = this->client()->open_core();
+        return make_error_code(core ? core->session.time_is_up(others) : errc::timed_out);
     }
 
     void fail(error_code why)

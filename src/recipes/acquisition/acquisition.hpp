@@ -111,6 +111,9 @@ public:
     /// who is before it, as far as the recipes know.
     [[nodiscard]] virtual known_wait describe_wait() { return {}; }
 
+    /// Whether others are why it was refused, as one that looks once (`errc::busy`): see known_wait::others.
+    [[nodiscard]] virtual bool refused_for_others() const noexcept { return false; }
+
     /// Gives the lock back. `released` is called later, once, when the node is gone or its session is: with
     /// `errc::lost` if the lock was lost before, and with another error if the session is closed first or the server
     /// refuses. It may be empty. To be called only after a grant, and once.

@@ -20,6 +20,10 @@ public:
         return report_.tell([this] { return waits_for(); });
     }
 
+    [[nodiscard]] bool refused_for_others() const noexcept final { return refused_for_others_; }
+
+    /// To be called before it is refused, with `errc::busy`, as one that looks once.
+    void note_refusal(bool for_others) noexcept { refused_for_others_ = for_others; }
     /// Arms the timer for the deadline, if there is a deadline and the timer is not armed.
     void arm_deadline();
     /// To be called when the wait is over, and at the latest before this is destroyed.
@@ -41,6 +45,7 @@ private:
     void deadline_is_near();
 
     kept_report report_;
+    bool refused_for_others_ = false;
     store::scheduler::timer_id timer_ = 0; ///< for the deadline, or shortly before it
 };
 

@@ -58,6 +58,7 @@ public:
             lock_->expect_time_out();
     }
     [[nodiscard]] known_wait describe_wait() override { return lock_ ? lock_->describe_wait() : known_wait(); }
+    [[nodiscard]] bool refused_for_others() const noexcept override { return lock_ && lock_->refused_for_others(); }
     void on_revoked(std::function<void()> asked) override { lock_->on_revoked(std::move(asked)); }
     [[nodiscard]] const std::string& path() const noexcept override { return lock_->path(); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return lock_->held(now); }

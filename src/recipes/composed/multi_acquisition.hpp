@@ -43,6 +43,7 @@ public:
     /// Tells the member that it waits for.
     void expect_time_out() override;
     [[nodiscard]] known_wait describe_wait() override;
+    [[nodiscard]] bool refused_for_others() const noexcept override { return refused_for_others_; }
     void note_unseen() noexcept override
     {
         for (const member_state& m : members_)
@@ -97,6 +98,7 @@ private:
     acquire_call call_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
     kept_report waited_for_;
+    bool refused_for_others_ = false;
     std::atomic<bool> granted_{false}; ///< and not released
 };
 

@@ -43,8 +43,10 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
     if (granted_)
         return enter_again(h);
     const bool queues = lock_ && mode_ == acquire_mode::wait;
-    if (queues && h->mode() == acquire_mode::look_once)
-        return fail_later(h, errc::busy); // its owner queues for it
+    if (queues && h->mode() == acquire_mode::look_once) { // its owner queues for it
+        h->note_refusal(describe_wait().others);
+        return fail_later(h, errc::busy);
+    }
     waiting_.push_back(h);
     h->arm_deadline();
     if (!lock_)

@@ -243,7 +243,7 @@ void lock_contender::delete_answered(store::outcome result, bool vanished) noexc
     switch (result) {
     case outcome::ok:
     case outcome::unknown: may_be_deleted_ = true; break;
-    case outcome::no_node: break;
+    case outcome::no_node: found_gone_ = true; break;
     default: // refused: who deletes it after that, as far as is known, does what it wanted
         may_be_deleted_ = may_be_deleted_ || !vanished;
     }
@@ -260,7 +260,9 @@ void lock_contender::release_lost(std::string_view node)
 {
     if (!gives_back_)
         return;
-    const lock_loss how = session_.loss_of(held_since());
+    lock_loss how = session_.loss_of(held_since());
+    if (found_gone_)
+        how.reason = loss_reason::node_deleted;
     if (released_)
         tell_released(errc::lost);
     gives_back_ = false;

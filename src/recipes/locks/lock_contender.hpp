@@ -133,6 +133,7 @@ private:
     bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended
     bool deleting_ = false;       ///< the answer to a delete of its node is due
     bool may_be_deleted_ = false; ///< by a delete of its own
+    bool found_gone_ = false;     ///< by its delete: so the session lived, and did not take the node along
     std::int64_t fencing_token_ = 0;
     grant_state state_;
 };

@@ -130,7 +130,7 @@ void lock_path::look(const contender_ptr& contender)
     if (!session_.connected)
         return refuse(*contender, errc::not_connected);
     if (overtaken(*contender))
-        return refuse(*contender, errc::busy);
+        return refuse_as_busy(*contender, queue_.excludes_newcomers(contender->kind()));
     if (queue_.lingering())
         return queue_.join(contender->id, true, contender->kind());
     if (looks_.add(contender))
@@ -148,6 +148,12 @@ void lock_path::refuse(lock_contender& contender, errc why)
 {
     contender.fail(why);
     forget(contender.id);
+}
+
+void lock_path::refuse_as_busy(lock_contender& contender, bool for_others)
+{
+    contender.note_refusal(for_others);
+    refuse(contender, errc::busy);
 }
 
 void lock_path::send_looks()
@@ -176,7 +182,7 @@ void lock_path::on_look(lock_contender& contender, what_is_seen& seen)
     if (!busy) // all who are served by one list see the same in it, and it may be long
         busy = result == outcome::ok && queue_.busy(*seen.answer.names, contender.kind());
     if (overtaken(contender) || *busy)
-        return refuse(contender, errc::busy);
+        return refuse_as_busy(contender, *busy || queue_.excludes_newcomers(contender.kind()));
     queue_.join(contender.id, true, contender.kind());
 }
 

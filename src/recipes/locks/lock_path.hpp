@@ -142,6 +142,7 @@ private:
     void on_look(lock_contender&, what_is_seen&);
     [[nodiscard]] bool overtaken(const lock_contender&) const;
     void refuse(lock_contender&, errc why);
+    void refuse_as_busy(lock_contender&, bool for_others);
     void carry_out_decisions();
     [[nodiscard]] bool prepare_delete(node_write&);
     [[nodiscard]] bool prepare_create(node_write&);

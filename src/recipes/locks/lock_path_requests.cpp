@@ -41,7 +41,10 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::remove_parent: send_remove_parent(); break;
     case kind::granted: grant(*contender(), action, now); break;
     case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
-    case kind::refused: contender()->fail(errc::busy); break;
+    case kind::refused:
+        contender()->note_refusal(action.by_others);
+        contender()->fail(errc::busy);
+        break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
         contender()->lose(action.node);

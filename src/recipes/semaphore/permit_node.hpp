@@ -60,6 +60,7 @@ struct permit_node {
     bool watched = false;                           ///< or about to be
     bool may_be_deleted = false;                    ///< if it is gone, nobody has lost it: a delete of it was sent
     bool vanished = false;                          ///< its deletion was heard of before the answer to its delete
+    bool found_gone = false;                        ///< by its delete: so the session lived, and did not take it along
     semaphore_acquisition* owner = nullptr;         ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
     std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does

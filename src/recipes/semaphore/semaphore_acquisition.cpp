@@ -86,6 +86,7 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
         if (attempt_again(errc::lost))
             line_up();
     } else if (ec) {
+        note_refusal(mine->lock->refused_for_others() && !path_->head_finds_room());
         place_ = nullptr;
         fail(ec);
     } else {

@@ -91,6 +91,8 @@ public:
     /// It has the lock of the line.
     [[nodiscard]] bool at_head() const;
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
+    /// The last list, read since its nodes were made, has shown too many permits in use.
+    [[nodiscard]] bool lacks_room() const noexcept { return no_room && !nodes.empty(); }
 
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.

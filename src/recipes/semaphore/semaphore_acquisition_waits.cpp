@@ -16,7 +16,8 @@ void semaphore_acquisition::time_out(errc why)
     fail(why);
 }
 
-/// Its place is that in the line. The first in the line holds no permit, but waits for one, too.
+/// Its place is that in the line. The first in the line holds no permit, but waits for one, too: if that is one of ours
+/// it keeps nobody waiting by itself.
 known_wait semaphore_acquisition::waits_for()
 {
     known_wait report;
@@ -24,8 +25,9 @@ known_wait semaphore_acquisition::waits_for()
         return report;
     if (place_ && !place_->granted && place_->lock)
         report = place_->lock->describe_wait();
-    else if (!nodes.empty())
-        report.others = no_room;
+    else
+        report.others = lacks_room();
+    report.others = report.others && !path_->head_finds_room();
     if (!nodes.empty() && nodes.front()->now == permit_node::phase::there)
         report.node = path_->path_of(*nodes.front());
     report.path = path_->path();

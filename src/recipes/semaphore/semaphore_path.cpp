@@ -135,6 +135,14 @@ boost::system::error_code semaphore_path::fate(const permit_node& node) const
     return lost ? make_error_code(errc::lost) : boost::system::error_code();
 }
 
+lock_loss semaphore_path::loss_of(const permit_node& node, const permits_release& ending) const noexcept
+{
+    lock_loss how = session_.loss_of(ending.held_since);
+    if (node.found_gone)
+        how.reason = loss_reason::node_deleted;
+    return how;
+}
+
 void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
 {
     const auto ending = node->ending;
@@ -142,7 +150,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
         const bool first_loss = ec == errc::lost && ending->first != errc::lost;
         permits_release::one_ended(ending, ec, [this](auto news) { session_.tell(std::move(news)); });
         if (first_loss)
-            session_.log_loss(session_.loss_of(ending->held_since), path_, node->name, ending->token);
+            session_.log_loss(loss_of(*node, *ending), path_, node->name, ending->token);
     }
     node->ending = nullptr;
     node->now = permit_node::phase::gone;
@@ -153,7 +161,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     if (nodes_.erase(node->id) != 0)
         session_.release(node_cost_);
     if (events && ending && ec == errc::lost)
-        events->lost(session_.loss_of(ending->held_since));
+        events->lost(loss_of(*node, *ending));
     if (events)
         events->returned(ec);
 }

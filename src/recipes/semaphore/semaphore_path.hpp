@@ -73,6 +73,9 @@ public:
     /// One of those who wait will have to stop soon: somebody who holds permits is looked at, unless that was done a
     /// moment ago.
     void look_at_holder();
+    /// One of ours is at the head of the line, and not for want of a permit, as far as is known: it waits for an
+    /// answer.
+    [[nodiscard]] bool head_finds_room() const noexcept;
     /// The one who was looked at, if he was seen.
     [[nodiscard]] std::optional<contender> holder_seen() const;
     /// How many permits there are, as far as is known.
@@ -136,6 +139,7 @@ private:
     void want_nodes(semaphore_acquisition& head);
     void gone(const permit_ptr&, boost::system::error_code = {});
     void gone_already(const permit_ptr&);
+    [[nodiscard]] lock_loss loss_of(const permit_node&, const permits_release&) const noexcept;
     [[nodiscard]] boost::system::error_code fate(const permit_node&) const;
     void lost_to_others(const permit_ptr&);
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }

@@ -78,8 +78,10 @@ void semaphore_path::on_look(semaphore_acquisition& acquisition, const store::ch
     const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
     // A shared count that is not there yet will be made.
     const auto after = static_cast<std::int64_t>(in_use + acquisition.request().count);
-    if (after > count_.maximum().value_or(options_.permits))
+    if (after > count_.maximum().value_or(options_.permits)) {
+        acquisition.note_refusal(true);
         return acquisition.fail(errc::busy);
+    }
     acquisition.line_up();
 }
 
@@ -94,6 +96,13 @@ void semaphore_path::look_at_holder()
     holder_look_ = look;
     holder_look_began_ = now;
     session_.requests.enter(look);
+}
+
+bool semaphore_path::head_finds_room() const noexcept
+{
+    return !heads_.empty() && std::none_of(heads_.begin(), heads_.end(), [](const semaphore_acquisition* head) {
+        return head->lacks_room();
+    });
 }
 
 /// A node of ours may be that of one who waits at the head of the line.
@@ -190,6 +199,7 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
         if (head.at_head())
             head.grant_all();
     } else if (head.looks_once()) {
+        head.note_refusal(true);
         head.fail(errc::busy);
     } else if (!watches()) {
         shall_watch_ = true;

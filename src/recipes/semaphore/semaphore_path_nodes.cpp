@@ -273,6 +273,7 @@ void semaphore_path::gone_already(const permit_ptr& node)
 {
     node->now = permit_node::phase::there; // if what follows throws, another delete gets the same answer
     session_.own_writes.found_gone(path_of(*node));
+    node->found_gone = true;
     gone(node, fate(*node));
 }
 

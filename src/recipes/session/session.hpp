@@ -190,7 +190,7 @@ public:
                   std::int64_t fencing_token) const noexcept;
 
     /// The node of a waiter is gone: has the log say so, and gives what has cost it its place. Where nothing was heard
-    /// from the servers for as long as a lease, they may have ended the session, with its nodes.
+    /// from the servers for its time-out, they may have ended the session, with its nodes.
     errc note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept;
 
     /// The execution context is destroyed, and the session with it, which was not closed: who holds something then
@@ -305,11 +305,13 @@ private:
     void share_budget();
     void share_budget_soon();
     void beat();
+    void count_beat_not_sent(store::scheduler::time_point now) noexcept;
     void plan_beat();
     void watch_lease();
     void plan_lease_watch();
     void look_at_later(session_member&);
     void look_for_long_holders();
+    [[nodiscard]] lease_clock::duration bearable_delay() const noexcept;
     void notice_slow_turn(store::scheduler::time_point due) noexcept;
     bool forget_left_watch(std::string_view path) noexcept;
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());

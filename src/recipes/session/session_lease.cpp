@@ -37,8 +37,8 @@ void session::open_lease(const store::connect_reply& answer, store::scheduler::t
     if (unopened_ || timeout != lease_.times().timeout) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(timeout);
-        if (beat_timer_ != 0 && now > beat_due_) // its turn has not come since
-            counters_.heartbeat_delays.add(now - beat_due_);
+        if (beat_timer_ != 0) // its turn has not come since
+            count_beat_not_sent(now);
         // They were planned for the earlier lease, which may have been longer.
         for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
             call_off(*timer);
@@ -94,12 +94,19 @@ void session::plan_beat()
         plan(beat_timer_, beat_due_ = std::max(scheduler.now(), lease_.next_heartbeat()), &session::beat);
 }
 
+/// Perhaps the connection is lost because the turn comes so late. If it comes in time, there was no heartbeat to delay.
+void session::count_beat_not_sent(store::scheduler::time_point now) noexcept
+{
+    if (now - beat_due_ >= bearable_delay())
+        counters_.heartbeat_delays.add(now - beat_due_);
+}
+
 /// A sync, because it goes through the leader.
 void session::beat()
 {
     const auto now = scheduler.now();
-    if (!connected) // perhaps because this turn comes so late
-        return counters_.heartbeat_delays.add(now - beat_due_);
+    if (!connected)
+        return count_beat_not_sent(now);
     requests.proceed();
     if (now < lease_.next_heartbeat())
         return plan_beat();

@@ -59,14 +59,17 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
 errc session::note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept
 {
     const auto now = scheduler.now();
-    const bool expired = !lease_fresh(now);
+    const auto unheard = now - span()->heard();
+    const bool expired = unheard >= lease_.times().timeout;
     const auto say = [&](const auto&... who) {
         log(log_level::warning, who..., " the node of a waiter for ", path, ", which has lost its place",
             node.empty() ? "" : ": ", node);
     };
     if (expired)
-        say("most likely the servers have ended the session, of which nothing was heard for ", now - span()->heard(),
+        say("most likely the servers have ended the session, of which nothing was heard for ", unheard,
             ", and with it");
+    else if (!lease_fresh(now))
+        say("nothing was heard from the servers for ", unheard, ", and now they tell of the end of");
     else
         say("somebody else has deleted");
     return expired ? errc::session_expired : errc::lost;
@@ -95,15 +98,20 @@ void session::log_refusal_of_listener(std::string_view why) const noexcept
     log(log_level::warning, "the executor of a listener refuses its events: ", why);
 }
 
-/// Whether a turn that a timer has begun is later than the lease can bear often.
+/// By how much a turn may be late that a timer has begun: the lease cannot bear more often.
+lease_clock::duration session::bearable_delay() const noexcept
+{
+    const auto& times = lease_.times();
+    return std::max({lease_clock::duration(times.margin() / 4), lease_clock::duration(times.timeout / 16),
+                     least_slow_turn});
+}
+
 void session::notice_slow_turn(store::scheduler::time_point due) noexcept
 {
     if (!log.on(log_level::warning))
         return;
     const auto now = scheduler.now();
-    const auto& times = lease_.times();
-    const auto bearable = std::max({times.margin() / 4, times.timeout / 16, least_slow_turn});
-    if (now - due < bearable)
+    if (now - due < bearable_delay())
         return;
     if (const auto left_out = slow_turns_.say(now))
         log(log_level::warning, "a turn of the client began ", now - due,

@@ -50,13 +50,15 @@ std::string to_string(const wait_report& report)
         }
         if (!report.addresses.empty())
             line += ')';
+    } else if (report.no_answer) {
+        line += "no answer of the servers in time";
+    }
+    if (report.not_connected_for || report.no_answer) {
         if (!report.held_by && report.before_us == 0) // nothing was seen
             return line;
         line += "; when last seen, ";
     }
     const bool of_permits = report.permits != 0;
-    if (!of_permits && !report.held_by && report.before_us == 0)
-        return line += "no answer of the servers in time";
     if (of_permits && report.held_by)
         line += report.permits == 1 ? "its only permit is "
                                     : "one of " + std::to_string(report.permits) + " permits is ";

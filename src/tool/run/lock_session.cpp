@@ -191,12 +191,19 @@ void lock_session::tell_acquired(bool by_certificate)
 int lock_session::acquire_failed(error_code why)
 {
     const std::string& path = plan_.lock.path;
+    const auto waited = lock_.last_timeout(); // none for lack of memory
     if (why == errc::timed_out) {
-        const auto waited = lock_.last_timeout(); // none for lack of memory
         const std::string words = waited ? to_string(*waited) : path + ": " + why.message();
         out_.warn("timed_out",
                   {{"path", path}, {"before_us", waited ? waited->before_us : 0}, {"reason", utf8(words)}}, words);
         return plan_.conflict_status.value_or(timed_out);
+    }
+    if (why == condition::not_in_time && waited && !waited->not_connected_for) {
+        const std::string& servers = plan_.client.servers;
+        out_.warn("no_answer",
+                  {{"servers", utf8(servers)}, {"path", path}, {"reason", utf8(to_string(*waited))}},
+                  fmt::format("no answer of {} in time: {}", printable(servers), to_string(*waited)));
+        return no_connection;
     }
     if (why == condition::not_in_time)
         return no_connection_because(why);

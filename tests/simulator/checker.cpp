@@ -201,6 +201,16 @@ void checker::check_grant_in_tree(contender_record& c)
     }
 }
 
+bool checker::sees_holder(const contender_record& c) const
+{
+    const recipe which = plan_.which;
+    if (is_shared(which) || which == recipe::semaphore || which == recipe::multi_lock) return false; // or it may be let in
+    const instant long_ago = world_.time.now() - plan_.set.a_while();
+    return c.began < long_ago && std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
+        return o.client != c.client && o.path == c.path && o.now == phase::holding && o.granted_at < long_ago;
+    });
+}
+
 void checker::check_holders(contender_record& c)
 {
     for (auto& other : records_) {
@@ -263,8 +273,7 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
         if (c.where->now() > *c.deadline + promptly_ && on_time && world_.time.now() > c.began + promptly_) {
             return world_.violate(label(c) + ": timed out too late");
         }
-        const bool at_length = world_.time.now() > c.began + plan_.set.a_while();
-        if (is(errc::not_connected) && !expects_faults_ && on_time && at_length) {
+        if (is(errc::not_connected) && !expects_faults_ && on_time && sees_holder(c)) {
             return world_.violate(label(c) + ": takes others for an outage");
         }
         return;

@@ -93,6 +93,8 @@ private:
     void check_node_owner(contender_record& c);
     void check_grant_in_tree(contender_record& c);
     [[nodiscard]] bool waits_for_another(const std::string& node);
+    /// Another client has held what it waits for, for long enough to be seen.
+    [[nodiscard]] bool sees_holder(const contender_record& c) const;
     void check_holders(contender_record& c);
     void check_told(contender_record& c);
     void check_releasing(contender_record& c);

@@ -204,7 +204,7 @@ void checker::check_grant_in_tree(contender_record& c)
 bool checker::sees_holder(const contender_record& c) const
 {
     const recipe which = plan_.which;
-    if (is_shared(which) || which == recipe::semaphore || which == recipe::multi_lock) return false; // or it may be let in
+    if (is_shared(which) || which == recipe::semaphore || which == recipe::multi_lock) return false; // may be let in
     const instant long_ago = world_.time.now() - plan_.set.a_while();
     return c.began < long_ago && std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
         return o.client != c.client && o.path == c.path && o.now == phase::holding && o.granted_at < long_ago;

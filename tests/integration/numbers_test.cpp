@@ -42,7 +42,7 @@ struct stage {
 
 struct member {
     explicit member(stage& s, std::int32_t scarce_from)
-        : stage_(s), core_(runtime::make_strand(s.io.get_executor()),
+        : stage_(s), core_(runtime::make_strand(s.io.get_executor()), std::make_shared<runtime::turns>(),
                            fault_options(server().address(), milliseconds{30'000}),
                            std::make_shared<recipes::hold_counts>(), counters_)
     {

@@ -114,26 +114,33 @@ bool lock_queue::misses_any(const std::set<std::string_view>& names) const
     });
 }
 
-/// By its place a contender knows of all that stand before it, once it is covered; and a watch tells when one is gone.
-bool lock_queue::is_there(const view::value_type& known, bool covered) const
+/// Before it, all nodes that are not known to be gone are there: so one of ours knows, the first that waits.
+view::const_iterator lock_queue::known_until() const
 {
-    return known.second != 0 || covered || is_watched(known.first.node);
+    const bool known = !queued_.empty() && queued_.begin()->covered;
+    return known ? view::const_iterator(queued_.begin()->spot) : view_.begin();
+}
+
+/// Elsewhere a watch would tell that one is gone.
+bool lock_queue::is_there(const view::value_type& node, view::const_iterator until) const
+{
+    return node.second != 0 || until == view_.end() || node.first < until->first || is_watched(node.first.node);
 }
 
 /// The first node before `here` that keeps others out, or `here`: another client's, or of one of ours that holds.
-view::const_iterator lock_queue::first_obstacle(view::const_iterator here, bool covered) const
+view::const_iterator lock_queue::first_obstacle(view::const_iterator here, view::const_iterator until) const
 {
     return std::find_if(view_.begin(), here, [&](const auto& known) {
-        return known.second != 0 ? holds(known.second) : is_there(known, covered);
+        return known.second != 0 ? holds(known.second) : is_there(known, until);
     });
 }
 
 /// Behind an obstacle a contender of ours that waits is in the way, too, even of a kind that the obstacle lets in: a
 /// reader waits for our writer, who waits for a reader of another client's.
-bool lock_queue::excluded_before(view::const_iterator here, bool covered, contender_kind kind) const
+bool lock_queue::excluded_before(view::const_iterator here, view::const_iterator until, contender_kind kind) const
 {
-    return std::any_of(first_obstacle(here, covered), here, [&](const auto& known) {
-        return excludes(known.first.kind, kind) && is_there(known, covered);
+    return std::any_of(first_obstacle(here, until), here, [&](const auto& known) {
+        return excludes(known.first.kind, kind) && is_there(known, until);
     });
 }
 
@@ -146,10 +153,10 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
     const phase now = waiting->second.now;
     const bool has_place = now == phase::queued || now == phase::inspecting;
     const view::const_iterator here = has_place ? view::const_iterator(waiting->second.spot) : view_.end();
-    const bool covered = has_place && waiting->second.covered;
-    if (const auto obstacle = first_obstacle(here, covered); obstacle != here && obstacle == view_.begin())
+    const view::const_iterator until = has_place && waiting->second.covered ? here : known_until();
+    if (const auto obstacle = first_obstacle(here, until); obstacle != here && obstacle == view_.begin())
         found.first = obstacle->first.node;
-    found.excluded = excluded_before(here, covered, waiting->second.kind);
+    found.excluded = excluded_before(here, until, waiting->second.kind);
     for (auto known = view_.begin(); known != here && found.count < most_counted; ++known)
         ++found.count;
     if (has_place)

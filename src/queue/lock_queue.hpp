@@ -245,12 +245,13 @@ public:
     };
     /// It is excluded by a node of another client's, by one of ours that holds, or by one of ours that waits for such a
     /// node. Once it is covered, all nodes before it count that are not known to be gone. Until then another client's
-    /// counts only while it is watched: it may be gone since a contender that left has seen it.
+    /// counts only before one of ours that waits and is covered, or while it is watched: it may be gone since a
+    /// contender that left has seen it.
     [[nodiscard]] those_before before(contender_id, std::size_t most_counted) const;
     /// Whether a contender of that kind would be excluded that has no place.
     [[nodiscard]] bool excludes_newcomers(contender_kind kind) const
     {
-        return excluded_before(view_.end(), false, kind);
+        return excluded_before(view_.end(), known_until(), kind);
     }
     /// Whether a list of children shows a contender that has not left, and excludes that kind.
     [[nodiscard]] bool busy(const std::vector<std::string>& names, contender_kind kind = contender_kind::mutex) const;
@@ -286,9 +287,10 @@ private:
         return !is_shared(kind) || !is_shared(before);
     }
     // Before `here`, which is the end for a contender without a place.
-    [[nodiscard]] bool is_there(const view::value_type& known, bool covered) const;
-    [[nodiscard]] view::const_iterator first_obstacle(view::const_iterator here, bool covered) const;
-    [[nodiscard]] bool excluded_before(view::const_iterator here, bool covered, contender_kind) const;
+    [[nodiscard]] view::const_iterator known_until() const;
+    [[nodiscard]] bool is_there(const view::value_type& node, view::const_iterator until) const;
+    [[nodiscard]] view::const_iterator first_obstacle(view::const_iterator here, view::const_iterator until) const;
+    [[nodiscard]] bool excluded_before(view::const_iterator here, view::const_iterator until, contender_kind) const;
     void leave(contender&, bool by_own_will);
     void abandon(contender&);
     void create_failed(contender&);

@@ -304,9 +304,6 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
         if (u.where->now() > *u.deadline + promptly && on_time(u) && now() > u.began + promptly) {
             return violate(u, "timed out too late");
         }
-        if (is(errc::not_connected) && calm_ && on_time(u) && now() > u.began + set.a_while()) {
-            return violate(u, "takes others for an outage");
-        }
         return;
     }
     const bool may_be_lost = !calm_ || set.leases_may_end_in_calm();

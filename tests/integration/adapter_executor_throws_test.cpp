@@ -85,23 +85,3 @@ TEST_CASE("the executor refuses what a guard's destructor leaves to it: nothing 
     CHECK_FALSE(*s.throws);
     s.expect_failure();
 }
-
-TEST_CASE("the executor refuses to wake the client: out of run(), and guards are lost with their lease")
-{
-    const auto called = std::make_shared<int>(0);
-    {
-        scene s("/executor-that-refuses-a-wake-up");
-        run_until(s.io, [&s] { return s.c.metrics().all.waiting == 1; });
-        const auto asked = s.c.metrics().requests;
-        s.c.get("/", [called](const auto&...) { ++*called; });
-        run_until(s.io, [&] { return s.c.metrics().requests != asked; });
-        *s.throws = true;
-        CHECK_THROWS_WITH(s.io.run_for(60s), "meant to");
-        run_until(s.io, [&s] { return !s.held && !s.more; });
-        s.c.get("/", [called](const auto&...) { ++*called; });
-        s.more = guard();
-    }
-    CHECK(*called == 0);
-    CHECK(called.use_count() == 1);
-    expect_clean(server());
-}

@@ -61,6 +61,16 @@ TEST_SUITE("others are first")
         CHECK(late->ended == timed_out_);
     }
 
+    TEST_CASE("one of ours has looked on until the connection was lost, a moment ago")
+    {
+        waiting_scene s;
+        s.wait_behind_theirs(100s);
+        s.lose_connection();
+        const auto late = s.wait_for(50ms);
+        s.clock.pass(50ms);
+        CHECK(late->ended == timed_out_);
+    }
+
     TEST_CASE("a semaphore: the head of the line is one of ours and waits for an answer itself")
     {
         for (const bool in_line : {true, false}) {

@@ -71,7 +71,8 @@ namespace zklock {
 /// An executor of the client that throws fails the client, too, and operations end with `errc::closed`. What it throws
 /// at the client's own work comes out of the context's `run()`. If that was to tell the client of an answer, or of the
 /// time, the client stands still: its guards are lost with their lease, and its operations are destroyed with the
-/// context. And if more work of the client's waits then, the process ends: Asio posts that in a destructor. A listener's executor that throws costs that listener's events only.
+/// context. And if more work of the client's waits then, the process ends: Asio posts that in a destructor. A
+/// listener's executor that throws costs that listener's events only.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
 /// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.

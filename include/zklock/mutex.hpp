@@ -116,8 +116,8 @@ public:
     /// What the last acquire that ended at its deadline had waited for (`run()` included; with any error of
     /// `condition::not_in_time`): who held the lock, and how many were before us; or since when there was no
     /// connection, and why. It is there before the acquire completes. Copies of a lock share it: where several acquires
-    /// are under way, it may be another one's. There is none if no acquire has ended so, or for lack of memory. An
-    /// acquire with no time to wait leaves none.
+    /// are under way, it may be another one's. There is none if no acquire has ended so. An acquire with no time to
+    /// wait leaves none.
     ///
     ///     auto held = co_await lock.acquire(5s);
     ///     if (!held && held.error() == zklock::condition::not_in_time)

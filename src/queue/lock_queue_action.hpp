@@ -43,8 +43,6 @@ struct action {
     bool over_let_go = false; ///< granted: before it stand nodes that were let go, and may still be there
     bool by_certificate = false; ///< … over one of which nobody was granted before
     bool by_others = false; ///< refused: it was excluded, as lock_queue::before() has it
-
-    [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };
 
 /// Whether the node of one contender may serve others of this client after it.

@@ -21,11 +21,6 @@ template <class R, class... Args> class unique_function<R(Args...)> {
                                  std::is_nothrow_move_constructible_v<F>;
 
 public:
-    /// Made of that argument it cannot fail.
-    template <class F>
-    static constexpr bool takes_no_memory =
-        fits<std::decay_t<F>> && std::is_nothrow_constructible_v<std::decay_t<F>, F>;
-
     unique_function() noexcept = default;
     unique_function(std::nullptr_t) noexcept {}
 

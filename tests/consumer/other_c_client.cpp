@@ -7,11 +7,12 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <mutex>
 #include <string>
-#include <thread>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -30,7 +31,7 @@ namespace {
 class other_session {
 public:
     explicit other_session(const std::string& server)
-        : handle_(zookeeper_init(server.c_str(), &ignore, 30'000, nullptr, nullptr, 0))
+        : handle_(zookeeper_init(server.c_str(), &on_event, 30'000, nullptr, this, 0))
     {}
     ~other_session()
     {
@@ -39,11 +40,25 @@ public:
     other_session(const other_session&) = delete;
     other_session& operator=(const other_session&) = delete;
 
+    void wait_connected(std::chrono::seconds limit)
+    {
+        std::unique_lock lock(mutex_);
+        told_.wait_for(lock, limit, [this] { return connected_; });
+    }
     [[nodiscard]] bool is_connected() const { return handle_ && zoo_state(handle_) == ZOO_CONNECTED_STATE; }
 
 private:
-    static void ignore(void*, int, int, const char*, void*) {}
+    static void on_event(void*, int, int state, const char*, void* context)
+    {
+        auto& self = *static_cast<other_session*>(context);
+        const std::lock_guard lock(self.mutex_);
+        self.connected_ = self.connected_ || state == ZOO_CONNECTED_STATE;
+        self.told_.notify_one();
+    }
 
+    std::mutex mutex_;
+    std::condition_variable told_;
+    bool connected_ = false; // once
     void* handle_;
 };
 
@@ -79,9 +94,7 @@ int main()
     const char* const server = std::getenv("ZOOKEEPER");
     if (!server) return 2;
     other_session other{server};
-    const auto until = std::chrono::steady_clock::now() + 20s;
-    while (!other.is_connected() && std::chrono::steady_clock::now() < until)
-        std::this_thread::sleep_for(10ms);
+    other.wait_connected(20s);
 
     int held = 0;
     asio::io_context context;

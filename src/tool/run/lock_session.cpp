@@ -191,7 +191,7 @@ void lock_session::tell_acquired(bool by_certificate)
 int lock_session::acquire_failed(error_code why)
 {
     const std::string& path = plan_.lock.path;
-    const auto waited = lock_.last_timeout(); // none for lack of memory
+    const auto waited = lock_.last_timeout();
     if (why == errc::timed_out) {
         const std::string words = waited ? to_string(*waited) : path + ": " + why.message();
         out_.warn("timed_out",

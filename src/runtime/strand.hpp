@@ -1,49 +1,85 @@
 #pragma once
 #include "runtime/kept_memory.hpp"
+#include "runtime/known_executor.hpp"
 #include "store/unique_function.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
+#include <cstddef>
+#include <exception>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace zklock::runtime {
 
 /// The user's executor, and memory for the one function that a strand has posted there at any time.
-struct kept_target {
-    explicit kept_target(const boost::asio::any_io_executor& user) : user(user), at(user)
-    {
-        if (const auto* const io = user.target<boost::asio::io_context::executor_type>())
-            at = *io;
-        else if (const auto* const pool = user.target<boost::asio::thread_pool::executor_type>())
-            at = *pool;
-    }
+class kept_target {
+    /// Stands around what was given to an executor, as it runs.
+    struct running {
+        explicit running(const kept_target& of) noexcept : before(std::exchange(innermost, &of)) { ++begun; }
+        ~running() { innermost = before; }
+        running(const running&) = delete;
+        running& operator=(const running&) = delete;
+
+        static inline thread_local const kept_target* innermost = nullptr;
+        static inline thread_local std::size_t begun = 0; ///< on this thread
+        const kept_target* const before;
+    };
+
+public:
+    explicit kept_target(const boost::asio::any_io_executor& e) : user(e), at(known(e)) {}
 
     const boost::asio::any_io_executor user;
-    /// The user's executor with its own type, where that is known: with the type erased, a function takes memory of its
-    /// own.
-    std::variant<boost::asio::any_io_executor, boost::asio::io_context::executor_type,
-                 boost::asio::thread_pool::executor_type>
-        at;
+    const known_executor at;
     memory_of_post of_function;
+
+    /// Gives the strand's function to an executor that may throw. Then the strand stays locked for ever. As one of its
+    /// functions ends, Asio has the strand give the next one where nothing may be thrown: so what is thrown there is
+    /// only kept.
+    template <class F> void give(const boost::asio::any_io_executor& other, F&& f)
+    {
+        const auto begun = running::begun;
+        try {
+            other.execute([this, f = std::forward<F>(f)]() mutable {
+                const running now(*this);
+                f(); // who may take along what keeps this
+            });
+        } catch (...) {
+            if (running::begun == begun) { // else it comes from what was run at once
+                thrown_ = std::current_exception();
+                refused_.store(true, std::memory_order_release);
+            }
+            if (running::innermost != this)
+                throw;
+        }
+    }
+    /// What the executor has thrown: nobody is in the strand then, nor will be. Null as long as it takes everything.
+    [[nodiscard]] std::exception_ptr refusal() const noexcept
+    {
+        return refused_.load(std::memory_order_acquire) ? thrown_ : nullptr;
+    }
+
+private:
+    std::exception_ptr thrown_;
+    std::atomic<bool> refused_{false};
 };
 
 /// What a client's strand runs on: the user's executor. Where a strand of Asio's has no memory to post itself there, it
 /// stays locked for ever, or ends the process; here that memory is kept. So what is given to the strand on an
 /// `io_context` or a `thread_pool` is run, and what throws was not given to it. What comes with kept memory of its own,
-/// as wake-ups and waits do, cannot fail. Where another executor throws, the strand stays locked for ever.
+/// as wake-ups and waits do, cannot fail. Where another executor throws, the strand stays locked for ever: see
+/// refusal().
 template <class Allocator = std::allocator<void>> class kept_executor {
 public:
     // It is not made of the user's executor itself, into which this would have to be convertible.
@@ -69,12 +105,17 @@ public:
     {
         return {to_, work_, false, allocator_};
     }
-    /// Asio's own executors count what is posted to them as work anyhow.
-    [[nodiscard]] kept_executor require(boost::asio::execution::outstanding_work_t::tracked_t tracked) const
+    /// Asio's own executors count what is posted to them as work anyhow. Asio asks for this where a throw would leave
+    /// the strand locked; so what another one cannot count goes uncounted.
+    [[nodiscard]] kept_executor require(boost::asio::execution::outstanding_work_t::tracked_t tracked) const noexcept
     {
-        const auto* const other = std::get_if<boost::asio::any_io_executor>(&to_->at);
-        return {to_, other ? std::make_shared<const any_executor>(boost::asio::prefer(*other, tracked)) : work_, never_,
-                allocator_};
+        auto work = work_;
+        if (const auto* const other = std::get_if<any_executor>(&to_->at))
+            try {
+                work = std::make_shared<const any_executor>(boost::asio::prefer(*other, tracked));
+            } catch (...) { // NOLINT: see above
+            }
+        return {to_, std::move(work), never_, allocator_};
     }
     template <class Other>
     [[nodiscard]] kept_executor<Other> require(boost::asio::execution::allocator_t<Other> given) const noexcept
@@ -86,14 +127,25 @@ public:
     {
         namespace asio = boost::asio;
         const auto give = [&](const auto& at) {
-            const auto by = asio::prefer(at, asio::execution::allocator(to_->of_function.get()));
-            if (never_)
-                asio::require(by, asio::execution::blocking.never).execute(std::forward<F>(f));
+            if constexpr (std::is_same_v<std::decay_t<decltype(at)>, any_executor>)
+                to_->give(at, std::forward<F>(f));
             else
-                by.execute(std::forward<F>(f));
+                at.execute(std::forward<F>(f));
         };
-        std::visit(give, to_->at);
+        const auto give_as_asked = [&](const auto& at) {
+            if (never_)
+                give(asio::require(at, asio::execution::blocking.never));
+            else
+                give(at);
+        };
+        std::visit(
+            [&](const auto& at) {
+                give_as_asked(asio::prefer(at, asio::execution::allocator(to_->of_function.get())));
+            },
+            to_->at);
     }
+    /// What the user's executor has thrown at a strand that runs on this; see kept_target.
+    [[nodiscard]] std::exception_ptr refusal() const noexcept { return to_->refusal(); }
 
     friend bool operator==(const kept_executor& a, const kept_executor& b) noexcept
     {

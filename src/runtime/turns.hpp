@@ -5,8 +5,10 @@
 #include <boost/system/error_code.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,8 +36,8 @@ public:
     class owner {
     public:
         /// An exception has left a turn, and nothing that the turn has called is on the stack any more. `why`:
-        /// `not_enough_memory`; or `errc::closed`, where an executor has thrown something else.
-        virtual void turn_failed(const boost::system::error_code& why) noexcept = 0;
+        /// `not_enough_memory`; or `errc::closed`, where it is another. `words`: what it says of itself.
+        virtual void turn_failed(const boost::system::error_code& why, std::string_view words) noexcept = 0;
 
     protected:
         ~owner() = default;
@@ -68,13 +70,27 @@ public:
                 if (const auto present = each.what.lock())
                     present->turn_ends();
         } catch (const std::bad_alloc&) {
-            if (!fail(make_error_code(boost::system::errc::not_enough_memory)))
+            if (!fail())
                 throw;
         } catch (...) {
-            fail(make_error_code(errc::closed));
+            fail();
             throw;
         }
         open_ = false;
+    }
+
+    /// Tells an owner what that exception is.
+    static void tell(owner& who, const std::exception_ptr& thrown) noexcept
+    {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::bad_alloc&) {
+            who.turn_failed(make_error_code(boost::system::errc::not_enough_memory), "there is no memory");
+        } catch (const std::exception& e) {
+            who.turn_failed(make_error_code(errc::closed), e.what());
+        } catch (...) {
+            who.turn_failed(make_error_code(errc::closed), "something is thrown that is no std::exception");
+        }
     }
 
 private:
@@ -83,14 +99,14 @@ private:
         std::weak_ptr<finisher> what;
     };
 
-    /// False if there is nobody to tell.
-    bool fail(const boost::system::error_code& why) noexcept
+    /// With what is being caught. False if there is nobody to tell.
+    bool fail() noexcept
     {
         open_ = false;
         failed_ = true;
         const auto who = owner_.lock();
         if (who)
-            who->turn_failed(why);
+            tell(*who, std::current_exception());
         return who != nullptr;
     }
 

@@ -4,13 +4,16 @@
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
 #include "support/one_server.hpp"
+#include "support/proxy.hpp"
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -19,18 +22,20 @@ namespace {
 
 /// A client on an executor that can throw, with a lock that it holds, and that it waits for once more.
 struct scene {
-    explicit scene(const std::string& path)
-        : lock(c, path), own(c, path + "-too"), held(hold(io, lock)), more(hold(io, own))
+    explicit scene(const std::string& path, std::string at = server().address())
+        : servers(std::move(at)), lock(c, path), own(c, path + "-too"), held(hold(io, lock)), more(hold(io, own))
     {
         held.wait_lost([this](error_code ec) { lost = ec; });
         lock.acquire([this](error_code ec, const guard&) { waited = ec; });
     }
     [[nodiscard]] client_options options()
     {
-        client_options o = options_for(server().address());
+        client_options o = options_for(servers);
         o.session_timeout = 4s;
         o.log = [this](log_level, std::string_view line) {
             *throws = *throws || (!at_line.empty() && line.find(at_line) != line.npos);
+            if (at_suspension && line.find(" has ended after ") != line.npos)
+                std::exchange(at_suspension, nullptr)();
         };
         return o;
     }
@@ -52,7 +57,9 @@ struct scene {
         expect_clean(server());
     }
 
+    const std::string servers;
     std::string_view at_line; ///< of the log; then it throws
+    std::function<void()> at_suspension; ///< is called as the log tells of it, once
     std::shared_ptr<bool> throws = std::make_shared<bool>(false);
     std::optional<error_code> lost, waited;
     asio::io_context io;
@@ -80,8 +87,92 @@ TEST_CASE("the executor refuses what a guard's destructor leaves to it: nothing 
 {
     scene s("/executor-that-refuses-a-destructor");
     run_until(s.io, [&s] { return s.c.metrics().all.waiting == 1; });
+    s.io.restart();
+    s.io.poll(); // nothing is left in the client's strand
     *s.throws = true;
     s.more = guard();
     CHECK_FALSE(*s.throws);
     s.expect_failure();
+}
+
+TEST_CASE("the executor refuses to wake the client: out of run(), and the client fails as it is used next")
+{
+    scene s("/executor-that-refuses-a-wake-up");
+    run_until(s.io, [&s] { return s.c.metrics().all.waiting == 1; });
+    const auto asked = s.c.metrics().requests;
+    std::optional<error_code> read;
+    s.c.get("/", [&read](error_code ec, const auto&...) { read = ec; });
+    run_until(s.io, [&] { return s.c.metrics().requests != asked; });
+    *s.throws = true;
+    CHECK_THROWS_WITH(s.io.run_for(60s), "meant to");
+    s.more = guard();
+    run_until(s.io, [&] { return read.has_value(); });
+    CHECK(*read == errc::closed);
+    s.expect_failure();
+}
+
+TEST_CASE("the executor refuses to wake the client for ever: guards are lost with their lease, and nothing is leaked")
+{
+    const auto called = std::make_shared<int>(0);
+    {
+        scene s("/executor-that-refuses-wake-ups");
+        run_until(s.io, [&s] { return s.c.metrics().all.waiting == 1; });
+        const auto asked = s.c.metrics().requests;
+        s.c.get("/", [called](const auto&...) { ++*called; });
+        run_until(s.io, [&] { return s.c.metrics().requests != asked; });
+        *s.throws = true;
+        CHECK_THROWS_WITH(s.io.run_for(60s), "meant to");
+        run_until(s.io, [&s] { return !s.held && !s.more; });
+    }
+    CHECK(*called == 0);
+    CHECK(called.use_count() == 1);
+    expect_clean(server());
+}
+
+TEST_CASE("the executor refuses what the client's strand has left to do: the client fails as it is used next")
+{
+    proxy link(server().port());
+    scene s("/executor-that-refuses-the-rest", link.address());
+    run_until(s.io, [&s] { return s.c.metrics().all.waiting == 1; });
+    s.at_suspension = [&s] { // in the strand: the guard's release waits there
+        s.more = guard();
+        *s.throws = true;
+    };
+    link.refuse();
+    link.cut();
+    run_until(s.io, [&s] { return !s.at_suspension && !*s.throws; });
+    CHECK(s.c.state() == connection_state::suspended);
+    s.c.get("/", [](const auto&...) {});
+    link.accept();
+    s.expect_failure();
+}
+
+TEST_CASE("a client that cannot be used, or opened, tells a listener whose executor throws: the log hears of it")
+{
+    asio::io_context io;
+    client_options options = options_for(server().address());
+    options.session_timeout = 1ms; // too short
+    std::string log;
+    options.log = [&log](log_level, std::string_view line) { (log += line) += '\n'; };
+    options.listener = listen_to_connection(
+        failing_executor(io.get_executor(), std::make_shared<bool>(true),
+                         std::make_exception_ptr(std::runtime_error("meant to"))),
+        [](const connection_event&) { FAIL("it was told"); });
+    const client c(io, options);
+    run_dry(io);
+    CHECK(log.find("the client cannot be used: ") != log.npos);
+    CHECK(log.find("the executor of a listener refuses its events: meant to") != log.npos);
+
+    log.clear();
+    const auto throws = std::make_shared<bool>(true);
+    options = options_for(server().address());
+    options.log = [&log](log_level, std::string_view line) { (log += line) += '\n'; };
+    connection_state told = connection_state::connecting;
+    options.listener = listen_to_connection(io.get_executor(), [&told](const connection_event& e) { told = e.state; });
+    client other(failing_executor(io.get_executor(), throws, std::make_exception_ptr(std::runtime_error("meant to"))),
+                 options);
+    CHECK(other.state() == connection_state::failed);
+    CHECK(log.find("the client has failed before it could connect: meant to") != log.npos);
+    run_dry(io);
+    CHECK(told == connection_state::failed);
 }

@@ -15,11 +15,15 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -73,6 +77,10 @@ struct busy_client {
             [&](const told& t) { gate.acquire(2, t.handler()); },
             [&](const told& t) { held.commit(transaction(), t.handler()); },
             [&](const told& t) { c.wait_created("/memory-that-never-comes", t.handler()); },
+            [&](const told& t) { stock.release(1, t.handler()); },
+            [&](const told& t) { stock.split(1, t.handler()); },
+            [&](const told& t) { ledger.downgrade(std::move(writer), t.handler()); },
+            [&](const told& t) { race.resign(t.handler()); },
         };
         try {
             for (const auto& each : all) {
@@ -95,13 +103,31 @@ struct busy_client {
     client c{io, short_session()};
     mutex lock{c, path};
     semaphore gate{c, path + "/gate", 2};
+    semaphore store_room{c, path + "/store room", 3};
+    shared_mutex ledger{c, path + "/ledger"};
+    election race{c, path + "/race"};
     guard held = take(io, lock);
-    std::vector<told> spare = std::vector<told>(9); // made while there is memory
+    guard writer = take(io, ledger);
+    permits stock = take_permits(3);
+    static constexpr std::size_t kinds = 13;
+    std::vector<told> spare = std::vector<told>(kinds); // made while there is memory
     std::vector<told> endings = [] { // no room for one is to be sought later
         std::vector<told> none;
-        none.reserve(9);
+        none.reserve(kinds);
         return none;
     }();
+
+private:
+    permits take_permits(std::size_t count)
+    {
+        permits all;
+        store_room.acquire(count, [&](error_code ec, permits given) {
+            CHECK_FALSE(ec);
+            all = std::move(given);
+        });
+        run_past_failures(io, [&] { return static_cast<bool>(all); });
+        return all;
+    }
 };
 
 /// Runs the client for a while, in which the so-and-so-manieth allocation fails. False if there were fewer.
@@ -183,7 +209,7 @@ TEST_CASE("a client has failed: the next gets its lock when its session has time
     busy_client b(0);
     for (int number = 1; b.c.state() != connection_state::failed; ++number) {
         b.endings.clear();
-        b.spare = std::vector<told>(9);
+        b.spare = std::vector<told>(busy_client::kinds);
         static_cast<void>(run_short_of_memory(b, number));
     }
     asio::io_context io;
@@ -269,13 +295,52 @@ TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory
     expect_clean(server());
 }
 
-TEST_CASE("a client fails while it connects, at whichever allocation: whoever waits for it is told")
+TEST_CASE("a client fails: the body of run() is cancelled, which takes no memory on a pool of threads either")
 {
-    const client_options options = short_session();
+    asio::thread_pool pool(1);
+    std::optional<client> c(std::in_place, pool.get_executor(), short_session());
+    asio::steady_timer never(pool, steady_clock::time_point::max());
+    std::promise<void> running, stopped;
+    mutex lock(*c, "/memory-of-a-body-on-a-pool");
+    const auto body = [&](guard&) -> asio::awaitable<void> {
+        running.set_value();
+        error_code ec;
+        co_await never.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+        none_succeeds = false; // what becomes of its result takes memory again
+        stopped.set_value();
+    };
+    const auto work = [&]() -> asio::awaitable<error_code> {
+        const result<void> ran = co_await lock.run(std::ref(body));
+        co_return ran ? error_code() : ran.error();
+    };
+    auto outcome = asio::co_spawn(pool, work, asio::use_future);
+    REQUIRE(running.get_future().wait_for(60s) == std::future_status::ready);
+    asio::post(pool, [] { none_succeeds = true; });
+    const told read;
+    c->get("/", read.handler());
+    const bool has_stopped = stopped.get_future().wait_for(60s) == std::future_status::ready;
+    asio::post(pool, [] { none_succeeds = false; });
+    REQUIRE(has_stopped);
+    CHECK(outcome.get() == errc::lost);
+    CHECK(c->state() == connection_state::failed);
+    c.reset();
+    pool.join();
+    CHECK(read.ended_with(no_memory));
+    expect_clean(server());
+}
+
+TEST_CASE("a client fails while it connects, at whichever allocation: its listener and whoever waits for it are told")
+{
+    client_options options = short_session();
     bool struck = true;
     for (int number = 1; struck; ++number) {
         CAPTURE(number);
         asio::io_context io;
+        std::optional<error_code> why;
+        options.listener = listen_to_connection(io.get_executor(), [&why](const connection_event& e) {
+            if (e.state == connection_state::failed)
+                why = e.why;
+        });
         std::optional<client> c;
         const told connected;
         c.emplace(io, options); // where memory fails in the constructor of its strand, Asio ends the process
@@ -292,7 +357,8 @@ TEST_CASE("a client fails while it connects, at whichever allocation: whoever wa
             struck = short_of_memory::has_struck();
         }
         if (c && c->state() == connection_state::failed) {
-            run_past_failures(io, [&] { return connected.is_over(); });
+            run_past_failures(io, [&] { return connected.is_over() && why; });
+            CHECK(*why == no_memory);
             CHECK((*connected.calls == 0 || connected.ended_with(no_memory) || connected.ended_with({})));
         }
         c.reset();

@@ -13,6 +13,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,15 +77,17 @@ namespace {
 
 struct owner final : runtime::turns::owner {
     explicit owner(runtime::turns& t) : of(t) {}
-    void turn_failed(const boost::system::error_code& why) noexcept override
+    void turn_failed(const boost::system::error_code& why, std::string_view words) noexcept override
     {
         CHECK_FALSE(of.open());
         ++told;
         how = why;
+        said = words;
     }
     runtime::turns& of;
     int told = 0;
     boost::system::error_code how;
+    std::string said;
 };
 
 /// `begins` has it call what throws, in a turn.
@@ -113,6 +116,7 @@ void expect_the_end(bool of_memory, const std::function<void(scene&, const std::
         CHECK(who->how == boost::system::errc::not_enough_memory);
     else
         CHECK(who->how == errc::closed);
+    CHECK(who->said == (of_memory ? "there is no memory" : "meant to"));
 }
 
 } // namespace

@@ -132,7 +132,7 @@ TEST_CASE("an executor takes no event ever: its listener hears nothing, the log 
         int logged = 0, told = 0;
         if (has_log)
             of_client.log = [&](log_level level, std::string_view text) {
-                logged += level == log_level::warning && text.find("the executor of a listener") != text.npos;
+                logged += level == log_level::warning && text.find("a listener is not told") != text.npos;
             };
         client zk(io, of_client);
         mutex_options refusing;

@@ -104,7 +104,7 @@ inline bool cancel_short_of_memory(asio::cancellation_signal& cancel, int number
     }
 }
 
-inline guard take(asio::io_context& io, mutex& lock)
+template <class Lock> guard take(asio::io_context& io, Lock& lock)
 {
     guard held;
     lock.acquire([&](error_code ec, guard given) {

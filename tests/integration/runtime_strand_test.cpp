@@ -2,6 +2,7 @@
 // The strand that a client runs in, on executors of whatever kind; what it keeps memory for comes and goes on all
 // threads.
 #include "runtime/strand.hpp"
+#include "support/failing_executor.hpp"
 #include "support/polling.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -18,11 +19,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -96,6 +99,16 @@ void crowd(const asio::any_io_executor& on)
     CHECK_FALSE(s.running_in_this_thread());
 }
 
+/// An executor that runs everything in the call.
+struct at_once {
+    template <class F> void execute(F&& f) const { std::decay_t<F>(std::forward<F>(f))(); }
+    [[nodiscard]] at_once require(asio::execution::blocking_t::never_t) const { return *this; } // not asked for here
+    [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept { return *io; }
+    friend bool operator==(const at_once&, const at_once&) noexcept = default;
+
+    std::shared_ptr<asio::io_context> io = std::make_shared<asio::io_context>();
+};
+
 } // namespace
 
 TEST_CASE("functions of many threads run one at a time, those of one thread in "
@@ -155,6 +168,50 @@ TEST_CASE("an exception leaves the executor, and the rest runs later")
     io.run();
     CHECK(ran == 2);
     CHECK_FALSE(s.running_in_this_thread());
+}
+
+TEST_CASE("what an executor has thrown is known, also where Asio may not let it through")
+{
+    for (const bool at_the_end : {false, true}) { // of a function of the strand's
+        CAPTURE(at_the_end);
+        asio::io_context io;
+        const auto fails = std::make_shared<bool>(false), ran = std::make_shared<bool>(false);
+        {
+            const auto s = runtime::make_strand(
+                failing_executor(io.get_executor(), fails, std::make_exception_ptr(std::runtime_error("meant to"))));
+            const auto refusal = [&s] { return s.get_inner_executor().refusal(); };
+            const auto never = [ran] { *ran = true; };
+            asio::post(s, [&] {
+                if (at_the_end)
+                    asio::post(s, never);
+                *fails = at_the_end;
+                throw std::logic_error("a function's own");
+            });
+            CHECK_THROWS_AS(io.run(), std::logic_error);
+            if (!at_the_end) {
+                CHECK_FALSE(refusal());
+                *fails = true;
+                CHECK_THROWS_AS(asio::post(s, never), std::runtime_error);
+            }
+            REQUIRE(refusal());
+            CHECK_THROWS_WITH(std::rethrow_exception(refusal()), "meant to");
+            asio::post(s, never);
+            io.restart();
+            io.run();
+            CHECK_FALSE(*ran);
+        }
+        CHECK(ran.use_count() == 1);
+    }
+}
+
+TEST_CASE("what a function throws that an executor runs at once is not taken for a refusal")
+{
+    const auto s = runtime::make_strand(at_once());
+    CHECK_THROWS_AS(asio::dispatch(s, [] { throw std::runtime_error("meant to"); }), std::runtime_error);
+    CHECK_FALSE(s.get_inner_executor().refusal());
+    bool ran = false;
+    asio::dispatch(s, [&ran] { ran = true; });
+    CHECK(ran);
 }
 
 TEST_CASE("a context that goes away takes along what was not run, and its "

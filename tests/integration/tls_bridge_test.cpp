@@ -2,15 +2,22 @@
 // program: bridge
 // The store over TLS: what the recipes use, how much at once, and how it ends.
 #include "integration/bridge_client.hpp"
+#include "integration/run_until.hpp"
 #include "support/admin_client.hpp"
 #include "support/certificate_authority.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
+#include "zklock/client.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace zklock;
@@ -45,7 +52,43 @@ void wait_gone(const std::string& path)
     wait_until("the session's node is gone", long_before_the_end, [&] { return !look.exists(path); });
 }
 
+/// An executor that throws on all threads but one.
+struct of_one_thread {
+    template <class F> void execute(F&& f) const
+    {
+        if (std::this_thread::get_id() != one) {
+            *has_thrown = true;
+            throw std::runtime_error("meant to");
+        }
+        asio::require(inner, asio::execution::blocking.never).execute(std::forward<F>(f));
+    }
+    [[nodiscard]] of_one_thread require(asio::execution::blocking_t::never_t) const { return *this; }
+    [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept { return inner.context(); }
+    friend bool operator==(const of_one_thread&, const of_one_thread&) noexcept = default;
+
+    asio::io_context::executor_type inner;
+    std::shared_ptr<std::atomic<bool>> has_thrown = std::make_shared<std::atomic<bool>>(false);
+    std::thread::id one = std::this_thread::get_id();
+};
+
 } // namespace
+
+TEST_CASE("the executor throws at the thread that has read the files: the client fails as it is used next")
+{
+    asio::io_context io;
+    const of_one_thread on{io.get_executor()};
+    client c(on, secure());
+    run_until(io, [&on] { return on.has_thrown->load(); });
+    std::optional<error_code> why;
+    wait_until("its refusal is known", default_limit, [&] { // which is after the throw
+        if (c.state() != connection_state::failed)
+            c.wait_connected(60s, [&why](error_code ec) { why = ec; });
+        return c.state() == connection_state::failed;
+    });
+    run_until(io, [&why] { return why.has_value(); });
+    CHECK(*why == errc::closed);
+    expect_clean(server());
+}
 
 TEST_CASE("requests and their answers, watches, and a close in good order")
 {

@@ -13,7 +13,7 @@
 namespace zklock::test {
 
 /// Another executor, which takes no work as long as a flag says so: as if there was no memory for it; or which throws
-/// something else, once. Its copies, and what they are to run, share the flag, whose use count so tells whether there
+/// something else, once, in place of taking a function. Its copies, and what they are to run, share the flag, whose use count so tells whether there
 /// are any.
 class failing_executor {
 public:
@@ -34,7 +34,8 @@ public:
     [[nodiscard]] failing_executor require(boost::asio::execution::blocking_t::never_t) const { return *this; }
     [[nodiscard]] failing_executor require(boost::asio::execution::outstanding_work_t::tracked_t tracked) const
     {
-        check();
+        if (!once_)
+            check();
         return {boost::asio::prefer(inner_, tracked), fails_, once_};
     }
     [[nodiscard]] failing_executor require(boost::asio::execution::outstanding_work_t::untracked_t untracked) const

@@ -2,6 +2,7 @@
 
 #include "adapter/client/client_log.hpp"
 #include "adapter/client/options_check.hpp"
+#include "store/tell_listener.hpp"
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
 
@@ -63,16 +64,26 @@ void client_state::tell_made() const
                        ": it connects as soon as a thread runs its executor");
 }
 
-/// Once: what is asked of the client ends with `errc::invalid_option` from now on.
 void client_state::tell_fault()
 {
+    tell_unopened("the client cannot be used: ", to_string(*fault_));
+    fault_.reset();
+}
+
+/// Once, of a client that has not come as far as a session: what is asked of it ends with why_unusable() from now on.
+void client_state::tell_unopened(std::string_view what, std::string_view why) noexcept
+{
     const auto options = std::exchange(options_, std::nullopt);
-    const auto fault = std::exchange(fault_, std::nullopt);
-    const auto log =
-        client_log(log_or_environment(options->log), identifier_of(*options), [] { return std::int64_t{0}; });
-    store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
+    store::log_function log;
+    try {
+        log = client_log(log_or_environment(options->log), identifier_of(*options), [] { return std::int64_t{0}; });
+    } catch (...) { // NOLINT: as where memory fails for a line
+    }
+    const store::logger to(log);
+    to(log_level::error, what, why);
     if (options->listener)
-        options->listener->notify({connection_state::failed, 0, lease_clock::now(), 0, errc::invalid_option});
+        store::tell_listener(*options->listener,
+                             connection_event{connection_state::failed, 0, lease_clock::now(), 0, why_unusable()}, to);
 }
 
 client_state::~client_state()
@@ -108,10 +119,11 @@ bool client_state::is_insecure() const noexcept
 
 void client_state::open()
 {
-    options_->identifier = identifier_of(*options_);
+    client_options own = *options_;
+    own.identifier = identifier_of(own);
     const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
-    options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
-    core_ = std::make_unique<client_core>(*strand_, turns_, *options_, holds_, connection_counters_);
+    own.log = client_log(log_or_environment(std::move(own.log)), own.identifier, session);
+    core_ = std::make_unique<client_core>(*strand_, turns_, own, holds_, connection_counters_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
     core_->session.on_state([this](connection_state now) {
@@ -131,7 +143,7 @@ void client_state::turn_ends()
 /// Guards are lost at once, and nothing is sent any more. The connection is cut, and not closed in good order: with the
 /// session, locks would be another's before a body that has just looked at its guard has stopped. So nobody gets them
 /// sooner than after a lost connection. No memory is needed but what is kept.
-void client_state::turn_failed(const error_code& why) noexcept
+void client_state::turn_failed(const error_code& why, std::string_view words) noexcept
 {
     const auto self = shared_from_this(); // and no longer until it is closed
     until_closed_.reset();
@@ -143,9 +155,11 @@ void client_state::turn_failed(const error_code& why) noexcept
     closing_ = true;
     if (core_) {
         core_->peers.stop(false);
-        core_->session.fail(why);
+        core_->session.fail(why, words);
         core_->store->cut();
         core_->scheduler.shutdown();
+    } else if (options_) {
+        tell_unopened("the client has failed before it could connect: ", words);
     }
     end_pending();
     core_.reset();

@@ -21,9 +21,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace zklock::detail {
@@ -172,7 +174,8 @@ private:
     bool post_task(std::shared_ptr<strand_task>, bool at_once);
     [[nodiscard]] std::shared_ptr<strand_task> own(own_task& t) { return {shared_from_this(), &t}; }
     [[nodiscard]] bool may_run_here() const;
-    [[nodiscard]] bool wake_strand() noexcept;
+    [[nodiscard]] std::exception_ptr wake_strand() noexcept;
+    void end_all(const std::exception_ptr& refusal) noexcept;
     void run_tasks();
     void take_batch() noexcept;
     void run_batch();
@@ -186,9 +189,10 @@ private:
     void open();
     void tell_made() const;
     void tell_fault();
+    void tell_unopened(std::string_view what, std::string_view why) noexcept;
     void finish_close();
     void turn_ends() override;
-    void turn_failed(const error_code& why) noexcept override;
+    void turn_failed(const error_code& why, std::string_view words) noexcept override;
     void end_pending() noexcept;
     void drop_all(bool told_of_fork);
     void drop_core() { core_.reset(); }
@@ -207,10 +211,10 @@ private:
 
     mutable std::mutex mutex_; // guards these
     std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
-    std::optional<runtime::strand> strand_;
+    std::optional<runtime::strand> strand_; ///< none either once the executor does not run it any more
     task_line tasks_;
     bool tasks_posted_ = false;
-    bool stands_still_ = false; ///< the strand: the executor has thrown, and the client has failed
+    bool ends_all_ = false; ///< a thread: the executor does not run the strand any more
 
     std::atomic<connection_state> state_;
     std::atomic<std::int64_t> session_id_{0};

@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -14,7 +15,7 @@ bool client_state::post_task(std::shared_ptr<strand_task> t, bool at_once)
     if (!task_line::claim(*t))
         return true;
     std::unique_lock lock(mutex_);
-    if (!strand_ || stands_still_)
+    if (!strand_)
         return false;
     const bool first = !tasks_posted_ && tasks_.empty() && !in_batch_.load(std::memory_order_acquire);
     if (first && at_once && may_run_here()) {
@@ -32,25 +33,44 @@ bool client_state::post_task(std::shared_ptr<strand_task> t, bool at_once)
         return true;
     }
     tasks_.push(std::move(t));
-    if (wake_strand())
+    if (ends_all_)
         return true;
-    stands_still_ = true;
-    lock.unlock();
-    take_batch();
-    turn_failed(make_error_code(errc::closed)); // as on the strand
+    const auto refusal = wake_strand();
+    if (refusal) {
+        ends_all_ = true;
+        lock.unlock();
+        end_all(refusal);
+    }
     return true;
 }
 
-/// With the mutex locked: has the tasks run. False if the executor throws: then nobody is in the strand, nor will be.
-bool client_state::wake_strand() noexcept
+/// With the mutex locked: has the tasks run. Gives what the executor has thrown, now or before: then nobody is in the
+/// strand, nor will be.
+std::exception_ptr client_state::wake_strand() noexcept
 {
-    if (std::exchange(tasks_posted_, true))
-        return true;
-    try {
-        run_tasks_.post(*strand_, shared_from_this());
-        return true;
-    } catch (...) { // NOLINT: the client fails
-        return false;
+    if (!std::exchange(tasks_posted_, true))
+        try {
+            run_tasks_.post(*strand_, shared_from_this());
+        } catch (...) {
+            return std::current_exception();
+        }
+    return strand_->get_inner_executor().refusal();
+}
+
+/// The client fails, as on the strand, in which nobody is. What others post meanwhile ends here, too; after that, there
+/// is no strand any more.
+void client_state::end_all(const std::exception_ptr& refusal) noexcept
+{
+    const auto self = shared_from_this();
+    std::optional<runtime::strand> strand; // what it holds may come back here
+    if (!failure_)
+        runtime::turns::tell(*this, refusal);
+    while (strand_) {
+        take_batch();
+        end_batch();
+        const std::lock_guard lock(mutex_);
+        if (tasks_.empty())
+            strand_.swap(strand);
     }
 }
 
@@ -59,7 +79,8 @@ bool client_state::wake_strand() noexcept
 /// `io_context`'s own may let an exception of what they run at once go to their caller.
 bool client_state::may_run_here() const
 {
-    return executors_->io && executors_->io->running_in_this_thread() && !strand_->running_in_this_thread();
+    const auto* const io = executors_->io();
+    return io && io->running_in_this_thread() && !strand_->running_in_this_thread();
 }
 
 /// All tasks that were posted before the strand comes to them are done in one turn of it.

@@ -82,7 +82,10 @@ private:
         try {
             told_(event);
         } catch (...) {
-            go_on();
+            try {
+                go_on();
+            } catch (...) { // NOLINT: the listener's own is told; what waits goes with the next event
+            }
             throw;
         }
         go_on();

@@ -136,12 +136,12 @@ private:
     void begin() override
     {
         const auto from = held();
+        // Cancelled or not: that only concerns the waiting.
+        enter(client()->pending(), shared_from_this());
         const part given_back = take(*from);
         if (!given_back)
             return;
         from->gave_back(given_back->count());
-        // Cancelled or not: that only concerns the waiting.
-        enter(client()->pending(), shared_from_this());
         given_back->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
         if (cancelled())
             complete(asio::error::operation_aborted);
@@ -164,6 +164,7 @@ private:
             complete(asio::error::operation_aborted, permits());
             return;
         }
+        enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
         auto own = std::make_shared<guard_state>(client());
         const auto lost = [weak = std::weak_ptr(own)] {
             if (const auto held = weak.lock())
@@ -178,7 +179,6 @@ private:
         if (!apart)
             return;
         own->set_grant(apart->given());
-        enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
         complete({}, access::make<permits>(std::move(own)));
         taken(*from);
     }

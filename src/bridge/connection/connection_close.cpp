@@ -84,10 +84,7 @@ void connection::drain()
     auto came = [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
         if (!self->io_ || self->connector_.now_in() != phase::draining)
             return;
-        if (ec)
-            self->finish_closing();
-        else
-            self->drain();
+        self->turns_->run([&] { ec ? self->finish_closing() : self->drain(); });
     };
     io_->socket->async_read_some(boost::asio::buffer(scratch_),
                                  boost::asio::bind_allocator(of_drain_.get(), std::move(came)));

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace zklock::bridge {
@@ -34,7 +33,7 @@ public:
     {
         try {
             found = load_tls(options_, before_);
-        } catch (const std::bad_alloc&) { // what was read before stays in use
+        } catch (...) { // what was read before stays in use
             found.context = before_;
         }
     }
@@ -48,7 +47,7 @@ public:
                 if (const auto asker = self->asker_.lock())
                     ((*asker).*self->done_)(*self);
             });
-        } catch (const std::bad_alloc&) {
+        } catch (...) {
             lost = true;
         }
     }

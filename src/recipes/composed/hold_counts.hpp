@@ -62,7 +62,7 @@ public:
         }
         return all;
     }
-    /// Makes room for a count, 0 at first, so that set() cannot fail. Nothing happens if there is room.
+    /// Makes room for a count, 0 at first, which set() needs. Nothing happens if there is room.
     void open(const key& who)
     {
         mutex_.claim();

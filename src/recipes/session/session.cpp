@@ -104,12 +104,11 @@ void session::deliver_news()
     deliver_soon();
 }
 
-void session::fail(const boost::system::error_code& why) noexcept
+void session::fail(const boost::system::error_code& why, std::string_view words) noexcept
 {
     connected = false;
     id_ = 0;
-    log(log_level::error, "the client has failed, and has cut its connection: ",
-        why == errc::closed ? "its executor has thrown an exception" : "it has no memory",
+    log(log_level::error, "the client has failed, and has cut its connection: ", words,
         "; all its locks are lost, and its session is left to its time-out");
     if (options.listener)
         tell_listener(connection_state::failed, why);

@@ -19,6 +19,7 @@
 #include "store/repeats.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
+#include "store/tell_listener.hpp"
 #include "store/unique_function.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
@@ -30,7 +31,6 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <list>
 #include <map>
@@ -201,22 +201,15 @@ public:
         context_gone_ = true;
     }
     /// The client has failed, and this is destroyed next: nothing is sent any more. The log and the listener hear why.
-    void fail(const boost::system::error_code& why) noexcept;
+    void fail(const boost::system::error_code& why, std::string_view words) noexcept;
     /// Has the log say that a holder goes away with the execution context; nothing if that is not why. The node's name
     /// may be missing, as in log_loss().
     void log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
-    /// Tells a listener. If its executor throws, that costs its events: the client goes on, and its log hears of it.
     template <class Event>
     void notify(const std::shared_ptr<detail::event_sink<Event>>& to, const Event& event) const noexcept
     {
-        try {
-            to->notify(event);
-        } catch (const std::exception& why) {
-            log_refusal_of_listener(why.what());
-        } catch (...) {
-            log_refusal_of_listener("something is thrown that is no std::exception");
-        }
+        store::tell_listener(*to, event, log);
     }
 
     /// Calls `f` after a while, unless the session is destroyed before.
@@ -287,7 +280,6 @@ private:
     void change(connection_state);
     void tell_listener(connection_state, const boost::system::error_code& why = {}) noexcept;
     void tell_closed();
-    void log_refusal_of_listener(std::string_view why) const noexcept;
     void stop(errc why); ///< nothing will be sent any more
     void open_lease(const store::connect_reply&, store::scheduler::time_point now);
     void refuse_all(std::chrono::milliseconds granted);

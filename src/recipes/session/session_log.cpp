@@ -1,5 +1,4 @@
-// What a session has its log say of locks that are lost or left, of listeners that cannot be told, and of turns that
-// come late.
+// What a session has its log say of locks that are lost or left, and of turns that come late.
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
@@ -91,11 +90,6 @@ void session::log_left_held(std::string_view path, std::string_view node, std::i
         log(log_level::warning, "left ", path, " held (node ", node, ", token ", fencing_token,
             "): the execution context was destroyed before the client was closed; the node goes with the session, when "
             "that expires at the latest");
-}
-
-void session::log_refusal_of_listener(std::string_view why) const noexcept
-{
-    log(log_level::warning, "the executor of a listener refuses its events: ", why);
 }
 
 /// By how much a turn may be late that a timer has begun: the lease cannot bear more often.

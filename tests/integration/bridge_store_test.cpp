@@ -322,3 +322,18 @@ TEST_CASE("bad paths and data are answered, and cost nobody the connection unles
     CHECK(c.get("/big").result == outcome::no_node);
     c.close();
 }
+
+TEST_CASE("a store is destroyed with requests under way whose callers own another store, which goes with them")
+{
+    auto first = std::make_unique<bridge_client>(options_for(server().address()));
+    first->wait_connected();
+    auto second = std::make_shared<bridge_client>(options_for(server().address()));
+    second->wait_connected();
+    const std::weak_ptr<bridge_client> is_there = second;
+    for (int i = 0; i < 2; ++i)
+        first->store().sync("/", [owned = second](const auto&) { FAIL("it was answered"); });
+    second.reset();
+    CHECK_FALSE(is_there.expired());
+    first->destroy_store();
+    CHECK(is_there.expired());
+}

@@ -116,6 +116,7 @@ void connection::stop(bool told_of_fork)
     auto dropped_inbox = std::exchange(inbox_, {});
     auto dropped_requests = std::exchange(unsent_, {});
     auto dropped_close = std::exchange(closed_, nullptr);
+    wire_.drop_discarded();
 }
 
 void connection::cut()

@@ -58,6 +58,7 @@ struct request {
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
     bool has_clients_access = false;        ///< it creates, and with the access list of client_options only
     bool through_leader = false;            ///< a write or a sync
+    std::unique_ptr<request> next_discarded;
 };
 
 /// What the servers said, copied out of the C client's callbacks.

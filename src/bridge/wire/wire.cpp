@@ -32,6 +32,13 @@ wire::~wire()
 {
     discard();
     abandon();
+    drop_discarded();
+}
+
+void wire::drop_discarded() noexcept
+{
+    for (auto each = std::move(discarded_); each;)
+        each = std::move(each->next_discarded);
 }
 
 bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }

@@ -126,6 +126,8 @@ public:
     void abandon();
     /// From now on nobody is told anything, and what is done takes no memory of its own.
     void discard() noexcept { discards_ = true; }
+    /// Drops the requests that got no answer since, and what they own: outside of the C client, to which that may come.
+    void drop_discarded() noexcept;
     /// Whether this is a copy: session and connection are those of a process that this one was forked off.
     [[nodiscard]] bool is_forked() const noexcept;
 
@@ -206,6 +208,7 @@ private:
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     bool no_memory_ = false; // for what a callback had to do
     bool discards_ = false;
+    std::unique_ptr<request> discarded_; // the last, which has the one before it
     std::size_t unanswered_ = 0;
     watches watched_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;

@@ -110,6 +110,11 @@ template <class Fill> void callbacks::finish(Fill fill, int code, const void* co
     std::unique_ptr<request> to(static_cast<request*>(const_cast<void*>(context)));
     wire& sender = *to->sender;
     --sender.unanswered_;
+    if (sender.discards_) {
+        to->next_discarded = std::exchange(sender.discarded_, nullptr);
+        sender.discarded_ = std::move(to);
+        return;
+    }
     shielded(sender, [&] {
         answer a;
         if (code == ZOK)

@@ -68,15 +68,15 @@ namespace zklock {
 /// but those that tell of a loss, `guard::wait_lost()` and `guard::release()`, do so. Destructors need no memory. Other
 /// clients go on; make a new one.
 ///
-/// A handler whose own executor throws, for want of memory or else, is destroyed uncalled; what that throws comes out of
-/// the `run()` of the client's context, and the client goes on.
+/// A handler whose own executor throws, for want of memory or else, is destroyed uncalled; what that throws comes out
+/// of the `run()` of the client's context, and the client goes on.
 ///
 /// An executor of the client that throws fails the client, too, and operations end with `errc::closed`, or with
 /// `not_enough_memory` if that is what it says. Handlers that it does not take are destroyed uncalled. What it throws
-/// comes out of the context's `run()`, where Asio lets it through. If it was to have the client go on, as with an answer
-/// or a timer, the client stands still until it is used next, and fails then; its guards are lost with their lease. A
-/// body of `run()` whose executor throws may stand still likewise. A listener's executor that throws costs that
-/// listener's events only.
+/// comes out of the context's `run()`, where Asio lets it through. If it was to have the client go on, as with an
+/// answer or a timer, the client stands still until it is used next, and fails then; its guards are lost with their
+/// lease. A body of `run()` whose executor throws may stand still likewise. A listener's executor that throws costs
+/// that listener's events only.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
 /// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.

@@ -4,10 +4,8 @@
 #include "store/unique_function.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
@@ -184,16 +182,19 @@ public:
     wake_up(const wake_up&) = delete;
     wake_up& operator=(const wake_up&) = delete;
 
-    /// `owner`, whose this is, lives until it has run. Throws only where the strand may.
+    /// `owner`, whose this is, lives until it has run. Throws only where the strand may. What waits in the strand may
+    /// wait for ever, so it must hold neither the strand nor work of the executor, as asio::post() would have it.
     void post(const strand& to, std::shared_ptr<void> owner)
     {
+        namespace execution = boost::asio::execution;
         if (posted_.exchange(true, std::memory_order_acquire))
             return;
         try {
-            boost::asio::post(to, boost::asio::bind_allocator(memory_.get(), [this, kept = std::move(owner)] {
-                                  posted_.store(false, std::memory_order_release);
-                                  f_();
-                              }));
+            boost::asio::require(to, execution::blocking.never, execution::allocator(memory_.get()))
+                .execute([this, kept = std::move(owner)] {
+                    posted_.store(false, std::memory_order_release);
+                    f_();
+                });
         } catch (...) {
             posted_.store(false, std::memory_order_release);
             throw;

@@ -5,6 +5,7 @@
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/errc.hpp"
 

@@ -177,10 +177,11 @@ TEST_CASE("what an executor has thrown is known, also where Asio may not let it 
         asio::io_context io;
         const auto fails = std::make_shared<bool>(false), ran = std::make_shared<bool>(false);
         {
+            const auto never = [ran] { *ran = true; };
+            runtime::wake_up waits_for_ever{never};
             const auto s = runtime::make_strand(
                 failing_executor(io.get_executor(), fails, std::make_exception_ptr(std::runtime_error("meant to"))));
             const auto refusal = [&s] { return s.get_inner_executor().refusal(); };
-            const auto never = [ran] { *ran = true; };
             asio::post(s, [&] {
                 if (at_the_end)
                     asio::post(s, never);
@@ -196,8 +197,10 @@ TEST_CASE("what an executor has thrown is known, also where Asio may not let it 
             REQUIRE(refusal());
             CHECK_THROWS_WITH(std::rethrow_exception(refusal()), "meant to");
             asio::post(s, never);
+            waits_for_ever.post(s, nullptr);
             io.restart();
-            io.run();
+            io.run_for(default_limit);
+            CHECK(io.stopped()); // what waits is no work
             CHECK_FALSE(*ran);
         }
         CHECK(ran.use_count() == 1);

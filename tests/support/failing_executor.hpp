@@ -13,8 +13,8 @@
 namespace zklock::test {
 
 /// Another executor, which takes no work as long as a flag says so: as if there was no memory for it; or which throws
-/// something else, once, in place of taking a function. Its copies, and what they are to run, share the flag, whose use count so tells whether there
-/// are any.
+/// something else, once, in place of taking a function. Its copies, and what they are to run, share the flag, whose use
+/// count so tells whether there are any.
 class failing_executor {
 public:
     failing_executor(boost::asio::any_io_executor inner, std::shared_ptr<bool> fails)

@@ -34,8 +34,8 @@ struct client_executors {
 /// Work of the user's executor, as long as this is there, and the way to post there.
 class client_work {
     template <class Executor>
-    using tracked =
-        std::decay_t<decltype(asio::prefer(std::declval<const Executor&>(), asio::execution::outstanding_work.tracked))>;
+    using tracked = std::decay_t<decltype(asio::prefer(std::declval<const Executor&>(),
+                                                       asio::execution::outstanding_work.tracked))>;
 
 public:
     client_work() = default;

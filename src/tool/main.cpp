@@ -172,8 +172,12 @@ int main_with(std::vector<std::string> arguments)
     } catch (const CLI::ParseError& e) {
         std::ostringstream why;
         const int status = app.exit(e, std::cout, why) == 0 ? succeeded : usage;
-        if (!why.str().empty())
-            write_to_stderr(why.str());
+        std::string text;
+        std::istringstream lines(why.str()); // which have words of the command line, whatever those are
+        for (std::string line; std::getline(lines, line);)
+            text += printable(line, line.size()) + '\n';
+        if (!text.empty())
+            write_to_stderr(text);
         return status;
     }
     return chosen();

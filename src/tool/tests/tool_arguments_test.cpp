@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <regex>
 #include <set>
 #include <string>
@@ -118,6 +119,13 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("ls --server-tick 0 /x", "--server-tick is 0 s");
     refused("ls --tls --tls-ca /no/such/file /x", "--tls-ca /no/such/file: No such file");
     refused("ls --tls --tls-cert /no/such/cert /x", "--tls-cert /no/such/cert: No such file");
+    refused("ls --tls --tls-ca /etc/passwd /x", "--tls-ca /etc/passwd: there is no PEM text of a certificate in it");
+    refused("ls --tls --tls-cert /dev/null /x", "--tls-cert /dev/null: there is no PEM text of a certificate in it");
+    std::ofstream(scene.file("cert.pem")) << "-----BEGIN CERTIFICATE-----\n";
+    const std::string own = "ls --tls --tls-cert " + scene.file("cert.pem").string();
+    refused(own + " /x", "cert.pem: there is no PEM text of a key in it");
+    refused(own + " --tls-key /dev/null /x", "--tls-key /dev/null: there is no PEM text of a key in it");
+    refused("ls --\"$(printf 'no\\033[2J\\302\\233\\377')\" /x", "--no?[2J??");
     refused("run --handoff nonsense /x -- true", "--handoff is \"nonsense\"");
     refused("ls --servers a,,b /x", "--servers is \"a,,b\"");
     refused("ls --acl creator /x", "--acl is creator, and has to be open where there is neither --auth nor --tls-cert");

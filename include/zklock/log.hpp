@@ -47,4 +47,13 @@ enum class log_level : std::uint8_t {
 [[nodiscard]] std::function<void(log_level, std::string_view)> log_to(std::FILE* file,
                                                                       log_level most = log_level::info);
 
+/// The same for a function of one's own, which is called with the lines of these levels only. (Put into
+/// `client_options::log` as it is, it is called with each line, and each is put together for it.)
+///
+///     options.log = zklock::log_to(my_function, zklock::log_level::warning);
+///
+/// @param to Empty: so is what is returned.
+[[nodiscard]] std::function<void(log_level, std::string_view)>
+log_to(std::function<void(log_level, std::string_view)> to, log_level most = log_level::info);
+
 } // namespace zklock

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace zklock {
 namespace {
@@ -40,6 +41,14 @@ std::function<void(log_level, std::string_view)> log_to(std::FILE* file, log_lev
         return {};
     const auto write = [file](log_level level, std::string_view text) { write_line(file, level, text); };
     return store::leveled_log{most, write};
+}
+
+std::function<void(log_level, std::string_view)> log_to(std::function<void(log_level, std::string_view)> to,
+                                                        log_level most)
+{
+    if (!to)
+        return {};
+    return store::leveled_log{most, std::move(to)};
 }
 
 store::log_function runtime::log_of_environment()

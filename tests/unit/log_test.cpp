@@ -127,6 +127,20 @@ TEST_SUITE("log")
         CHECK_FALSE(log_to(nullptr));
     }
 
+    TEST_CASE("a function of one's own has lines up to a level, and the others are not put together for it")
+    {
+        std::vector<std::string> lines;
+        const auto keep = [&](log_level, std::string_view text) { lines.emplace_back(text); };
+        const auto log = log_to(keep, log_level::warning);
+        log(log_level::warning, "one");
+        log(log_level::info, "two");
+        CHECK(lines == std::vector<std::string>{"one"});
+        const store::logger of_client(log);
+        CHECK(of_client.on(log_level::warning));
+        CHECK_FALSE(of_client.on(log_level::info));
+        CHECK_FALSE(log_to(store::log_function()));
+    }
+
     TEST_CASE("the environment has the log written to stderr; what it says wrongly is told once")
     {
         ::unsetenv("ZKLOCK_LOG");

@@ -79,7 +79,8 @@ namespace zklock {
 /// that listener's events only.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
-/// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.
+/// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads. Any threads may copy it,
+/// too, also during operations, as long as none assigns to it, moves from it, or destroys it meanwhile.
 class client {
 public:
     using executor_type = asio::any_io_executor; ///< what `get_executor()` gives

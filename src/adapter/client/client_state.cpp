@@ -13,7 +13,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 namespace zklock::detail {
 
@@ -27,6 +29,12 @@ std::string identifier_of(const client_options& options)
     std::array<char, 256> name{};
     const bool known = ::gethostname(name.data(), name.size() - 1) == 0;
     return std::string(known ? name.data() : "localhost") + ":" + std::to_string(::getpid());
+}
+
+/// Of a client that has no session yet.
+store::log_function log_without_session(store::log_function to, const client_options& options)
+{
+    return client_log(std::move(to), identifier_of(options), [] { return std::int64_t{0}; });
 }
 
 } // namespace
@@ -59,7 +67,7 @@ void client_state::tell_made() const
     const auto to = log_or_environment(options_->log);
     if (!store::logger{to}.on(log_level::info))
         return;
-    const auto log = client_log(to, identifier_of(*options_), [] { return std::int64_t{0}; });
+    const auto log = log_without_session(to, *options_);
     store::logger{log}(log_level::info, "made for ", options_->servers,
                        ": it connects as soon as a thread runs its executor");
 }
@@ -76,7 +84,7 @@ void client_state::tell_unopened(std::string_view what, std::string_view why) no
     const auto options = std::exchange(options_, std::nullopt);
     store::log_function log;
     try {
-        log = client_log(log_or_environment(options->log), identifier_of(*options), [] { return std::int64_t{0}; });
+        log = log_without_session(log_or_environment(options->log), *options);
     } catch (...) { // NOLINT: as where memory fails for a line
     }
     const store::logger to(log);

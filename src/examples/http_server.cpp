@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An HTTP server of Boost.Beast whose handlers co_await a lock: POST /orders sells one unit of a stock that several
-// such servers share. The stock is a node in ZooKeeper, which starts with ten units.
+// such servers share. The stock is a node in ZooKeeper, which starts with ten units. A client that hangs up while it
+// waits leaves the queue; one that hangs up later has bought.
 //
 //     http_server SERVERS PORT
 #include <boost/asio.hpp>
@@ -16,6 +17,7 @@
 #include <iostream>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -38,14 +40,40 @@ asio::awaitable<zklock::result<bool>> sell(zklock::client zk, zklock::guard& hel
     co_return true;
 }
 
-asio::awaitable<http::response<http::string_body>> answer(zklock::client zk, http::request<http::string_body> request)
+// Ends when the client has hung up; one that sends no more counts as gone, too. If its next request is here already,
+// nothing is known of the client until that is read, and only a broken connection is noticed.
+asio::awaitable<void> peer_gone(asio::ip::tcp::socket& socket)
+{
+    const auto [failed] = co_await socket.async_wait(asio::socket_base::wait_read, no_throw);
+    char next = 0;
+    beast::error_code end;
+    if (!failed && socket.receive(asio::buffer(&next, 1), asio::socket_base::message_peek, end) != 0)
+        static_cast<void>(co_await socket.async_wait(asio::socket_base::wait_error, no_throw));
+}
+
+asio::awaitable<zklock::result<bool>> order(zklock::client zk, asio::ip::tcp::socket& socket)
+{
+    zklock::mutex lock(zk, "/examples/http_server");
+    // The handler suspends; the thread serves others meanwhile. A client that goes leaves the queue.
+    auto waited = co_await (lock.acquire(5s) || peer_gone(socket));
+    auto* const acquired = std::get_if<0>(&waited);
+    if (!acquired)
+        co_return zklock::error_code(asio::error::operation_aborted);
+    BOOST_OUTCOME_CO_TRY(auto held, std::move(*acquired));
+    // Now the order is carried out even if the client goes, but not once the lock is lost. After a stall (a paused
+    // machine, say) both may have ended, and what is told first counts. Nothing is sold twice: see sell().
+    auto worked = co_await (sell(zk, held) || held.wait_lost());
+    if (auto* const sold = std::get_if<0>(&worked))
+        co_return std::move(*sold);
+    co_return zklock::errc::lost;
+}
+
+asio::awaitable<http::response<http::string_body>> answer(zklock::client zk, asio::ip::tcp::socket& socket,
+                                                          http::request<http::string_body> request)
 {
     http::response<http::string_body> response(http::status::not_found, request.version());
     if (request.method() == http::verb::post && request.target() == "/orders") {
-        zklock::mutex lock(zk, "/examples/http_server");
-        auto sell_one = [zk](zklock::guard& held) { return sell(zk, held); };
-        // The handler suspends; the thread serves others meanwhile.
-        const zklock::result<bool> sold = co_await lock.run(5s, sell_one);
+        const zklock::result<bool> sold = co_await order(std::move(zk), socket);
         response.result(!sold          ? http::status::service_unavailable
                         : sold.value() ? http::status::created
                                        : http::status::conflict);
@@ -67,7 +95,7 @@ asio::awaitable<void> converse(zklock::client zk, asio::ip::tcp::socket socket)
         if (unread)
             break; // it has hung up, or this is no HTTP
         stream.expires_never(); // the lock has its own limit
-        auto response = co_await answer(zk, std::move(request));
+        auto response = co_await answer(zk, stream.socket(), std::move(request));
         stream.expires_after(30s);
         const auto [unsent, sent] = co_await http::async_write(stream, response, no_throw);
         keep_alive = !unsent && response.keep_alive();

@@ -179,6 +179,36 @@ TEST_CASE("HTTP server: two of them sell ten units to twelve buyers")
     expect_clean(server(), {"/examples/http_server"});
 }
 
+TEST_CASE("HTTP server: a client that hangs up leaves the queue, and takes no unit from those behind")
+{
+    const std::string path = "/examples/http_server";
+    admin_client admin(server().port());
+    example program("http_server", {server().address(), "0"});
+    const std::uint16_t port = port_of(program);
+    admin.set("/examples-shop", "10");
+    admin.create_all(path);
+    const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+    const auto wait_for_contenders = [&](std::size_t count) {
+        wait_until(std::to_string(count) + " contend", default_limit,
+                   [&] { return admin.children(path).size() == count; });
+    };
+    tcp_socket gone(port, default_limit);
+    gone.send("POST /orders HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_for_contenders(2);
+    tcp_socket stays(port, default_limit);
+    stays.send("POST /orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    wait_for_contenders(3);
+    gone.close();
+    wait_for_contenders(2);
+    admin.remove(holder);
+    CHECK(stays.receive_to_end().starts_with("HTTP/1.1 201 "));
+    CHECK(admin.get("/examples-shop") == "9");
+    program.terminate();
+    program.expect(0, "listening on [0-9]+\n");
+    admin.close();
+    expect_clean(server(), {"/examples/http_server"});
+}
+
 TEST_CASE("HTTP server: without a descriptor left it says so, and serves on when it has one")
 {
     example program("http_server", {server().address(), "0"});

@@ -4,6 +4,10 @@
 #include "integration/recipe_scene.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <deque>
 #include <optional>
@@ -209,6 +213,36 @@ TEST_CASE("a process that slept through the end of its lease is told, "
     };
     const auto wrong = play_undisturbed(500ms, [&](timed_scene&) { run_test(test_limit, body); });
     CHECK(wrong == "");
+    expect_clean(server());
+}
+
+TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and the guard knows better")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 2000ms);
+        co_await a.connect();
+        auto acquired = begin_acquire(mutex(a.zk, new_path()));
+        REQUIRE(!co_await acquired.end());
+        const guard& held = acquired.value();
+        a.link.block(direction::replies);
+        asio::post(executor, [&] {
+            while (held) {} // as a handler does that computes for too long
+        });
+        asio::steady_timer work(executor, 10ms);
+        using namespace asio::experimental::awaitable_operators;
+        const auto ended = co_await (work.async_wait(asio::use_awaitable) || held.wait_lost(asio::use_awaitable));
+        CHECK(ended.index() == 0);
+        CHECK_FALSE(held);
+        CHECK(held.loss().value().reason == loss_reason::lease_ended);
+        a.link.unblock();
+        auto releasing = begin_release(acquired.value());
+        CHECK(co_await releasing.end() == errc::lost);
+        co_await nothing_left(port);
+        co_await a.close();
+    };
+    run_test(test_limit, body);
     expect_clean(server());
 }
 

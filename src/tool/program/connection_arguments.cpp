@@ -1,17 +1,13 @@
 #include "tool/program/connection_arguments.hpp"
+#include "tool/program/tls_files.hpp"
 
 #include <zklock/option_fault.hpp>
 #include <zklock/path_fault.hpp>
 
 #include <fmt/format.h>
 
-#include <string.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <regex>
 #include <string>
 #include <utility>
@@ -26,18 +22,6 @@ credentials credentials_of(const std::string& text)
     if (colon == std::string::npos || colon == 0) // what it is, is secret
         throw usage_error("--auth takes SCHEME:CREDENTIAL, such as digest:user:password");
     return {text.substr(0, colon), text.substr(colon + 1)};
-}
-
-/// A client would go on to look whether such a thing has come into the file.
-void check_pem(const char* option, const std::string& file, const std::string& label, const char* what)
-{
-    if (file.empty())
-        return;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with("-----BEGIN ") && line.find(label + "-----") != line.npos)
-            return;
-    throw usage_error(fmt::format("{} {}: there is no PEM text of {} in it", option, file, what));
 }
 
 } // namespace
@@ -164,17 +148,9 @@ void check(const client_options& options)
 {
     if (const auto fault = find_fault(options))
         throw usage_error(in_options(to_string(*fault)));
-    // A client would wait for the files, as for those of a renewal.
-    for (const auto& [option, file] : {std::pair("--tls-ca", &options.tls.ca_file),
-                                       std::pair("--tls-cert", &options.tls.certificate_file),
-                                       std::pair("--tls-key", &options.tls.key_file)})
-        if (!file->empty() && ::access(file->c_str(), R_OK) != 0)
-            throw usage_error(fmt::format("{} {}: {}", option, *file, ::strerror(errno)));
-    check_pem("--tls-ca", options.tls.ca_file, "CERTIFICATE", "a certificate");
-    check_pem("--tls-cert", options.tls.certificate_file, "CERTIFICATE", "a certificate");
-    const bool apart = !options.tls.key_file.empty();
-    check_pem(apart ? "--tls-key" : "--tls-cert", apart ? options.tls.key_file : options.tls.certificate_file,
-              "PRIVATE KEY", "a key");
+#ifdef ZKLOCK_TOOL_TLS
+    check_tls_files(options.tls);
+#endif
 }
 
 void check_path(const std::string& path)

@@ -117,14 +117,6 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("run --kill-after 100 /x -- true", "--kill-after with its reserve 100.25 s"); // as the servers' answer shows
     refused("ls \"$(printf '/x\\033[2J\\302\\233\\377')\"", "the path /x?[2J??: ");
     refused("ls --server-tick 0 /x", "--server-tick is 0 s");
-    refused("ls --tls --tls-ca /no/such/file /x", "--tls-ca /no/such/file: No such file");
-    refused("ls --tls --tls-cert /no/such/cert /x", "--tls-cert /no/such/cert: No such file");
-    refused("ls --tls --tls-ca /etc/passwd /x", "--tls-ca /etc/passwd: there is no PEM text of a certificate in it");
-    refused("ls --tls --tls-cert /dev/null /x", "--tls-cert /dev/null: there is no PEM text of a certificate in it");
-    std::ofstream(scene.file("cert.pem")) << "-----BEGIN CERTIFICATE-----\n";
-    const std::string own = "ls --tls --tls-cert " + scene.file("cert.pem").string();
-    refused(own + " /x", "cert.pem: there is no PEM text of a key in it");
-    refused(own + " --tls-key /dev/null /x", "--tls-key /dev/null: there is no PEM text of a key in it");
     refused("ls --\"$(printf 'no\\033[2J\\302\\233\\377')\" /x", "--no?[2J??");
     refused("run --handoff nonsense /x -- true", "--handoff is \"nonsense\"");
     refused("ls --servers a,,b /x", "--servers is \"a,,b\"");

@@ -73,6 +73,19 @@ public:
             arm();
     }
 
+    void look_again()
+    {
+        if (armed_) {
+            armed_ = time_point::max(); // whatever is due comes before that
+            arm();
+        }
+    }
+
+    [[nodiscard]] time_point next() const noexcept
+    {
+        return deadlines_.empty() ? time_point::max() : deadlines_.begin()->first.first;
+    }
+
     void shutdown()
     {
         io_.reset();
@@ -162,5 +175,7 @@ auto asio_scheduler::call_at(time_point when, std::function<void()> f) -> timer_
 void asio_scheduler::cancel(timer_id id) { state_->cancel(id); }
 void asio_scheduler::post(store::unique_function<void()> f) { state_->post(std::move(f)); }
 void asio_scheduler::shutdown() { state_->shutdown(); }
+void asio_scheduler::look_again() { state_->look_again(); }
+auto asio_scheduler::next() const noexcept -> time_point { return state_->next(); }
 
 } // namespace zklock::runtime

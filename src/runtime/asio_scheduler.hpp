@@ -24,6 +24,10 @@ public:
 
     /// The execution context is going away: drops the timer and every pending function, and uses no executor again.
     void shutdown();
+    /// The clock was moved: looks at what is due, later.
+    void look_again();
+    /// When something is due next; the end of time if nothing is.
+    [[nodiscard]] time_point next() const noexcept;
 
 private:
     class state;

@@ -1,14 +1,29 @@
 #include "zklock/lease_clock.hpp"
+#include "runtime/stores_in_memory.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <ctime>
 
 namespace zklock {
+
+namespace {
+
+std::atomic<std::int64_t> moved_by{0}; // ns
+
+} // namespace
+
+void runtime::move_lease_clock(std::chrono::nanoseconds by) noexcept
+{
+    moved_by.fetch_add(by.count(), std::memory_order_relaxed);
+}
 
 lease_clock::time_point lease_clock::now() noexcept
 {
     timespec t{};
     ::clock_gettime(CLOCK_BOOTTIME, &t);
-    return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};
+    const std::chrono::nanoseconds moved(moved_by.load(std::memory_order_relaxed));
+    return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec} + moved};
 }
 
 } // namespace zklock

@@ -1,7 +1,7 @@
 #pragma once
-#include "world.hpp"
 #include "store/store.hpp"
-#include "znode_tree.hpp"
+#include "testing/znode_tree.hpp"
+#include "world.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -10,6 +10,14 @@
 #include <vector>
 
 namespace zklock::simulator {
+
+using testing::allowed_by;
+using testing::is_valid;
+using testing::permissions;
+using testing::shared_access;
+using testing::transaction;
+using testing::without_hashes;
+using testing::znode_tree;
 
 enum class operation : std::uint8_t {
     connect,

@@ -1,11 +1,11 @@
-#include "znode_tree.hpp"
+#include "testing/znode_tree.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 using namespace zklock;
-using namespace zklock::simulator;
+using namespace zklock::testing;
 using store::event_kind;
 using store::node_kind;
 using store::outcome;

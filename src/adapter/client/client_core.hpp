@@ -2,8 +2,8 @@
 #include "adapter/client/agreed_options.hpp"
 #include "adapter/client/connection_waits.hpp"
 #include "adapter/client/own_peers.hpp"
+#include "adapter/client/own_store.hpp"
 #include "adapter/client/uuid_source.hpp"
-#include "bridge/connection/connection.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
 #include "recipes/requests/node_operations.hpp"
@@ -29,7 +29,7 @@ struct client_core {
     client_core(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
                 const client_options& options, std::shared_ptr<recipes::hold_counts> holds,
                 counters::connection_counters& counters)
-        : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
+        : scheduler(strand, turns), store(make_store(strand, turns, scheduler, options, counters.requests)),
           peers(strand, turns, scheduler, options, counters.handoff, *store),
           session(*store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
           locks(session), queue_requests(session), nodes(session), watches(session),
@@ -41,7 +41,7 @@ struct client_core {
 
     uuid_source new_uuid;
     runtime::asio_scheduler scheduler;
-    const bridge::owned_connection store;
+    const runtime::owned_store store;
     own_peers peers;
     recipes::session session;
     recipes::locks locks;

@@ -7,7 +7,7 @@
 
 namespace zklock::detail {
 
-connection_waits::connection_waits(bridge::connection& store, store::scheduler& scheduler, recipes::session& session,
+connection_waits::connection_waits(runtime::client_store& store, store::scheduler& scheduler, recipes::session& session,
                                    bool look_first)
     : store_(store), scheduler_(scheduler), session_(session), root_seen_(!look_first)
 {

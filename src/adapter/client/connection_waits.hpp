@@ -1,6 +1,6 @@
 #pragma once
-#include "bridge/connection/connection.hpp"
 #include "recipes/session/session.hpp"
+#include "runtime/client_store.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 #include "zklock/result.hpp"
@@ -20,7 +20,7 @@ public:
     using done = std::function<void(error_code)>;
     using id = std::uint64_t;
 
-    connection_waits(bridge::connection& store, store::scheduler& scheduler, recipes::session& session,
+    connection_waits(runtime::client_store& store, store::scheduler& scheduler, recipes::session& session,
                      bool look_first);
     ~connection_waits();
 
@@ -43,7 +43,7 @@ private:
     void look();
     void ask_for_root();
 
-    bridge::connection& store_;
+    runtime::client_store& store_;
     store::scheduler& scheduler_;
     recipes::session& session_;
     bool root_seen_;

@@ -1,7 +1,6 @@
 #include "adapter/client/own_peers.hpp"
 
 #ifdef ZKLOCK_WITH_TLS
-#include "bridge/connection/connection.hpp"
 #include "bridge/peers/network_peers.hpp"
 #include "bridge/peers/settings.hpp"
 #endif
@@ -12,7 +11,7 @@ namespace zklock::detail {
 
 own_peers::own_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
                      store::scheduler& scheduler, const client_options& options,
-                     counters::handoff_counters& counted, const bridge::connection& store)
+                     counters::handoff_counters& counted, const runtime::client_store& store)
 {
     if (const auto settings = bridge::peering::settings_of(options.handoff))
         peers_ = std::make_shared<bridge::peering::network_peers>(strand, turns, scheduler, *settings, options.log,
@@ -32,7 +31,7 @@ void own_peers::stop(bool told_of_fork) noexcept
 #else
 
 own_peers::own_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&, store::scheduler&,
-                     const client_options&, counters::handoff_counters&, const bridge::connection&)
+                     const client_options&, counters::handoff_counters&, const runtime::client_store&)
 {
 }
 own_peers::~own_peers() = default;

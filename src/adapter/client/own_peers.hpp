@@ -1,5 +1,6 @@
 #pragma once
 #include "counters/counters.hpp"
+#include "runtime/client_store.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/peers.hpp"
@@ -9,7 +10,6 @@
 #include <memory>
 
 namespace zklock::bridge {
-class connection;
 namespace peering {
 class network_peers;
 }
@@ -22,7 +22,7 @@ class own_peers {
 public:
     /// Counters and `store` have to live as long as this.
     own_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&, store::scheduler&, const client_options&,
-              counters::handoff_counters&, const bridge::connection& store);
+              counters::handoff_counters&, const runtime::client_store& store);
     ~own_peers();
     own_peers(const own_peers&) = delete;
     own_peers& operator=(const own_peers&) = delete;

@@ -7,7 +7,9 @@
 #include "bridge/wire/relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
+#include "runtime/client_store.hpp"
 #include "runtime/single_wait.hpp"
+#include "runtime/stores_in_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"
@@ -46,7 +48,7 @@ class tls_load;
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
-class connection final : public zklock::store::node_store,
+class connection final : public runtime::client_store,
                          public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
@@ -79,14 +81,14 @@ public:
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
     /// for this process.
-    void stop(bool told_of_fork = false);
+    void stop(bool told_of_fork = false) override;
 
     /// The same, with the connection cut, as by a loss: the servers keep the session until its time-out.
-    void cut();
+    void cut() override;
 
     /// For how long there has been no connection, as the connector counts it; nothing while there is one. If one after
     /// the other is lost: for how long there has been none that proved itself, though there may be one now.
-    [[nodiscard]] std::optional<clock::duration> unconnected_for() const
+    [[nodiscard]] std::optional<clock::duration> unconnected_for() const override
     {
         if (keeps_losing())
             return connector_.unserved_for(clock::now());
@@ -96,19 +98,19 @@ public:
     }
     /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
     /// one has come; why names have no address; and how many connections were lost, if one after the other is.
-    [[nodiscard]] std::map<std::string, std::string> failures();
+    [[nodiscard]] std::map<std::string, std::string> failures() override;
 
     /// From which the present or last connection was made to its server; nothing before the first.
-    [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept
+    [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept override
     {
         return local_address_;
     }
 
     /// There is no connection, and the last attempt with each address has failed by TLS.
-    [[nodiscard]] bool is_insecure() const noexcept { return connector_.all_insecure(); }
+    [[nodiscard]] bool is_insecure() const noexcept override { return connector_.all_insecure(); }
 
     /// Connected, and every request was answered, and told.
-    [[nodiscard]] bool waits_for_nothing() const noexcept
+    [[nodiscard]] bool waits_for_nothing() const noexcept override
     {
         return may_send() && wire_.unanswered() == 0 && inbox_.empty();
     }
@@ -294,6 +296,7 @@ private:
     std::size_t unsent_answered_ = 0; // so many of the first
     std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
 
+    const runtime::real_client counted_;
     bool nudged_ = false;
     bool finished_ = false; // the answer to close() was given
     std::function<void()> closed_;

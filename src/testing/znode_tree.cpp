@@ -1,9 +1,9 @@
-#include "znode_tree.hpp"
+#include "testing/znode_tree.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
-namespace zklock::simulator {
+namespace zklock::testing {
 
 using store::event_kind;
 using store::node_kind;
@@ -321,4 +321,4 @@ void znode_tree::set_creates(std::string_view path, std::uint32_t creates)
     nodes_.find(path)->second.creates = creates;
 }
 
-} // namespace zklock::simulator
+} // namespace zklock::testing

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace zklock::simulator {
+namespace zklock::testing {
 
 /// What a node's access list lets ordinary sessions do. They have shown no credentials.
 struct permissions {
@@ -135,4 +135,4 @@ private:
     std::vector<std::pair<std::string, std::optional<node>>> before_; ///< what it changed
 };
 
-} // namespace zklock::simulator
+} // namespace zklock::testing

@@ -1,0 +1,621 @@
+#include "testing/memory_ensemble.hpp"
+#include "testing/memory_store.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace zklock::testing {
+
+using store::event_kind;
+using store::outcome;
+
+namespace {
+
+using ensembles_by_name = std::map<std::string, std::weak_ptr<memory_ensemble>, std::less<>>;
+
+std::mutex registry_mutex;
+
+/// Those that exist. Guarded by that mutex.
+ensembles_by_name& registry()
+{
+    static ensembles_by_name all;
+    return all;
+}
+
+std::int64_t wall_clock_ms()
+{
+    using namespace std::chrono;
+    static const auto start = lease_clock::now();
+    static const auto began = system_clock::now();
+    return duration_cast<milliseconds>(began.time_since_epoch() + (lease_clock::now() - start)).count();
+}
+
+bool is_open(const access_list& list)
+{
+    return std::ranges::any_of(list.entries(), [](const access_entry& each) { return each.scheme == "auth"; });
+}
+
+/// Without what only a session that has shown credentials could ask for.
+void open_access(transaction& t)
+{
+    if (t.access && is_open(*t.access))
+        t.access = nullptr;
+    for (auto& part : t.parts)
+        open_access(part);
+}
+
+} // namespace
+
+// ---- which there are
+
+memory_ensemble::memory_ensemble(std::string name) : name_(std::move(name)) {}
+
+memory_ensemble::~memory_ensemble() { end(); }
+
+std::shared_ptr<memory_ensemble> memory_ensemble::named(std::string_view name)
+{
+    const std::scoped_lock lock(registry_mutex);
+    const auto found = registry().find(name);
+    return found == registry().end() ? nullptr : found->second.lock();
+}
+
+std::size_t memory_ensemble::how_many()
+{
+    const std::scoped_lock lock(registry_mutex);
+    return registry().size();
+}
+
+void memory_ensemble::begin()
+{
+    const std::scoped_lock lock(registry_mutex);
+    if (!registry().try_emplace(name_, weak_from_this()).second)
+        throw std::invalid_argument("there is an ensemble " + name_);
+    thread_ = std::thread([this] { run(); });
+}
+
+void memory_ensemble::end()
+{
+    {
+        const std::scoped_lock lock(registry_mutex);
+        const auto found = registry().find(name_);
+        if (found != registry().end() && found->second.lock().get() == this)
+            registry().erase(found);
+    }
+    stop();
+    {
+        const std::scoped_lock lock(mutex_);
+        ended_ = true;
+    }
+    woken_.notify_one();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+// ---- stores
+
+auto memory_ensemble::connect(const std::shared_ptr<memory_store>& client, std::int64_t session,
+                              std::chrono::milliseconds timeout) -> connected
+{
+    const std::scoped_lock lock(mutex_);
+    ++activity_;
+    std::erase_if(clients_, [](const auto& each) { return each.expired(); });
+    if (std::ranges::none_of(clients_, [&](const auto& each) { return each.lock() == client; }))
+        clients_.push_back(client);
+    if (stopped_ || ended_)
+        return {};
+    if (session != 0) {
+        const auto known = sessions_.find(session);
+        if (known == sessions_.end())
+            return {0, true, 0, {}};
+        if (known->second.parted)
+            return {};
+        if (const auto before = link_of(session); before != links_.end())
+            drop(before); // a session has one connection
+    } else {
+        session = ++last_session_;
+        sessions_[session] = {timeout, {}, false};
+    }
+    const auto connection = ++last_connection_;
+    auto& made = links_[connection];
+    made.number = connection;
+    made.client = client;
+    made.session = session;
+    heard(session);
+    woken_.notify_one();
+    return {connection, false, session, sessions_[session].timeout};
+}
+
+void memory_ensemble::hang_up(std::uint64_t connection)
+{
+    const std::scoped_lock lock(mutex_);
+    ++activity_;
+    links_.erase(connection);
+}
+
+void memory_ensemble::end_session(std::uint64_t connection)
+{
+    const std::scoped_lock lock(mutex_);
+    ++activity_;
+    const auto at = links_.find(connection);
+    if (at == links_.end())
+        return;
+    const auto session = at->second.session;
+    const bool hears = !sessions_[session].parted;
+    links_.erase(at);
+    if (hears)
+        close_session(session);
+}
+
+std::string memory_ensemble::why_unreachable(std::int64_t session) const
+{
+    const std::scoped_lock lock(mutex_);
+    if (ended_)
+        return "the ensemble in memory is gone";
+    if (stopped_)
+        return "the ensemble in memory is stopped";
+    const auto at = sessions_.find(session);
+    return at != sessions_.end() && at->second.parted ? "the client is parted from the ensemble in memory" : "";
+}
+
+void memory_ensemble::send(std::uint64_t connection, request r)
+{
+    const std::scoped_lock lock(mutex_);
+    ++activity_;
+    const auto at = links_.find(connection);
+    if (at == links_.end())
+        return; // that the connection has ended is on its way
+    if (sessions_[at->second.session].parted)
+        at->second.waiting.push_back(std::move(r));
+    else
+        serve(at, std::move(r));
+}
+
+// ---- requests
+
+namespace {
+
+using kind = ensemble::request;
+
+kind kind_of(const request& r)
+{
+    switch (r.what) {
+    case operation::write:
+        switch (r.write.what) {
+        case transaction::kind::create: return kind::create;
+        case transaction::kind::remove: return kind::remove;
+        case transaction::kind::batch: return kind::batch;
+        default: return kind::set;
+        }
+    case operation::sync: return kind::sync;
+    default: return kind::read;
+    }
+}
+
+bool matches(const request& r, kind what, const std::string& prefix)
+{
+    if (r.what == operation::ping || (what != kind::any && what != kind_of(r)))
+        return false;
+    if (r.what != operation::write)
+        return r.path.starts_with(prefix);
+    const auto& t = r.write;
+    if (t.what != transaction::kind::batch)
+        return t.path.starts_with(prefix);
+    return std::ranges::any_of(t.parts, [&](const transaction& part) { return part.path.starts_with(prefix); });
+}
+
+} // namespace
+
+void memory_ensemble::serve(links::iterator at, request r)
+{
+    heard(at->second.session);
+    if (r.what != operation::ping)
+        ++counted_[kind_of(r)];
+    const auto becomes = fate_of(r);
+    if (becomes == fate::lose_before)
+        return drop(at);
+    answer a;
+    if (becomes == fate::refuse_access)
+        a.result = outcome::no_auth;
+    else if (becomes == fate::refuse_server_error)
+        a.result = outcome::server_error;
+    else
+        a = execute(at->second, r);
+    if (becomes == fate::lose_after)
+        return drop(at);
+    if (becomes == fate::no_answer)
+        at->second.mute = true;
+    a.number = r.number;
+    answer_later(at->second, std::move(a), lease_clock::now() + lateness_of(r));
+}
+
+auto memory_ensemble::fate_of(const request& r) -> std::optional<fate>
+{
+    const auto found = std::ranges::find_if(fates_, [&](const rule& each) { return matches(r, each.what, each.prefix); });
+    if (found == fates_.end())
+        return std::nullopt;
+    const auto becomes = found->becomes;
+    if (--found->times == 0)
+        fates_.erase(found);
+    return becomes;
+}
+
+std::chrono::nanoseconds memory_ensemble::lateness_of(const request& r) const
+{
+    const auto found =
+        std::ranges::find_if(delays_, [&](const rule& each) { return matches(r, each.what, each.prefix); });
+    return found == delays_.end() ? std::chrono::nanoseconds{} : found->late;
+}
+
+answer memory_ensemble::execute(link& from, const request& r)
+{
+    if (r.what != operation::write)
+        return read_for(from, r);
+    auto t = r.write;
+    open_access(t);
+    t.session = from.session;
+    for (auto& part : t.parts)
+        part.session = from.session;
+    auto done = apply(std::move(t));
+    answer a;
+    a.result = done.result;
+    a.path = std::move(done.path);
+    a.stat = done.stat;
+    a.names = std::move(done.created);
+    a.set = std::move(done.set);
+    a.failed = done.failed;
+    return a;
+}
+
+answer memory_ensemble::read_for(link& from, const request& r)
+{
+    answer a;
+    const auto* const node = tree_.find(r.path);
+    const auto watch = [&](std::vector<std::string>& watches) {
+        if (r.watch && std::ranges::find(watches, r.path) == watches.end())
+            watches.push_back(r.path);
+    };
+    const auto found = [&] {
+        if (node)
+            a.stat = znode_tree::stat(*node);
+        a.result = !node                    ? outcome::no_node
+                   : !node->allowed.read ? outcome::no_auth
+                                            : outcome::ok;
+        return a.result == outcome::ok;
+    };
+    switch (r.what) {
+    case operation::exists: // everybody is told of any node
+        if (!found() && node)
+            a.result = outcome::ok;
+        watch(from.watched);
+        break;
+    case operation::get:
+        if (found()) {
+            a.data = node->data;
+            watch(from.watched);
+        }
+        break;
+    case operation::children:
+        if (found()) {
+            a.names = tree_.children(r.path);
+            watch(from.children_watched);
+        }
+        break;
+    case operation::get_acl:
+        if (found())
+            a.access = node->access ? node->access : std::make_shared<const access_list>();
+        break;
+    case operation::unwatch:
+        if (std::erase(from.watched, r.path) + std::erase(from.children_watched, r.path) == 0)
+            a.result = outcome::no_watcher;
+        break;
+    default: break;
+    }
+    return a;
+}
+
+znode_tree::effect memory_ensemble::apply(transaction t)
+{
+    t.zxid = ++zxid_;
+    t.time_ms = wall_clock_ms();
+    auto done = tree_.apply(t);
+    fire(done);
+    return done;
+}
+
+void memory_ensemble::fire(const znode_tree::effect& done)
+{
+    for (const auto& [what, path, hidden] : done.events)
+        for (auto& [number, to] : links_) {
+            std::size_t fired = 0;
+            if (what != event_kind::children_changed)
+                fired += std::erase(to.watched, path);
+            if (what == event_kind::children_changed || what == event_kind::deleted)
+                fired += std::erase(to.children_watched, path);
+            if (fired == 0 || hidden)
+                continue;
+            answer a;
+            a.event = what;
+            a.path = path;
+            answer_later(to, std::move(a), lease_clock::now());
+        }
+}
+
+void memory_ensemble::answer_later(link& to, answer a, time_point due)
+{
+    if (!to.answers.empty())
+        due = std::max(due, to.answers.back().first);
+    to.answers.emplace_back(due, std::move(a));
+    deliver(to);
+    if (!to.answers.empty())
+        woken_.notify_one();
+}
+
+void memory_ensemble::deliver(link& to)
+{
+    const auto now = lease_clock::now();
+    if (to.mute || sessions_[to.session].parted)
+        return;
+    for (; !to.answers.empty() && to.answers.front().first <= now; to.answers.pop_front()) {
+        ++activity_;
+        to.client->receive(to.number, std::move(to.answers.front().second));
+    }
+}
+
+void memory_ensemble::drop(links::iterator at)
+{
+    ++activity_;
+    const auto dropped = links_.extract(at);
+    dropped.mapped().client->lose(dropped.key());
+}
+
+// ---- sessions and time
+
+auto memory_ensemble::link_of(std::int64_t session) -> links::iterator
+{
+    return std::ranges::find_if(links_, [&](const auto& each) { return each.second.session == session; });
+}
+
+void memory_ensemble::heard(std::int64_t session)
+{
+    auto& s = sessions_[session];
+    s.over = lease_clock::now() + s.timeout;
+}
+
+void memory_ensemble::close_session(std::int64_t session)
+{
+    sessions_.erase(session);
+    transaction t;
+    t.what = transaction::kind::close_session;
+    t.session = session;
+    static_cast<void>(apply(std::move(t)));
+}
+
+/// The client notices nothing of it if it is parted.
+void memory_ensemble::drop_session(std::int64_t session)
+{
+    const auto at = link_of(session);
+    const bool parted = sessions_[session].parted;
+    close_session(session);
+    if (at == links_.end())
+        return;
+    if (parted)
+        links_.erase(at);
+    else
+        drop(at);
+}
+
+void memory_ensemble::do_what_is_due()
+{
+    const auto now = lease_clock::now();
+    if (!stopped_) {
+        std::vector<std::int64_t> over;
+        for (const auto& [id, s] : sessions_)
+            if (s.timeout.count() != 0 && s.over <= now)
+                over.push_back(id);
+        for (const auto id : over)
+            drop_session(id);
+    }
+    for (auto& [number, to] : links_)
+        deliver(to);
+}
+
+auto memory_ensemble::first_due() const -> time_point
+{
+    auto first = time_point::max();
+    if (!stopped_)
+        for (const auto& [id, s] : sessions_)
+            if (s.timeout.count() != 0)
+                first = std::min(first, s.over);
+    for (const auto& [number, to] : links_)
+        if (!to.answers.empty() && !to.mute && !sessions_.at(to.session).parted)
+            first = std::min(first, to.answers.front().first);
+    return first;
+}
+
+void memory_ensemble::run()
+{
+    std::unique_lock lock(mutex_);
+    while (!ended_) {
+        do_what_is_due();
+        const auto due = first_due();
+        if (due == time_point::max())
+            woken_.wait(lock);
+        else if (const auto left = due - lease_clock::now(); left.count() > 0)
+            woken_.wait_for(lock, std::min<lease_clock::duration>(left, std::chrono::seconds(1)));
+    }
+}
+
+void memory_ensemble::look_again()
+{
+    const std::scoped_lock lock(mutex_);
+    do_what_is_due();
+    woken_.notify_one();
+}
+
+auto memory_ensemble::next_due() const -> time_point
+{
+    const std::scoped_lock lock(mutex_);
+    return first_due();
+}
+
+std::uint64_t memory_ensemble::activity() const
+{
+    const std::scoped_lock lock(mutex_);
+    return activity_;
+}
+
+std::vector<std::shared_ptr<memory_store>> memory_ensemble::clients() const
+{
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::shared_ptr<memory_store>> all;
+    for (const auto& each : clients_)
+        if (auto present = each.lock())
+            all.push_back(std::move(present));
+    return all;
+}
+
+// ---- what a test does
+
+void memory_ensemble::change(transaction t, outcome* result, std::string* made)
+{
+    const std::scoped_lock lock(mutex_);
+    const auto done = apply(std::move(t));
+    if (result)
+        *result = done.result;
+    if (made)
+        *made = done.path;
+}
+
+std::optional<node_content> memory_ensemble::read(const std::string& path) const
+{
+    const std::scoped_lock lock(mutex_);
+    const auto* const node = tree_.find(path);
+    if (!node)
+        return std::nullopt;
+    node_content found;
+    found.data = node->data;
+    found.stat = znode_tree::stat(*node);
+    return found;
+}
+
+std::vector<std::string> memory_ensemble::children(const std::string& path) const
+{
+    const std::scoped_lock lock(mutex_);
+    auto names = tree_.children(path);
+    std::ranges::sort(names);
+    return names;
+}
+
+std::vector<std::int64_t> memory_ensemble::sessions() const
+{
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, s] : sessions_)
+        if (s.timeout.count() != 0)
+            ids.push_back(id);
+    return ids;
+}
+
+std::int64_t memory_ensemble::foreign_session()
+{
+    const std::scoped_lock lock(mutex_);
+    if (foreign_session_ == 0) {
+        foreign_session_ = ++last_session_;
+        sessions_[foreign_session_] = {};
+    }
+    return foreign_session_;
+}
+
+bool memory_ensemble::expire(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (!sessions_.contains(session))
+        return false;
+    drop_session(session);
+    return true;
+}
+
+void memory_ensemble::cut(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (const auto at = link_of(session); at != links_.end())
+        drop(at);
+}
+
+void memory_ensemble::part(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (const auto at = sessions_.find(session); at != sessions_.end())
+        at->second.parted = true;
+}
+
+void memory_ensemble::mend(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    const auto known = sessions_.find(session);
+    if (known == sessions_.end())
+        return;
+    known->second.parted = false;
+    const auto at = link_of(session);
+    if (at == links_.end())
+        return;
+    deliver(at->second);
+    const auto number = at->first;
+    for (auto waiting = std::exchange(at->second.waiting, {}); auto& each : waiting) {
+        const auto still = links_.find(number);
+        if (still == links_.end())
+            return;
+        serve(still, std::move(each));
+    }
+    woken_.notify_one();
+}
+
+void memory_ensemble::stop()
+{
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+    while (!links_.empty())
+        drop(links_.begin());
+}
+
+void memory_ensemble::start()
+{
+    const std::scoped_lock lock(mutex_);
+    stopped_ = false;
+    for (const auto& [id, s] : sessions_)
+        heard(id);
+    woken_.notify_one();
+}
+
+void memory_ensemble::next(kind what, std::string path_prefix, fate becomes, unsigned times)
+{
+    const std::scoped_lock lock(mutex_);
+    if (times != 0)
+        fates_.push_back({what, std::move(path_prefix), becomes, times, {}});
+}
+
+void memory_ensemble::delay(kind what, std::string path_prefix, std::chrono::nanoseconds late)
+{
+    const std::scoped_lock lock(mutex_);
+    delays_.push_back({what, std::move(path_prefix), {}, 0, late});
+}
+
+void memory_ensemble::clear()
+{
+    const std::scoped_lock lock(mutex_);
+    fates_.clear();
+    delays_.clear();
+}
+
+std::size_t memory_ensemble::requests(kind what) const
+{
+    const std::scoped_lock lock(mutex_);
+    std::size_t all = 0;
+    for (const auto& [each, count] : counted_)
+        if (what == kind::any || what == each)
+            all += count;
+    return all;
+}
+
+} // namespace zklock::testing

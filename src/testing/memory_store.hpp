@@ -1,0 +1,111 @@
+#pragma once
+#include "runtime/stores_in_memory.hpp"
+#include "testing/memory_ensemble.hpp"
+#include "testing/request.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace zklock::testing {
+
+/// A client's store over an ensemble in memory. On the client's strand, but for receive(), lose() and post().
+class memory_store final : public runtime::client_store, public std::enable_shared_from_this<memory_store> {
+public:
+    memory_store(std::shared_ptr<memory_ensemble>, std::string chroot, runtime::store_surroundings);
+
+    // From the ensemble, on any thread.
+    void receive(std::uint64_t connection, answer);
+    void lose(std::uint64_t connection);
+    /// Runs the function on the client's strand; drops it if the store is stopped.
+    void post(std::function<void(memory_store&)>);
+
+    /// What this client has to do next, and the time it sees. On the strand.
+    [[nodiscard]] lease_clock::time_point next_deadline() const;
+    void look_again();
+
+    void attach(store::observer&) override;
+    void create(std::string_view path, std::string_view data, store::node_kind, const access_list*,
+                create_done) override;
+    void remove(std::string_view path, std::int32_t version, reply_done) override;
+    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
+    void batch(std::span<const store::batch_write>, batch_done) override;
+    void exists(std::string_view path, bool watch, stat_done) override;
+    void get(std::string_view path, bool watch, get_done) override;
+    void children(std::string_view path, bool watch, children_done) override;
+    void get_acl(std::string_view path, access_done) override;
+    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
+    void unwatch(std::string_view path, reply_done) override;
+    void sync(std::string_view path, reply_done) override;
+    void give_up_session() override;
+    void close(std::function<void()> closed) override;
+
+    void stop(bool told_of_fork) override;
+    void cut() override;
+    [[nodiscard]] std::optional<lease_clock::duration> unconnected_for() const override;
+    [[nodiscard]] std::map<std::string, std::string> failures() override;
+    [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept override
+    {
+        return no_address_;
+    }
+    [[nodiscard]] bool is_insecure() const noexcept override { return false; }
+    [[nodiscard]] bool waits_for_nothing() const noexcept override
+    {
+        return connection_ != 0 && !ending_ && waiting_.empty();
+    }
+
+private:
+    using callback = std::variant<std::monostate, reply_done, create_done, stat_done, batch_done, get_done,
+                                  children_done, access_done>;
+    struct waiting {
+        std::uint64_t number = 0;
+        lease_clock::time_point sent{};
+        callback call;
+        bool unsent = false;
+    };
+
+    void attempt();
+    void attempt_later(lease_clock::duration);
+    void begin_epoch(const memory_ensemble::connected&, lease_clock::time_point asked);
+    void end_epoch();
+    void answer_unknown();
+    void epoch_ended();
+    void keep_alive();
+    void deliver(const answer&);
+    void call_back(const waiting&, const answer&);
+    void submit(request, callback);
+    [[nodiscard]] transaction write(transaction::kind, std::string_view path) const;
+    [[nodiscard]] std::string full(std::string_view path) const;
+    [[nodiscard]] std::string_view own(std::string_view path) const noexcept;
+
+    const std::shared_ptr<memory_ensemble> servers_;
+    const std::string chroot_;
+    const ::pid_t process_;
+    const std::optional<boost::asio::ip::address> no_address_;
+    std::mutex posting_; // guards that it is there
+    std::optional<runtime::store_surroundings> around_;
+
+    store::observer* observer_ = nullptr;
+    std::uint64_t connection_ = 0; ///< 0: none
+    bool ending_ = false;          ///< it is lost, and not all that was asked for is answered
+    std::int64_t session_ = 0;
+    std::int64_t told_session_ = 0;
+    std::chrono::milliseconds timeout_{};
+    bool gives_up_ = false; ///< the session is ended, and the client not told
+    std::uint64_t last_number_ = 0;
+    std::deque<waiting> waiting_;
+    lease_clock::time_point heard_{};
+    std::optional<lease_clock::time_point> lost_at_; ///< since there was a connection, or the beginning
+    std::function<void()> closed_;
+    bool closing_ = false;
+};
+
+} // namespace zklock::testing

@@ -1,0 +1,143 @@
+#include "testing/passage.hpp"
+#include "runtime/stores_in_memory.hpp"
+#include "testing/memory_store.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::testing {
+
+namespace {
+
+/// What becomes ready takes so many passes through an executor at most until it asks the servers for something, or
+/// has come to its end.
+constexpr int quiet_rounds = 8;
+constexpr std::chrono::seconds longest_step{1};
+
+} // namespace
+
+struct passage::shared {
+    shared(handler h, asio::any_io_executor e)
+        : told(std::move(h)), executor(asio::prefer(std::move(e), asio::execution::outstanding_work.tracked))
+    {
+    }
+
+    handler told;
+    asio::any_io_executor executor; ///< the handler's, in work until it is told
+    std::mutex mutex; // guards these
+    std::condition_variable changed;
+    std::size_t awaited = 0; ///< functions that are to run
+    lease_clock::time_point next = lease_clock::time_point::max(); ///< deadline of a client
+    bool stops = false;
+    bool over = false;
+};
+
+/// Goes with a function that is posted: with its end that has had its turn, or never will.
+struct passage::turn {
+    explicit turn(std::shared_ptr<shared> whose) : of(std::move(whose)) {}
+    ~turn()
+    {
+        {
+            const std::scoped_lock lock(of->mutex);
+            --of->awaited;
+            of->next = std::min(of->next, deadline);
+        }
+        of->changed.notify_all();
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+    const std::shared_ptr<shared> of;
+    lease_clock::time_point deadline = lease_clock::time_point::max();
+};
+
+passage::passage(std::shared_ptr<memory_ensemble> servers, std::chrono::nanoseconds time, handler h,
+                 asio::any_io_executor executor)
+    : servers_(std::move(servers)), until_(lease_clock::now() + time),
+      shared_(std::make_shared<shared>(std::move(h), std::move(executor))), thread_([this] { run(); })
+{
+}
+
+passage::~passage()
+{
+    {
+        const std::scoped_lock lock(shared_->mutex);
+        shared_->stops = true;
+    }
+    shared_->changed.notify_all();
+    thread_.join();
+}
+
+bool passage::over() const
+{
+    const std::scoped_lock lock(shared_->mutex);
+    return shared_->over;
+}
+
+bool passage::ended() const
+{
+    const std::scoped_lock lock(shared_->mutex);
+    return shared_->stops;
+}
+
+void passage::run()
+{
+    for (settle(); !ended(); settle()) {
+        const auto now = lease_clock::now();
+        if (now >= until_)
+            break;
+        auto next = std::min({until_, servers_->next_due(), now + longest_step});
+        {
+            const std::scoped_lock lock(shared_->mutex);
+            next = std::min(next, shared_->next);
+        }
+        if (next > now)
+            runtime::move_lease_clock(next - now);
+        servers_->look_again();
+        for (const auto& each : servers_->clients())
+            each->post([](memory_store& s) { s.look_again(); });
+    }
+    if (ended())
+        return;
+    auto executor = std::exchange(shared_->executor, {});
+    auto told = std::move(shared_->told);
+    {
+        const std::scoped_lock lock(shared_->mutex);
+        shared_->over = true;
+    }
+    asio::post(executor, [told = std::move(told)]() mutable { std::move(told)(error_code()); });
+}
+
+/// Until nothing has been asked or told for a while.
+void passage::settle()
+{
+    auto seen = servers_->activity();
+    for (int quiet = 0; quiet < quiet_rounds && !ended();) {
+        round();
+        const auto now_seen = servers_->activity();
+        quiet = now_seen == std::exchange(seen, now_seen) ? quiet + 1 : 0;
+    }
+}
+
+/// Everything that is ready in any executor now has its turn.
+void passage::round()
+{
+    const auto clients = servers_->clients();
+    {
+        const std::scoped_lock lock(shared_->mutex);
+        shared_->awaited = clients.size() + 1;
+        shared_->next = lease_clock::time_point::max();
+    }
+    for (const auto& each : clients)
+        each->post([its_turn = std::make_shared<turn>(shared_)](memory_store& s) {
+            its_turn->deadline = s.next_deadline();
+        });
+    asio::post(shared_->executor, [its_turn = std::make_shared<turn>(shared_)] {});
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait(lock, [&] { return shared_->awaited == 0 || shared_->stops; });
+}
+
+} // namespace zklock::testing

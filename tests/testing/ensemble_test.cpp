@@ -1,0 +1,372 @@
+// zklock::testing: clients, as a program makes them, on an ensemble in memory.
+#include "support/run_test.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <doctest/doctest.h>
+#include <zklock/testing/ensemble.hpp>
+#include <zklock/zklock.hpp>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+using boost::asio::awaitable;
+using testing::ensemble;
+
+namespace {
+
+constexpr auto limit = milliseconds(20'000);
+
+client_options options_for(const ensemble& zookeeper, milliseconds session_timeout = milliseconds(10'000))
+{
+    client_options o;
+    o.servers = zookeeper.servers();
+    o.session_timeout = session_timeout;
+    return o;
+}
+
+/// Runs the body with an ensemble and a client that is connected, and looks afterwards that nothing is left.
+template <class Body> void with_client(Body body)
+{
+    ensemble zookeeper;
+    const auto all = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options_for(zookeeper));
+        REQUIRE(co_await zk.wait_connected(10s));
+        co_await body(zookeeper, zk);
+        REQUIRE(co_await zk.close());
+    };
+    run_test(limit, all);
+    CHECK(zookeeper.sessions().empty());
+}
+
+} // namespace
+
+TEST_CASE("a lock is granted, seen by the servers, and released")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        mutex lock(zk, "/shop/stock");
+        auto held = co_await lock.acquire(5s);
+        REQUIRE(held);
+        CHECK(held.value());
+        CHECK(held.value().fencing_token() > 0);
+        REQUIRE(zookeeper.children("/shop/stock").size() == 1);
+        CHECK("/shop/stock/" + zookeeper.children("/shop/stock").front() == held.value().node());
+        REQUIRE(co_await std::move(held.value()).release());
+        CHECK(zookeeper.children("/shop/stock").empty());
+    };
+    with_client(body);
+}
+
+TEST_CASE("somebody else holds the lock: busy, timed out, granted when it goes")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const std::string theirs = zookeeper.hold("/shop/stock", "billing");
+        mutex lock(zk, "/shop/stock");
+        CHECK((co_await lock.try_acquire()).error() == errc::busy);
+        CHECK((co_await lock.acquire(20ms)).error() == errc::timed_out);
+        const auto why = lock.last_timeout();
+        REQUIRE(why);
+        REQUIRE(why->held_by);
+        CHECK(why->held_by->identifier == "billing");
+        const auto acquires = [&]() -> awaitable<result<guard>> { co_return co_await lock.acquire(5s); };
+        auto waits = asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::use_future);
+        while (zookeeper.children("/shop/stock").size() != 2)
+            co_await asio::post(asio::use_awaitable);
+        CHECK(zookeeper.remove(theirs));
+        while (waits.wait_for(0s) != std::future_status::ready)
+            co_await asio::post(asio::use_awaitable);
+        CHECK(waits.get());
+    };
+    with_client(body);
+}
+
+TEST_CASE("an expired session: the holder is told, and the client has another session")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto before = zk.session_id();
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        zookeeper.expire(before);
+        CHECK(co_await held.value().wait_lost());
+        CHECK(held.value().loss()->reason == loss_reason::session_expired);
+        CHECK(zookeeper.children("/shop/stock").empty());
+        REQUIRE(co_await zk.wait_connected(10s));
+        CHECK(zk.session_id() != before);
+        CHECK((co_await std::move(held.value()).release()).error() == errc::lost);
+    };
+    with_client(body);
+}
+
+TEST_CASE("a cut connection costs no lock")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto session = zk.session_id();
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        for (int i = 0; i < 3; ++i) {
+            zookeeper.cut(session);
+            while (!co_await zk.get("/shop/stock")) {} // refused while there is no connection
+        }
+        CHECK(held.value());
+        CHECK(zk.session_id() == session);
+    };
+    with_client(body);
+}
+
+TEST_CASE("parted from the servers, the holder is told before they give the lock to anybody else")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto session = zk.session_id();
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        zookeeper.part(session);
+        REQUIRE(co_await zookeeper.pass(9s));
+        CHECK_FALSE(held.value());
+        CHECK(held.value().loss()->reason == loss_reason::lease_ended);
+        CHECK(zookeeper.children("/shop/stock").size() == 1);
+        REQUIRE(co_await zookeeper.pass(2s));
+        CHECK(zookeeper.children("/shop/stock").empty());
+        CHECK(zk.state() != connection_state::connected);
+        zookeeper.mend(session);
+        REQUIRE(co_await zk.wait_connected(10s));
+        CHECK(zk.session_id() != session);
+    };
+    with_client(body);
+}
+
+TEST_CASE("an hour passes, and a held lock stays; a timer on the lease clock fires when it is due")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        testing::timer due(co_await asio::this_coro::executor, 30min);
+        std::optional<lease_clock::time_point> fired;
+        const auto begun = lease_clock::now();
+        due.async_wait([&](error_code) { fired = lease_clock::now(); });
+        REQUIRE(co_await zookeeper.pass(1h));
+        CHECK(lease_clock::now() - begun >= 1h);
+        CHECK(held.value());
+        REQUIRE(fired);
+        CHECK(*fired - begun >= 30min);
+        CHECK(*fired - begun < 30min + 2s);
+        CHECK(zookeeper.sessions() == std::vector{zk.session_id()});
+    };
+    with_client(body);
+}
+
+TEST_CASE("a stall of an hour: the guard says at once that the lock is lost, and the session is another one")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto before = zk.session_id();
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        zookeeper.stall(1h);
+        CHECK_FALSE(held.value());
+        CHECK(zookeeper.children("/shop/stock").empty());
+        CHECK(co_await held.value().wait_lost());
+        REQUIRE(co_await zk.wait_connected(10s));
+        CHECK(zk.session_id() != before);
+    };
+    with_client(body);
+}
+
+TEST_CASE("a stall that is shorter than the lease costs nothing")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        zookeeper.stall(2s);
+        CHECK(held.value());
+        REQUIRE(co_await zookeeper.pass(1min));
+        CHECK(held.value());
+    };
+    with_client(body);
+}
+
+TEST_CASE("stopped servers: an acquire ends with not_connected; sessions outlive it")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto session = zk.session_id();
+        zookeeper.stop();
+        mutex lock(zk, "/shop/stock");
+        CHECK((co_await lock.acquire(20ms)).error() == errc::not_connected);
+        const auto why = lock.last_timeout();
+        REQUIRE(why);
+        REQUIRE(why->addresses.size() == 1);
+        CHECK(why->addresses.front().why.find("stopped") != std::string::npos);
+        zookeeper.start();
+        CHECK(co_await lock.acquire(5s));
+        CHECK(zk.session_id() == session);
+    };
+    with_client(body);
+}
+
+TEST_CASE("what becomes of single requests")
+{
+    using request = ensemble::request;
+    using fate = ensemble::fate;
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto session = zk.session_id();
+        zookeeper.next(request::create, "/a", fate::refuse_access);
+        CHECK((co_await zk.create("/a", "1")).error() == errc::access_denied);
+        zookeeper.next(request::create, "/a", fate::refuse_server_error);
+        CHECK((co_await zk.create("/a", "1")).error() == errc::server_error);
+        CHECK(co_await zk.create("/a", "1"));
+        zookeeper.next(request::set, "/a", fate::lose_before);
+        CHECK((co_await zk.set("/a", "2")).error() == errc::outcome_unknown);
+        CHECK(zookeeper.get("/a")->data == "1");
+        REQUIRE(co_await zk.wait_connected(10s));
+        zookeeper.next(request::set, "/a", fate::lose_after);
+        CHECK((co_await zk.set("/a", "3")).error() == errc::outcome_unknown);
+        CHECK(zookeeper.get("/a")->data == "3");
+        REQUIRE(co_await zk.wait_connected(10s));
+        zookeeper.next(request::read, "/a", fate::no_answer);
+        CHECK((co_await zk.get("/a")).error() == errc::not_connected); // once the client has given the connection up
+        REQUIRE(co_await zk.wait_connected(10s));
+        zookeeper.delay(request::read, "/a", 50ms);
+        const auto asked = lease_clock::now();
+        CHECK(co_await zk.get("/a"));
+        CHECK(lease_clock::now() - asked >= 50ms);
+        zookeeper.clear();
+        CHECK(zk.session_id() == session);
+        CHECK(zookeeper.requests(request::set) == 2);
+    };
+    with_client(body);
+}
+
+TEST_CASE("a lost answer to the create of a lock's node: the lock is granted, with one node")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        REQUIRE(co_await mutex(zk, "/shop/stock").acquire(5s)); // its parents are there
+        zookeeper.next(ensemble::request::any, "/shop/stock/", ensemble::fate::lose_after);
+        auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
+        REQUIRE(held);
+        CHECK(zookeeper.children("/shop/stock") ==
+              std::vector{held.value().node().substr(std::string("/shop/stock/").size())});
+    };
+    with_client(body);
+}
+
+TEST_CASE("all recipes, below a chroot")
+{
+    ensemble zookeeper("one:2181,two:2181");
+    zookeeper.create("/shop");
+    const auto body = [&]() -> awaitable<void> {
+        auto options = options_for(zookeeper);
+        options.servers += "/shop";
+        client zk(co_await asio::this_coro::executor, options);
+        semaphore permits(zk, "/permits", 2);
+        auto one = co_await permits.acquire(5s), two = co_await permits.acquire(5s);
+        REQUIRE(one);
+        REQUIRE(two);
+        CHECK((co_await permits.try_acquire()).error() == errc::busy);
+        CHECK(zookeeper.children("/shop/permits").size() == 2);
+        shared_mutex shared(zk, "/shared");
+        auto reader = co_await shared.acquire_shared(5s);
+        REQUIRE(reader);
+        CHECK((co_await shared.try_acquire()).error() == errc::busy);
+        reentrant_mutex again(zk, "/again");
+        lock_owner me;
+        auto outer = co_await again.acquire(me), inner = co_await again.acquire(me);
+        REQUIRE(inner);
+        multi_lock both(zk, {mutex(zk, "/x"), mutex(zk, "/y")});
+        CHECK(co_await both.acquire(5s));
+        election chief(zk, "/chief");
+        const auto leads = [](leadership&) -> awaitable<int> { co_return 7; };
+        CHECK((co_await chief.lead(leads)).value() == 7);
+        transaction write;
+        write.create("/written", "by a transaction");
+        CHECK(co_await outer.value().commit(write));
+        CHECK(zookeeper.get("/shop/written")->data == "by a transaction");
+        REQUIRE(co_await zk.close());
+    };
+    run_test(limit, body);
+}
+
+TEST_CASE("clients on many threads share a lock")
+{
+    ensemble zookeeper;
+    asio::thread_pool pool(3);
+    int counted = 0; // guarded by the lock
+    const auto counts = [&](client zk) -> awaitable<void> {
+        mutex lock(zk, "/count");
+        for (int i = 0; i < 50; ++i) {
+            const auto held = co_await lock.acquire(20s);
+            if (held)
+                ++counted;
+        }
+        static_cast<void>(co_await zk.close());
+    };
+    std::vector<std::future<void>> all;
+    for (int i = 0; i < 4; ++i)
+        all.push_back(asio::co_spawn(pool, counts(client(pool, options_for(zookeeper))), asio::use_future));
+    for (auto& each : all)
+        each.get();
+    CHECK(counted == 200);
+    CHECK(zookeeper.children("/count").empty());
+}
+
+TEST_CASE("sessions that will expire in memory keep no io_context at work")
+{
+    ensemble zookeeper;
+    asio::io_context io;
+    {
+        client zk(io, options_for(zookeeper, milliseconds(60'000)));
+        asio::co_spawn(io, [](client c) -> awaitable<void> { static_cast<void>(co_await c.wait_connected(10s)); }(zk),
+                       asio::detached);
+        io.run_for(50ms);
+        REQUIRE(zookeeper.sessions().size() == 1);
+    }
+    const auto began = std::chrono::steady_clock::now();
+    io.run();
+    CHECK(std::chrono::steady_clock::now() - began < 5s);
+    CHECK(zookeeper.sessions().empty());
+}
+
+TEST_CASE("a client outlives the ensemble, and an execution context its clients")
+{
+    auto zookeeper = std::make_unique<ensemble>();
+    auto io = std::make_unique<asio::io_context>();
+    client zk(*io, options_for(*zookeeper));
+    io->run_for(20ms);
+    REQUIRE(zk.state() == connection_state::connected);
+    zookeeper.reset();
+    io->run_for(20ms);
+    CHECK(zk.state() != connection_state::connected);
+    io.reset();
+    CHECK(zk.state() == connection_state::closed);
+}
+
+TEST_CASE("what is refused")
+{
+    ensemble zookeeper;
+    CHECK_THROWS_AS(ensemble(), std::invalid_argument); // the name is taken
+    CHECK_THROWS_AS(ensemble("no server!"), std::invalid_argument);
+    CHECK_THROWS_AS(ensemble("a:1/chroot"), std::invalid_argument);
+    {
+        const ensemble another("another:1");
+        CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
+    }
+    asio::io_context io;
+    {
+        client_options options;
+        options.servers = "127.0.0.1:1";
+        client real(io, options);
+        io.run_for(20ms);
+        CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
+    }
+    io.run();
+    zookeeper.stall(1s);
+    CHECK_THROWS_AS(zookeeper.create("/"), boost::system::system_error);
+    CHECK_FALSE(zookeeper.remove("/none"));
+    CHECK_FALSE(zookeeper.set("/none", ""));
+    CHECK_FALSE(zookeeper.get("/none"));
+}

@@ -104,17 +104,17 @@ auto memory_ensemble::connect(const std::shared_ptr<memory_store>& client, std::
         clients_.push_back(client);
     if (stopped_ || ended_)
         return {};
+    if (parted_.contains(session))
+        return {};
     if (session != 0) {
         const auto known = sessions_.find(session);
         if (known == sessions_.end())
             return {0, true, 0, {}};
-        if (known->second.parted)
-            return {};
         if (const auto before = link_of(session); before != links_.end())
             drop(before); // a session has one connection
     } else {
         session = ++last_session_;
-        sessions_[session] = {timeout, {}, false};
+        sessions_[session] = {timeout, {}};
     }
     const auto connection = ++last_connection_;
     auto& made = links_[connection];
@@ -141,9 +141,8 @@ void memory_ensemble::end_session(std::uint64_t connection)
     if (at == links_.end())
         return;
     const auto session = at->second.session;
-    const bool hears = !sessions_[session].parted;
     links_.erase(at);
-    if (hears)
+    if (!parted_.contains(session))
         close_session(session);
 }
 
@@ -154,8 +153,7 @@ std::string memory_ensemble::why_unreachable(std::int64_t session) const
         return "the ensemble in memory is gone";
     if (stopped_)
         return "the ensemble in memory is stopped";
-    const auto at = sessions_.find(session);
-    return at != sessions_.end() && at->second.parted ? "the client is parted from the ensemble in memory" : "";
+    return parted_.contains(session) ? "the client is parted from the ensemble in memory" : "";
 }
 
 void memory_ensemble::send(std::uint64_t connection, request r)
@@ -165,7 +163,7 @@ void memory_ensemble::send(std::uint64_t connection, request r)
     const auto at = links_.find(connection);
     if (at == links_.end())
         return; // that the connection has ended is on its way
-    if (sessions_[at->second.session].parted)
+    if (parted_.contains(at->second.session))
         at->second.waiting.push_back(std::move(r));
     else
         serve(at, std::move(r));
@@ -354,7 +352,7 @@ void memory_ensemble::answer_later(link& to, answer a, time_point due)
 void memory_ensemble::deliver(link& to)
 {
     const auto now = lease_clock::now();
-    if (to.mute || sessions_[to.session].parted)
+    if (to.mute || parted_.contains(to.session))
         return;
     for (; !to.answers.empty() && to.answers.front().first <= now; to.answers.pop_front()) {
         ++activity_;
@@ -395,11 +393,10 @@ void memory_ensemble::close_session(std::int64_t session)
 void memory_ensemble::drop_session(std::int64_t session)
 {
     const auto at = link_of(session);
-    const bool parted = sessions_[session].parted;
     close_session(session);
     if (at == links_.end())
         return;
-    if (parted)
+    if (parted_.contains(session))
         links_.erase(at);
     else
         drop(at);
@@ -428,7 +425,7 @@ auto memory_ensemble::first_due() const -> time_point
             if (s.timeout.count() != 0)
                 first = std::min(first, s.over);
     for (const auto& [number, to] : links_)
-        if (!to.answers.empty() && !to.mute && !sessions_.at(to.session).parted)
+        if (!to.answers.empty() && !to.mute && !parted_.contains(to.session))
             first = std::min(first, to.answers.front().first);
     return first;
 }
@@ -546,17 +543,13 @@ void memory_ensemble::cut(std::int64_t session)
 void memory_ensemble::part(std::int64_t session)
 {
     const std::scoped_lock lock(mutex_);
-    if (const auto at = sessions_.find(session); at != sessions_.end())
-        at->second.parted = true;
+    parted_.insert(session);
 }
 
 void memory_ensemble::mend(std::int64_t session)
 {
     const std::scoped_lock lock(mutex_);
-    const auto known = sessions_.find(session);
-    if (known == sessions_.end())
-        return;
-    known->second.parted = false;
+    parted_.erase(session);
     const auto at = link_of(session);
     if (at == links_.end())
         return;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -104,7 +105,6 @@ private:
     struct session {
         std::chrono::milliseconds timeout{}; ///< 0: it never falls silent
         time_point over{};                   ///< if nothing is heard before
-        bool parted = false;
     };
     struct rule {
         kind what;
@@ -143,6 +143,7 @@ private:
     std::vector<std::weak_ptr<memory_store>> clients_; ///< those that have tried to connect
     links links_;
     std::map<std::int64_t, session> sessions_;
+    std::set<std::int64_t> parted_; ///< sessions, also those that are over
     std::vector<rule> fates_, delays_;
     std::map<kind, std::size_t> counted_;
     std::uint64_t activity_ = 0;

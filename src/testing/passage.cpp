@@ -14,7 +14,7 @@ namespace {
 
 /// What becomes ready takes so many passes through an executor at most until it asks the servers for something, or
 /// has come to its end.
-constexpr int quiet_rounds = 8;
+constexpr int passes = 8;
 constexpr std::chrono::seconds longest_step{1};
 
 } // namespace
@@ -114,16 +114,32 @@ void passage::run()
 /// Until nothing has been asked or told for a while.
 void passage::settle()
 {
-    auto seen = servers_->activity();
-    for (int quiet = 0; quiet < quiet_rounds && !ended();) {
-        round();
-        const auto now_seen = servers_->activity();
-        quiet = now_seen == std::exchange(seen, now_seen) ? quiet + 1 : 0;
+    for (auto before = servers_->activity() - 1; before != servers_->activity() && !ended();) {
+        before = servers_->activity();
+        run_dry();
     }
 }
 
-/// Everything that is ready in any executor now has its turn.
-void passage::round()
+void passage::pass_again(const std::shared_ptr<memory_store>& through, std::shared_ptr<turn> t, int left)
+{
+    through->post([through, t = std::move(t), left](memory_store& s) {
+        if (left == 0)
+            t->deadline = s.next_deadline();
+        else
+            pass_again(through, t, left - 1);
+    });
+}
+
+void passage::pass_again(const asio::any_io_executor& through, std::shared_ptr<turn> t, int left)
+{
+    asio::post(through, [through, t = std::move(t), left] {
+        if (left != 0)
+            pass_again(through, t, left - 1);
+    });
+}
+
+/// Everything that is ready in any executor, and what follows from it, has its turn.
+void passage::run_dry()
 {
     const auto clients = servers_->clients();
     {
@@ -132,10 +148,8 @@ void passage::round()
         shared_->next = lease_clock::time_point::max();
     }
     for (const auto& each : clients)
-        each->post([its_turn = std::make_shared<turn>(shared_)](memory_store& s) {
-            its_turn->deadline = s.next_deadline();
-        });
-    asio::post(shared_->executor, [its_turn = std::make_shared<turn>(shared_)] {});
+        pass_again(each, std::make_shared<turn>(shared_), passes);
+    pass_again(shared_->executor, std::make_shared<turn>(shared_), passes);
     std::unique_lock lock(shared_->mutex);
     shared_->changed.wait(lock, [&] { return shared_->awaited == 0 || shared_->stops; });
 }

@@ -32,7 +32,9 @@ private:
 
     void run();
     void settle();
-    void round();
+    void run_dry();
+    static void pass_again(const std::shared_ptr<memory_store>& through, std::shared_ptr<turn>, int left);
+    static void pass_again(const asio::any_io_executor& through, std::shared_ptr<turn>, int left);
     [[nodiscard]] bool ended() const;
 
     const std::shared_ptr<memory_ensemble> servers_;

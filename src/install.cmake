@@ -1,5 +1,6 @@
-# `cmake --install`, `find_package(zklock)` and `pkg-config zklock`. Of components there are three, which the Debian
-# packages are made of: zklock_runtime (the shared library), zklock_development and zklock_tools (programs).
+# `cmake --install`, `find_package(zklock)` and `pkg-config zklock`. Of components there are four, which the Debian
+# packages are made of: zklock_runtime (the shared library), zklock_development, zklock_testing and zklock_tools
+# (programs).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zklock)
 
@@ -16,7 +17,13 @@ foreach(target ${zklock_targets})
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT zklock_development
-  FILES_MATCHING PATTERN *.hpp PATTERN LICENSE PATTERN *.md) # the user's guide, whose links to the headers hold there
+  FILES_MATCHING PATTERN *.hpp PATTERN LICENSE PATTERN *.md # the user's guide, whose links to the headers hold there
+  PATTERN testing EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock/testing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/zklock
+  COMPONENT zklock_testing)
+install(TARGETS zklock_testing EXPORT zklock-testing-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT zklock_testing)
+install(EXPORT zklock-testing-targets NAMESPACE zklock:: DESTINATION ${package_dir} COMPONENT zklock_testing)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libzklock-dev/examples
   COMPONENT zklock_development
   FILES_MATCHING PATTERN *.cpp PATTERN README.md)

@@ -1,5 +1,5 @@
-# cpack -G DEB: libzklock0.1 (the shared library), libzklock-dev (headers, static library, CMake and pkg-config files)
-# and zklock-tools (programs, where there are some). Made for the Debian that they are made on: templates of Boost are
+# cpack -G DEB: libzklock0.1 (the shared library), libzklock-dev (headers, static library, CMake and pkg-config files),
+# libzklock-testing-dev (zklock::testing) and zklock-tools (programs, where there are some). Made for the Debian that they are made on: templates of Boost are
 # in all of them, so a program and the library have to be built with the same one. The development package wants it;
 # and packages of programs depend on libzklock0.1-boost1.81, which the shared library's package provides.
 if(NOT BUILD_SHARED_LIBS OR NOT ZKLOCK_BOTH_KINDS OR NOT ZKLOCK_INSTALL)
@@ -67,7 +67,7 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has its own
 set(version "${PROJECT_VERSION}-${release}")
 
-set(CPACK_COMPONENTS_ALL zklock_runtime zklock_development)
+set(CPACK_COMPONENTS_ALL zklock_runtime zklock_development zklock_testing)
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_NAME libzklock${soversion})
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SECTION "libs${contained}")
 file(STRINGS ${place}/boost/version.hpp line REGEX "^#define BOOST_LIB_VERSION \"[0-9_]+\"")
@@ -96,6 +96,13 @@ set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_SUGGESTS "cmake (>= ${CMAKE_MINIMUM_
 set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_DESCRIPTION "distributed locks on ZooKeeper for Asio programs (development)
 This package has the headers with the user's guide, the static library, and
 what CMake and pkg-config need to find them.")
+
+set(CPACK_DEBIAN_ZKLOCK_TESTING_PACKAGE_NAME libzklock-testing-dev)
+set(CPACK_DEBIAN_ZKLOCK_TESTING_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_ZKLOCK_TESTING_PACKAGE_DEPENDS "libzklock-dev (= ${version})")
+set(CPACK_DEBIAN_ZKLOCK_TESTING_DESCRIPTION "distributed locks on ZooKeeper for Asio programs (unit tests)
+A ZooKeeper ensemble in memory, for unit tests of programs that use zklock:
+without servers, with faults on request, and with a clock that tests move.")
 
 if(TARGET zklock_tool)
   list(APPEND CPACK_COMPONENTS_ALL zklock_tools)

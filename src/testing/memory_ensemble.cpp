@@ -1,5 +1,6 @@
 #include "testing/memory_ensemble.hpp"
 #include "testing/memory_store.hpp"
+#include "testing/named_ensembles.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -7,21 +8,9 @@
 
 namespace zklock::testing {
 
-using store::event_kind;
 using store::outcome;
 
 namespace {
-
-using ensembles_by_name = std::map<std::string, std::weak_ptr<memory_ensemble>, std::less<>>;
-
-std::mutex registry_mutex;
-
-/// Those that exist. Guarded by that mutex.
-ensembles_by_name& registry()
-{
-    static ensembles_by_name all;
-    return all;
-}
 
 std::int64_t wall_clock_ms()
 {
@@ -47,41 +36,20 @@ void open_access(transaction& t)
 
 } // namespace
 
-// ---- which there are
-
 memory_ensemble::memory_ensemble(std::string name) : name_(std::move(name)) {}
 
 memory_ensemble::~memory_ensemble() { end(); }
 
-std::shared_ptr<memory_ensemble> memory_ensemble::named(std::string_view name)
-{
-    const std::scoped_lock lock(registry_mutex);
-    const auto found = registry().find(name);
-    return found == registry().end() ? nullptr : found->second.lock();
-}
-
-std::size_t memory_ensemble::how_many()
-{
-    const std::scoped_lock lock(registry_mutex);
-    return registry().size();
-}
-
 void memory_ensemble::begin()
 {
-    const std::scoped_lock lock(registry_mutex);
-    if (!registry().try_emplace(name_, weak_from_this()).second)
+    if (!named_ensembles::add(shared_from_this()))
         throw std::invalid_argument("there is an ensemble " + name_);
     thread_ = std::thread([this] { run(); });
 }
 
 void memory_ensemble::end()
 {
-    {
-        const std::scoped_lock lock(registry_mutex);
-        const auto found = registry().find(name_);
-        if (found != registry().end() && found->second.lock().get() == this)
-            registry().erase(found);
-    }
+    named_ensembles::remove(*this);
     stop();
     {
         const std::scoped_lock lock(mutex_);
@@ -117,10 +85,7 @@ auto memory_ensemble::connect(const std::shared_ptr<memory_store>& client, std::
         sessions_[session] = {timeout, {}};
     }
     const auto connection = ++last_connection_;
-    auto& made = links_[connection];
-    made.number = connection;
-    made.client = client;
-    made.session = session;
+    links_.try_emplace(connection, connection, client, session);
     heard(session);
     woken_.notify_one();
     return {connection, false, session, sessions_[session].timeout};
@@ -171,45 +136,10 @@ void memory_ensemble::send(std::uint64_t connection, request r)
 
 // ---- requests
 
-namespace {
-
-using kind = ensemble::request;
-
-kind kind_of(const request& r)
-{
-    switch (r.what) {
-    case operation::write:
-        switch (r.write.what) {
-        case transaction::kind::create: return kind::create;
-        case transaction::kind::remove: return kind::remove;
-        case transaction::kind::batch: return kind::batch;
-        default: return kind::set;
-        }
-    case operation::sync: return kind::sync;
-    default: return kind::read;
-    }
-}
-
-bool matches(const request& r, kind what, const std::string& prefix)
-{
-    if (r.what == operation::ping || (what != kind::any && what != kind_of(r)))
-        return false;
-    if (r.what != operation::write)
-        return r.path.starts_with(prefix);
-    const auto& t = r.write;
-    if (t.what != transaction::kind::batch)
-        return t.path.starts_with(prefix);
-    return std::ranges::any_of(t.parts, [&](const transaction& part) { return part.path.starts_with(prefix); });
-}
-
-} // namespace
-
 void memory_ensemble::serve(links::iterator at, request r)
 {
     heard(at->second.session);
-    if (r.what != operation::ping)
-        ++counted_[kind_of(r)];
-    const auto becomes = fate_of(r);
+    const auto becomes = rules_.take(r);
     if (becomes == fate::lose_before)
         return drop(at);
     answer a;
@@ -224,31 +154,13 @@ void memory_ensemble::serve(links::iterator at, request r)
     if (becomes == fate::no_answer)
         at->second.mute = true;
     a.number = r.number;
-    answer_later(at->second, std::move(a), lease_clock::now() + lateness_of(r));
-}
-
-auto memory_ensemble::fate_of(const request& r) -> std::optional<fate>
-{
-    const auto found = std::ranges::find_if(fates_, [&](const rule& each) { return matches(r, each.what, each.prefix); });
-    if (found == fates_.end())
-        return std::nullopt;
-    const auto becomes = found->becomes;
-    if (--found->times == 0)
-        fates_.erase(found);
-    return becomes;
-}
-
-std::chrono::nanoseconds memory_ensemble::lateness_of(const request& r) const
-{
-    const auto found =
-        std::ranges::find_if(delays_, [&](const rule& each) { return matches(r, each.what, each.prefix); });
-    return found == delays_.end() ? std::chrono::nanoseconds{} : found->late;
+    answer_later(at->second, std::move(a), lease_clock::now() + rules_.lateness(r));
 }
 
 answer memory_ensemble::execute(link& from, const request& r)
 {
     if (r.what != operation::write)
-        return read_for(from, r);
+        return from.read(tree_, r);
     auto t = r.write;
     open_access(t);
     t.session = from.session;
@@ -265,53 +177,6 @@ answer memory_ensemble::execute(link& from, const request& r)
     return a;
 }
 
-answer memory_ensemble::read_for(link& from, const request& r)
-{
-    answer a;
-    const auto* const node = tree_.find(r.path);
-    const auto watch = [&](std::vector<std::string>& watches) {
-        if (r.watch && std::ranges::find(watches, r.path) == watches.end())
-            watches.push_back(r.path);
-    };
-    const auto found = [&] {
-        if (node)
-            a.stat = znode_tree::stat(*node);
-        a.result = !node                    ? outcome::no_node
-                   : !node->allowed.read ? outcome::no_auth
-                                            : outcome::ok;
-        return a.result == outcome::ok;
-    };
-    switch (r.what) {
-    case operation::exists: // everybody is told of any node
-        if (!found() && node)
-            a.result = outcome::ok;
-        watch(from.watched);
-        break;
-    case operation::get:
-        if (found()) {
-            a.data = node->data;
-            watch(from.watched);
-        }
-        break;
-    case operation::children:
-        if (found()) {
-            a.names = tree_.children(r.path);
-            watch(from.children_watched);
-        }
-        break;
-    case operation::get_acl:
-        if (found())
-            a.access = node->access ? node->access : std::make_shared<const access_list>();
-        break;
-    case operation::unwatch:
-        if (std::erase(from.watched, r.path) + std::erase(from.children_watched, r.path) == 0)
-            a.result = outcome::no_watcher;
-        break;
-    default: break;
-    }
-    return a;
-}
-
 znode_tree::effect memory_ensemble::apply(transaction t)
 {
     t.zxid = ++zxid_;
@@ -325,12 +190,7 @@ void memory_ensemble::fire(const znode_tree::effect& done)
 {
     for (const auto& [what, path, hidden] : done.events)
         for (auto& [number, to] : links_) {
-            std::size_t fired = 0;
-            if (what != event_kind::children_changed)
-                fired += std::erase(to.watched, path);
-            if (what == event_kind::children_changed || what == event_kind::deleted)
-                fired += std::erase(to.children_watched, path);
-            if (fired == 0 || hidden)
+            if (!to.uses_up_watch(what, path) || hidden)
                 continue;
             answer a;
             a.event = what;
@@ -584,31 +444,25 @@ void memory_ensemble::start()
 void memory_ensemble::next(kind what, std::string path_prefix, fate becomes, unsigned times)
 {
     const std::scoped_lock lock(mutex_);
-    if (times != 0)
-        fates_.push_back({what, std::move(path_prefix), becomes, times, {}});
+    rules_.next(what, std::move(path_prefix), becomes, times);
 }
 
-void memory_ensemble::delay(kind what, std::string path_prefix, std::chrono::nanoseconds late)
+void memory_ensemble::delay(kind what, std::string path_prefix, std::chrono::nanoseconds by)
 {
     const std::scoped_lock lock(mutex_);
-    delays_.push_back({what, std::move(path_prefix), {}, 0, late});
+    rules_.delay(what, std::move(path_prefix), by);
 }
 
 void memory_ensemble::clear()
 {
     const std::scoped_lock lock(mutex_);
-    fates_.clear();
-    delays_.clear();
+    rules_.clear();
 }
 
 std::size_t memory_ensemble::requests(kind what) const
 {
     const std::scoped_lock lock(mutex_);
-    std::size_t all = 0;
-    for (const auto& [each, count] : counted_)
-        if (what == kind::any || what == each)
-            all += count;
-    return all;
+    return rules_.count(what);
 }
 
 } // namespace zklock::testing

@@ -1,5 +1,7 @@
 #pragma once
+#include "testing/memory_link.hpp"
 #include "testing/request.hpp"
+#include "testing/request_rules.hpp"
 #include "testing/znode_tree.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/testing/ensemble.hpp"
@@ -9,14 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,9 +36,6 @@ public:
     memory_ensemble(const memory_ensemble&) = delete;
     memory_ensemble& operator=(const memory_ensemble&) = delete;
 
-    /// The one of that name that is alive; null if there is none.
-    [[nodiscard]] static std::shared_ptr<memory_ensemble> named(std::string_view name);
-    [[nodiscard]] static std::size_t how_many();
     /// Clients that are made from now on find it by its name. @throws std::invalid_argument if another one has it
     void begin();
     /// All connections end, and none is made any more.
@@ -64,8 +61,8 @@ public:
 
     // --- for the public class ----------------------------------------------------------------------------------------
 
-    using kind = ensemble::request;
-    using fate = ensemble::fate;
+    using kind = request_rules::kind;
+    using fate = request_rules::fate;
 
     void change(transaction, store::outcome* result = nullptr, std::string* made = nullptr);
     [[nodiscard]] std::optional<node_content> read(const std::string& path) const;
@@ -93,34 +90,16 @@ public:
     [[nodiscard]] std::vector<std::shared_ptr<memory_store>> clients() const;
 
 private:
-    struct link { ///< a connection, at the servers
-        std::uint64_t number = 0;
-        std::shared_ptr<memory_store> client;
-        std::int64_t session = 0;
-        bool mute = false;           ///< it is told nothing any more
-        std::deque<request> waiting; ///< while it is parted
-        std::deque<std::pair<time_point, answer>> answers;
-        std::vector<std::string> watched, children_watched;
-    };
     struct session {
         std::chrono::milliseconds timeout{}; ///< 0: it never falls silent
         time_point over{};                   ///< if nothing is heard before
     };
-    struct rule {
-        kind what;
-        std::string prefix;
-        fate becomes = fate::refuse_access;
-        unsigned times = 0;
-        std::chrono::nanoseconds late{}; ///< of a delay, which has no times
-    };
+    using link = memory_link;
     using links = std::map<std::uint64_t, link>;
 
     // With the mutex held.
     void serve(links::iterator, request);
-    [[nodiscard]] std::optional<fate> fate_of(const request&);
-    [[nodiscard]] std::chrono::nanoseconds lateness_of(const request&) const;
     answer execute(link&, const request&);
-    answer read_for(link&, const request&);
     znode_tree::effect apply(transaction);
     void fire(const znode_tree::effect&);
     void answer_later(link&, answer, time_point due);
@@ -144,8 +123,7 @@ private:
     links links_;
     std::map<std::int64_t, session> sessions_;
     std::set<std::int64_t> parted_; ///< sessions, also those that are over
-    std::vector<rule> fates_, delays_;
-    std::map<kind, std::size_t> counted_;
+    request_rules rules_;
     std::uint64_t activity_ = 0;
     std::uint64_t last_connection_ = 0;
     std::int64_t last_session_ = 0x1000'0000;

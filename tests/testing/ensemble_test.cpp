@@ -285,7 +285,7 @@ TEST_CASE("all recipes, below a chroot")
         lock_owner me;
         auto outer = co_await again.acquire(me), inner = co_await again.acquire(me);
         REQUIRE(inner);
-        multi_lock both({mutex(zk, "/x"), mutex(zk, "/y")});
+        multi_lock both(mutex(zk, "/x"), mutex(zk, "/y"));
         CHECK(co_await both.acquire(5s));
         election chief(zk, "/chief");
         const auto leads = [](leadership&) -> awaitable<result<int>> { co_return 7; };

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/client_options.hpp"
-#include "zklock/connection_state.hpp"
 #include "zklock/detail/access.hpp"
 #include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/saturate.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "zklock/metrics.hpp"
 #include "zklock/node.hpp"
 #include "zklock/result.hpp"
-#include "zklock/transaction.hpp"
 
 #include <boost/asio/execution_context.hpp>
 

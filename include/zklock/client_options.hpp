@@ -1,22 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/access_list.hpp"
-#include "zklock/connection_event.hpp"
 #include "zklock/detail/named_enum.hpp"
-#include "zklock/handoff_options.hpp"
-#include "zklock/log.hpp"
-#include "zklock/tls_options.hpp"
+#include "zklock/detail/same_library.hpp"
+#include "zklock/events.hpp"
+#include "zklock/node.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+namespace boost::asio::ssl {
+class context; // <boost/asio/ssl/context.hpp>, which who sets none need not include
+}
+
 namespace zklock {
+
+/// How much a line of the log matters.
+enum class log_level : std::uint8_t {
+    error,   ///< nothing goes on until somebody acts: no server can be reached, credentials are refused
+    warning, ///< the client goes on, but somebody has lost something, or is about to: a lock, a session, time;
+             ///< and acquires that an outage has ended at their deadline
+    info,    ///< what has changed: connections, sessions, revocations; and acquires that ended with `timed_out`
+    debug    ///< what happens all the time: attempts to connect, acquires that ended without the lock for other
+             ///< reasons than time, what the C client says
+};
+
+/// The level's name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(log_level level) noexcept
+{
+    switch (level) {
+    case log_level::error: return "error";
+    case log_level::warning: return "warning";
+    case log_level::info: return "info";
+    case log_level::debug: return "debug";
+    }
+    return "unknown";
+}
+
+/// A log function for `client_options::log` that writes to a file.
+///
+///     options.log = zklock::log_to(stderr);
+///
+/// A line begins with the time (UTC) and the level. It leaves by one write if the file's buffer has room for it, so
+/// that lines of several clients, threads and processes do not mix: `2026-11-21T18:42:05.123Z warning host:4711
+/// 0x100012ab: …`. Control characters are replaced. A line that cannot be written is dropped.
+///
+/// @param file Stays open as long as the function lives. Null: the function is empty.
+/// @param most Lines of this level and of graver ones are written; the others are not even put together.
+///
+/// Thread safety: it may be called from any thread; one function may serve any number of clients.
+[[nodiscard]] std::function<void(log_level, std::string_view)> log_to(std::FILE* file,
+                                                                      log_level most = log_level::info);
+
+/// The same for a function of one's own, which is called with the lines of these levels only. (Put into
+/// `client_options::log` as it is, it is called with each line, and each is put together for it.)
+///
+///     options.log = zklock::log_to(my_function, zklock::log_level::warning);
+///
+/// @param to Empty: so is what is returned.
+[[nodiscard]] std::function<void(log_level, std::string_view)>
+log_to(std::function<void(log_level, std::string_view)> to, log_level most = log_level::info);
+
+/// Whether and how a client encrypts what it says to the servers, and how the two prove who they are. Off at first.
+///
+/// With TLS, each connection is encrypted from its first byte, and goes to a server whose certificate was verified:
+/// there is no way back to a connection without. It is TLS 1.2 or later. Servers need a `secureClientPort`, which is
+/// the port that `client_options::servers` has to name then (2181 where it names none), and Netty's connection factory.
+///
+/// **Verification.** A server's certificate has to be signed by one of the authorities, be valid today, and be for the
+/// server's name as `client_options::servers` spells it, dots at its end aside: one of the DNS names that the
+/// certificate lists (its subjectAltName), or its common name if it lists no DNS name, as with ZooKeeper's own clients.
+/// A server that is given by its IP address needs that address in the list, and is sent no name (SNI). An address with
+/// a scope id (`[fe80::1%eth0]`) is in no certificate: `errc::invalid_option`.
+///
+/// **When it fails**, that is one attempt that failed: the client goes on with the other servers, and tries again after
+/// a pause, since files and certificates can be put right while it runs. While it has failed with all of them, what
+/// would end with `errc::not_connected` ends with `errc::tls_failed`; `log` has OpenSSL's reasons.
+///
+/// **Files** are PEM. They are read when the client connects, by the threads that look up names and never on the
+/// executor, and at each later connect if they have changed: so a certificate that is renewed on disk is taken up at
+/// the next connect; the connections that are there go on. If what has changed cannot be used (a certificate and a key
+/// that do not belong together, because only one of the two is renewed yet, or a file that is missing or unreadable),
+/// what was read before stays in use, and `log` says so.
+///
+/// Options that contradict each other are `errc::invalid_option`, and `find_fault()` names them; it reads no file. So
+/// is `enabled` where the library was built without TLS (CMake's option ZKLOCK_TLS).
+struct tls_options {
+    tls_options() = default; // no aggregate: see client_options
+
+    /// Connect with TLS. If any of the others is set, this has to be: nobody connects in clear by mistake.
+    bool enabled = false;
+
+    /// The certificates of the authorities that servers' certificates are signed by: a file with one or more, which
+    /// then are the only ones. Empty: the system's, as OpenSSL finds them: its own file and folder (below `openssl
+    /// version -d`), or those that the environment names as SSL_CERT_FILE and SSL_CERT_DIR.
+    std::string ca_file;
+
+    /// The client's own certificate, for servers that want to see one (`ssl.clientAuth=need`, ZooKeeper's default, and
+    /// `want`): a file with it first, followed by those between it and its authority, if there are any. Empty: the
+    /// client shows none. With the servers' scheme `x509` it is an identity like those of `client_options::auth`,
+    /// without being named there: `acl::creator_all` works.
+    std::string certificate_file;
+    /// The key of that certificate. Empty: it is in `certificate_file`.
+    std::string key_file;
+    /// What the key is encrypted with: up to 1,023 bytes. Empty: it is not encrypted. If it is all the same, or if the
+    /// password is wrong, connecting fails; nobody is ever asked on a terminal. It appears in no log and in no message.
+    std::string key_password;
+
+    /// For who knows Asio: a context of one's own, in place of all files above, which have to be empty then. It can
+    /// have keys from elsewhere, ciphers, revocation lists, callbacks. The program links to OpenSSL itself for it.
+    ///
+    /// The client leaves it as it is, with its callbacks: what is said above of names, addresses and TLS 1.2 is set for
+    /// each connection. So a verify callback sees that a name does not match as an error like any other, which it could
+    /// overrule; Asio's `host_name_verification` need not be set. A context has to verify (`verify_peer`): one that is
+    /// `verify_none`, as contexts are at first, is `errc::invalid_option`. It may serve several clients. It must not be
+    /// changed as long as a client has it; its callbacks are called on the client's strand, and must not block or call
+    /// the client.
+    std::shared_ptr<boost::asio::ssl::context> context;
+};
+
+/// Whether and how clients tell each other directly that a lock is free, and do not wait for the servers to say so. Off
+/// at first, because it opens a port.
+///
+/// A client that lets a node go proves that to the client that waits for it, by a secret that the node's name commits
+/// to, over a TCP connection between the two. The order of a queue remains the servers' affair: nobody can take a lock
+/// by what it sends here, or jump a queue. A client that reaches nobody, or that nobody reaches, waits for the servers
+/// as without; and so does everybody whose predecessor is a client without this option, or of another library.
+///
+/// **Who may connect** is for the network to say: a program that reaches the port can take one of a few places there.
+/// It can also learn when a node is let go, if it knows the node's name. Names of locks are not said there. Nothing is
+/// encrypted.
+///
+/// Values that cannot be used are `errc::invalid_option`, and `find_fault()` names them; so is `listen` where the
+/// library was built without TLS (CMake's option ZKLOCK_TLS), because the hash is OpenSSL's.
+struct handoff_options {
+    handoff_options() = default; // no aggregate: see client_options
+
+    /// The address and port on which the client is told who waits, such as `10.1.2.3:7411`, `[2001:db8::7]:0` or
+    /// `0.0.0.0:0`: numeric; with port 0 the system chooses one. Empty: the client neither listens nor connects to
+    /// others. If the address is not to be had (another process listens there, say), the client tries again and again,
+    /// `log` tells why, and locks work as without.
+    std::string listen;
+
+    /// Where others reach the client, if that is not where it listens: an address, with or without a port, numeric.
+    /// Each client needs its own, or takes others for itself. Empty: where it listens; and if that is any address
+    /// (`0.0.0.0`, `[::]`), the one from which it is connected to its ZooKeeper server. `log` tells which.
+    std::string advertise;
+
+    /// The networks in which the client may connect to others, such as `10.0.0.0/8`, `2001:db8::/32`, or one address.
+    /// Others write their addresses into nodes, where everybody who may write there can put what they like: so a client
+    /// connects to no address outside of these, and to none if there are none. Link-local and multicast addresses are
+    /// not connected to in any case, loopback addresses only if `127.0.0.0/8` or `::1`, or a part of them, is
+    /// listed by itself.
+    std::vector<std::string> peers;
+};
 
 /// One identity shown to the servers at every connect, such as `{"digest", "user:password"}`.
 struct credentials {
@@ -49,7 +193,7 @@ enum class parent_kind : std::uint8_t {
 }
 
 /// How a client connects and how careful it is. Every operation reports values that are out of range as
-/// `errc::invalid_option`; `find_fault()` in `option_fault.hpp` names the option, and so does `log`.
+/// `errc::invalid_option`; `find_fault()` names the option, and so does `log`.
 struct client_options {
     // No struct that users hand over is an aggregate: the user's guide says why, under "A lock around a piece of work".
     client_options() = default;
@@ -130,5 +274,41 @@ struct client_options {
     /// Who is told of the client's states: see `listen_to_connection()`. Empty: nobody.
     connection_listener listener;
 };
+
+/// An option that is out of range, or does not go with another one: why operations end with `errc::invalid_option`.
+struct option_fault {
+    option_fault() = default; // no aggregate: see client_options
+    /// A fault of these three.
+    option_fault(std::string the_option, std::string the_value, std::string what_is_accepted);
+
+    std::string option;   ///< the member's name, such as `session_timeout`
+    std::string value;    ///< what it is, such as `50 ms`; of credentials, nothing that is secret
+    std::string accepted; ///< what it has to be, in words
+};
+
+/// One line: `session_timeout is 50 ms, and has to be 100 ms to 2147483647 ms`.
+[[nodiscard]] std::string to_string(const option_fault&);
+
+/// The first option that every operation would refuse, if there is one. Nothing is connected, and nothing looked up:
+/// so a program can check its configuration at the start. From any thread.
+///
+///     if (const auto fault = zklock::find_fault(options))
+///         throw std::runtime_error("zookeeper: " + to_string(*fault));
+///
+/// What only turns out later is told by `client_options::log`, at level error, with the same words: servers that grant
+/// a session too short for a lease, and options that contradict those of another lock of the client on the same path.
+[[nodiscard]] std::optional<option_fault> find_fault(const client_options&);
+
+/// Which rule that path breaks, in words, so that no lock can be there: why operations end with `errc::invalid_path`.
+/// Nothing if it breaks none. `chroot` is the client's, empty or `/` if it has none. Nothing is connected: so a program
+/// can check its configuration at the start. What it returns is there for ever; it throws nothing. From any thread.
+///
+///     if (const auto fault = zklock::find_path_fault(path))
+///         throw std::runtime_error("the lock's path: " + std::string(*fault));
+///
+/// `client_options::log` tells the same of each path that is refused, at level error, with the same words. What only
+/// the servers know is told by neither: that one of the nodes above the path is ephemeral, and can have no children.
+[[nodiscard]] std::optional<std::string_view> find_path_fault(std::string_view path,
+                                                              std::string_view chroot = {}) noexcept;
 
 } // namespace zklock

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/client.hpp"
-#include "zklock/contender.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/run.hpp"
 #include "zklock/detail/saturate.hpp"
-#include "zklock/election_options.hpp"
+#include "zklock/events.hpp"
 #include "zklock/guard.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/lock_options.hpp"
+#include "zklock/node.hpp"
 #include "zklock/result.hpp"
-#include "zklock/transaction.hpp"
-#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <cstddef>

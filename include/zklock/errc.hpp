@@ -12,6 +12,8 @@
 
 namespace zklock {
 
+using boost::system::error_code;
+
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
     timed_out = 1,         ///< an acquire's deadline passed, and others were before it, or no permit was free. The

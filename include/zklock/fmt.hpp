@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/client_options.hpp"
-#include "zklock/connection_state.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/lock_event.hpp"
-#include "zklock/lock_loss.hpp"
-#include "zklock/log.hpp"
-#include "zklock/mutex_options.hpp"
+#include "zklock/events.hpp"
+#include "zklock/lock_options.hpp"
 #include "zklock/node.hpp"
-#include "zklock/transaction.hpp"
 
 #include <fmt/format.h>
 

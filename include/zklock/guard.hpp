@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/acquired.hpp"
 #include "zklock/detail/access.hpp"
 #include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
-#include "zklock/lease_clock.hpp"
-#include "zklock/lock_loss.hpp"
+#include "zklock/events.hpp"
+#include "zklock/node.hpp"
 #include "zklock/result.hpp"
-#include "zklock/transaction.hpp"
 
 #include <cstdint>
 #include <memory>

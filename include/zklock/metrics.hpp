@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/connection_state.hpp"
 #include "zklock/detail/same_library.hpp"
-#include "zklock/lock_loss.hpp"
+#include "zklock/events.hpp"
 
 #include <algorithm>
 #include <array>
@@ -126,7 +125,7 @@ struct metrics {
     /// What was sent to the servers for the client's users, its locks and its lease. A transaction counts once. What
     /// the C client sends on its own (to connect, and pings) does not count.
     std::uint64_t requests = 0;
-    std::uint64_t unseen = 0; ///< guards that died in the turn that delivered them: see `acquired.hpp`
+    std::uint64_t unseen = 0; ///< guards that died in the turn that delivered them: see `acquired`
     latency_histogram heartbeats;       ///< of the lease: from sending one to its answer
     /// How much later than planned its turn came: the strand was busy, or stopped. Those count, too, that found the
     /// connection lost by then, and were not sent.

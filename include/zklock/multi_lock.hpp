@@ -3,12 +3,10 @@
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/run.hpp"
 #include "zklock/detail/saturate.hpp"
+#include "zklock/events.hpp"
 #include "zklock/guard.hpp"
-#include "zklock/held_lock.hpp"
-#include "zklock/lease_clock.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/result.hpp"
-#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <concepts>

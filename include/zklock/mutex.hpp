@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/client.hpp"
-#include "zklock/contender.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/run.hpp"
 #include "zklock/detail/saturate.hpp"
+#include "zklock/events.hpp"
 #include "zklock/guard.hpp"
+#include "zklock/lock_options.hpp"
 #include "zklock/lockable.hpp"
-#include "zklock/mutex_options.hpp"
-#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <cstddef>

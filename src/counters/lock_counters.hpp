@@ -1,9 +1,8 @@
 #pragma once
 #include "counters/counters.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "zklock/metrics.hpp"
-#include "zklock/result.hpp"
 
 #include <array>
 #include <cstddef>

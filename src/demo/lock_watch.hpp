@@ -2,7 +2,7 @@
 #include "background.hpp"
 
 #include <zklock/client.hpp>
-#include <zklock/contender.hpp>
+#include <zklock/events.hpp>
 #include <zklock/mutex.hpp>
 #include <zklock/node.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <zklock/client.hpp>
 #include <zklock/client_options.hpp>
-#include <zklock/contender.hpp>
+#include <zklock/events.hpp>
 #include <zklock/guard.hpp>
 #include <zklock/mutex.hpp>
 #include <zklock/result.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 // How the demonstration's programs are told to encrypt what they say to ZooKeeper.
-#include <zklock/tls_options.hpp>
+#include <zklock/client_options.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/mutex_options.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <array>
 #include <cstddef>

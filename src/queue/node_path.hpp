@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/path_fault.hpp"
+#include "zklock/client_options.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 #include "store/store.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <boost/asio/ip/address.hpp>
 

@@ -1,4 +1,4 @@
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "runtime/stores_in_memory.hpp"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "zklock/access_list.hpp"
+#include "zklock/node.hpp"
 
 #include <array>
 #include <bit>

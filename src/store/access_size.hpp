@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/access_list.hpp"
+#include "zklock/node.hpp"
 
 #include <cstddef>
 

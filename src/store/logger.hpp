@@ -1,6 +1,6 @@
 #pragma once
-#include "zklock/lease_clock.hpp"
-#include "zklock/log.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/events.hpp"
 
 #include <boost/system/error_code.hpp>
 

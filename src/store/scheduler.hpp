@@ -1,6 +1,6 @@
 #pragma once
 #include "store/unique_function.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,5 @@
 #pragma once
-#include "zklock/access_list.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "zklock/node.hpp"
 
 #include <chrono>

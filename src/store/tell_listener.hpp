@@ -1,7 +1,7 @@
 #pragma once
 #include "store/logger.hpp"
+#include "zklock/client_options.hpp"
 #include "zklock/detail/event_sink.hpp"
-#include "zklock/log.hpp"
 
 #include <exception>
 #include <new>

@@ -5,7 +5,7 @@
 #include "testing/named_ensembles.hpp"
 #include "testing/passage.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/client_options.hpp"
 
 #include <boost/system/system_error.hpp>
 

@@ -3,7 +3,7 @@
 #include "testing/request.hpp"
 #include "testing/request_rules.hpp"
 #include "testing/znode_tree.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "zklock/testing/ensemble.hpp"
 
 #include <chrono>

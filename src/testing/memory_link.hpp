@@ -1,7 +1,7 @@
 #pragma once
 #include "testing/request.hpp"
 #include "testing/znode_tree.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <cstdint>
 #include <deque>

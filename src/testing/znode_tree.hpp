@@ -1,6 +1,6 @@
 #pragma once
 #include "store/store.hpp"
-#include "zklock/access_list.hpp"
+#include "zklock/node.hpp"
 
 #include <cstdint>
 #include <limits>

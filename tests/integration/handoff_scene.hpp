@@ -6,8 +6,7 @@
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "support/polling.hpp"
-#include "zklock/handoff_options.hpp"
-#include "zklock/log.hpp"
+#include "zklock/client_options.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

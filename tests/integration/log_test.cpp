@@ -1,7 +1,7 @@
 // program: told
 // What a client writes to its log, where something happens on real servers: each thing once, at its level.
 #include "integration/recipe_scene.hpp"
-#include "zklock/log.hpp"
+#include "zklock/client_options.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>

@@ -5,7 +5,7 @@
 #include "integration/recipe_scene.hpp"
 #include "support/admin_client.hpp"
 #include "support/one_server.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/client_options.hpp"
 
 #include <string>
 #include <vector>

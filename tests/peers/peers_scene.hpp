@@ -3,7 +3,7 @@
 #include "bridge/peers/frames.hpp"
 #include "bridge/peers/node_id.hpp"
 #include "mutants/mutants.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include "process.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "simulated_store.hpp"
-#include "zklock/contender.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/events.hpp"
 
 #include <deque>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 #include "plan.hpp"
 #include "zklock/detail/event_sink.hpp"
-#include "zklock/lock_event.hpp"
+#include "zklock/events.hpp"
 
 #include <cstdint>
 #include <functional>

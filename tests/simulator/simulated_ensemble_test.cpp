@@ -63,7 +63,7 @@ TEST_CASE("a follower that is cut off answers reads from the past, and a sync wa
         client c(s.w, s.e, 0);
         s.pass(1s);
         for (unsigned server = 0; server < 3; ++server) s.e.cut_off(server, 2s);
-        transaction t;
+        simulator::transaction t;
         t.path = "/locks/a";
         s.e.administrate(t);
         c.taken();
@@ -90,8 +90,8 @@ TEST_CASE("with an eager check of access lists a cut-off follower refuses at onc
         scene s(set, seed);
         client c(s.w, s.e, 0);
         s.pass(1s);
-        transaction t;
-        t.what = transaction::kind::set_permissions;
+        simulator::transaction t;
+        t.what = simulator::transaction::kind::set_permissions;
         t.path = "/locks";
         t.allowed.create = false;
         s.e.administrate(t);
@@ -163,7 +163,7 @@ TEST_CASE("a paused leader that wakes answers from the past, a sync too, until i
         s.e.pause_leader(500ms);
         s.pass(100ms);
         if (!c.connected) continue; // it was at a follower
-        transaction t;
+        simulator::transaction t;
         t.path = "/locks/a";
         s.e.administrate(std::move(t));
         c.taken();

@@ -53,8 +53,8 @@ TEST_CASE("whether a node exists is told to whoever may not read it, or is not, 
         scene s(set);
         client c(s.w, s.e, 0);
         s.pass(1s);
-        transaction t;
-        t.what = transaction::kind::set_permissions;
+        simulator::transaction t;
+        t.what = simulator::transaction::kind::set_permissions;
         t.path = "/locks";
         t.allowed.read = false;
         s.e.administrate(std::move(t));

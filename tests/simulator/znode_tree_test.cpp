@@ -18,7 +18,7 @@ struct writer {
 
     znode_tree::effect create(std::string path, node_kind kind = node_kind::persistent, std::int64_t session = 7)
     {
-        transaction t;
+        simulator::transaction t;
         t.path = std::move(path);
         t.node = kind;
         t.session = session;
@@ -26,13 +26,13 @@ struct writer {
     }
     znode_tree::effect remove(std::string path, std::int64_t session = 7)
     {
-        transaction t;
-        t.what = transaction::kind::remove;
+        simulator::transaction t;
+        t.what = simulator::transaction::kind::remove;
         t.path = std::move(path);
         t.session = session;
         return apply(std::move(t));
     }
-    znode_tree::effect apply(transaction t)
+    znode_tree::effect apply(simulator::transaction t)
     {
         t.zxid = ++zxid;
         return tree.apply(t);
@@ -83,8 +83,8 @@ TEST_CASE("what a create may fail with")
     w.create("/locks");
     w.create("/locks/e", node_kind::ephemeral);
     CHECK(w.create("/locks/e/child").result == outcome::no_child_allowed);
-    transaction t;
-    t.what = transaction::kind::set_permissions;
+    simulator::transaction t;
+    t.what = simulator::transaction::kind::set_permissions;
     t.path = "/locks";
     t.allowed.create = false;
     w.apply(t);
@@ -92,7 +92,7 @@ TEST_CASE("what a create may fail with")
     CHECK(w.remove("/locks/e").result == outcome::ok);
     t.allowed.remove = false;
     w.apply(t);
-    w.create("/locks/c", node_kind::persistent, transaction::administrator);
+    w.create("/locks/c", node_kind::persistent, simulator::transaction::administrator);
     CHECK(w.remove("/locks/c").result == outcome::no_auth);
 }
 
@@ -113,8 +113,8 @@ TEST_CASE("the end of a session deletes its ephemeral nodes, all in one transact
     w.create("/locks/b", node_kind::ephemeral, 8);
     w.create("/locks/c", node_kind::ephemeral, 7);
     w.create("/locks/d", node_kind::persistent, 7);
-    transaction t;
-    t.what = transaction::kind::close_session;
+    simulator::transaction t;
+    t.what = simulator::transaction::kind::close_session;
     t.session = 7;
     const auto effect = w.apply(t);
     CHECK(std::count_if(effect.events.begin(), effect.events.end(),
@@ -132,8 +132,8 @@ TEST_CASE("a container goes when it is empty and had a child once")
     CHECK(w.tree.idle_containers().empty());
     w.remove("/used/a");
     CHECK(w.tree.idle_containers() == std::vector<std::string>{"/used"});
-    transaction t;
-    t.what = transaction::kind::remove_idle_container;
+    simulator::transaction t;
+    t.what = simulator::transaction::kind::remove_idle_container;
     t.path = "/busy";
     CHECK(w.apply(t).result == outcome::not_empty);
     t.path = "/used";

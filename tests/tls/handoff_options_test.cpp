@@ -1,6 +1,5 @@
 // Options of the hand-off past the servers that cannot be used: which one is named, and what is accepted.
 #include "zklock/client_options.hpp"
-#include "zklock/option_fault.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
 // Options that contradict each other, or that this build cannot serve: which one is named, and what is accepted.
 #include "zklock/client_options.hpp"
-#include "zklock/option_fault.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 #include <doctest/doctest.h>

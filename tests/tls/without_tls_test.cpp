@@ -1,6 +1,5 @@
 // A library that was built without TLS: it says so, and leaves nothing unencrypted that was to be encrypted.
 #include "zklock/client_options.hpp"
-#include "zklock/option_fault.hpp"
 
 #include <doctest/doctest.h>
 

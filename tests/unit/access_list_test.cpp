@@ -1,7 +1,7 @@
 // Access lists as values; and that everything a lock makes gets its own.
 #include "semaphore_scene.hpp"
 
-#include "zklock/access_list.hpp"
+#include "zklock/node.hpp"
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -1,6 +1,6 @@
 #pragma once
 #include "zklock/detail/event_sink.hpp"
-#include "zklock/lock_event.hpp"
+#include "zklock/events.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,8 +4,8 @@
 #include "runtime/log_environment.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
-#include "zklock/log.hpp"
-#include "zklock/transaction.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/node.hpp"
 
 #include <doctest/doctest.h>
 

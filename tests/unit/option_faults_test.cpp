@@ -2,7 +2,7 @@
 #include "session_scene.hpp"
 
 #include "recipes/semaphore/semaphores.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/client_options.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 #include "fake_store.hpp"
 
-#include "zklock/connection_state.hpp"
+#include "zklock/events.hpp"
 
 #include <doctest/doctest.h>
 

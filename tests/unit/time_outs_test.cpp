@@ -3,7 +3,7 @@
 #include "waiting_scene.hpp"
 
 #include "recipes/composed/multi_acquisition.hpp"
-#include "zklock/wait_report.hpp"
+#include "zklock/events.hpp"
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "zklock/detail/operations.hpp"
-#include "zklock/access_list.hpp"
 #include "zklock/node.hpp"
-#include "zklock/transaction.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/as_result.hpp"
-#include "zklock/contender.hpp"
 #include "zklock/detail/acquire_mode.hpp"
 #include "zklock/detail/built_alike.hpp"
 #include "zklock/detail/initiation.hpp"
-#include "zklock/held_lock.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "zklock/result.hpp"
-#include "zklock/wait_report.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <chrono>
 #include <limits>

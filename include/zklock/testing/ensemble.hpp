@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/as_result.hpp"
-#include "zklock/lease_clock.hpp"
-#include "zklock/node.hpp"
 #include "zklock/result.hpp"
+#include "zklock/events.hpp"
+#include "zklock/node.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>

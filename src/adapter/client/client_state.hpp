@@ -9,9 +9,7 @@
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "zklock/client_options.hpp"
-#include "zklock/connection_state.hpp"
-#include "zklock/lease_clock.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/events.hpp"
 #include "zklock/result.hpp"
 
 #include <boost/asio/any_completion_executor.hpp>

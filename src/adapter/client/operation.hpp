@@ -2,10 +2,9 @@
 #include "adapter/client/client_executors.hpp"
 #include "adapter/client/client_state.hpp"
 #include "runtime/kept_memory.hpp"
-#include "zklock/acquired.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 #include "zklock/result.hpp"
 
 #include <boost/asio/any_completion_executor.hpp>

@@ -1,7 +1,6 @@
 #pragma once
-#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/node.hpp"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "zklock/acquired.hpp"
+#include "zklock/result.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/multi_lock.hpp"
 #include "zklock/semaphore.hpp"

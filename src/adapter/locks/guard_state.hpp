@@ -4,7 +4,7 @@
 #include "adapter/locks/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/lock_loss.hpp"
+#include "zklock/events.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
-#include "zklock/lease_clock.hpp"
-#include "zklock/wait_report.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/events.hpp"
 
 #include <memory>
 #include <mutex>

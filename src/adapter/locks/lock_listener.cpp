@@ -1,6 +1,5 @@
-#include "zklock/lock_listener.hpp"
+#include "zklock/events.hpp"
 #include "adapter/client/listener.hpp"
-#include "zklock/connection_listener.hpp"
 #include "zklock/detail/event_sink.hpp"
 
 #include <utility>
@@ -9,13 +8,14 @@ namespace zklock {
 static bool is_dropped_last(const lock_event& e) noexcept { return e.what == lock_event::kind::lost; }
 static bool is_dropped_last(const connection_event&) noexcept { return false; }
 
-lock_listener listen(asio::any_io_executor executor, std::function<void(const lock_event&)> told, std::size_t most)
+lock_listener listen(boost::asio::any_io_executor executor, std::function<void(const lock_event&)> told,
+                     std::size_t most)
 {
     using listener = detail::listener<lock_event>;
     return std::make_shared<listener>(std::move(executor), std::move(told), most);
 }
 
-connection_listener listen_to_connection(asio::any_io_executor executor,
+connection_listener listen_to_connection(boost::asio::any_io_executor executor,
                                          std::function<void(const connection_event&)> told, std::size_t most)
 {
     using listener = detail::listener<connection_event>;

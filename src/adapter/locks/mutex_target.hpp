@@ -1,8 +1,7 @@
 #pragma once
 #include "adapter/locks/admission.hpp"
 #include "adapter/locks/lock_state.hpp"
-#include "zklock/mutex_options.hpp"
-#include "zklock/shared_mutex_options.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "zklock/owned_shared_mutex.hpp"
+#include "zklock/reentrant_mutex.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "adapter/locks/mutex_target.hpp"
 #include "adapter/locks/reentrant_target.hpp"

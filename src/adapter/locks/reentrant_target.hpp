@@ -2,7 +2,7 @@
 #include "adapter/client/client_core.hpp"
 #include "adapter/locks/admission.hpp"
 #include "adapter/locks/lock_state.hpp"
-#include "zklock/mutex_options.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <memory>
 #include <optional>

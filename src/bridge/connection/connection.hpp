@@ -15,7 +15,7 @@
 #include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
-#include "zklock/result.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>

@@ -72,7 +72,7 @@ bool read_server(std::string_view text, host_port& server)
 
 } // namespace
 
-result<std::vector<host_port>> parse_servers(std::string_view servers)
+parsed<std::vector<host_port>> parse_servers(std::string_view servers)
 {
     std::vector<host_port> found;
     for (std::size_t at = 0; at <= servers.size();) {
@@ -93,7 +93,7 @@ std::pair<std::string_view, std::string_view> split_chroot(std::string_view serv
     return {servers.substr(0, slash), servers.substr(slash)};
 }
 
-result<std::string> parse_chroot(std::string_view chroot)
+parsed<std::string> parse_chroot(std::string_view chroot)
 {
     if (chroot.empty() || chroot == "/")
         return std::string{};

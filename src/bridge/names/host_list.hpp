@@ -1,5 +1,7 @@
 #pragma once
-#include "zklock/result.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/outcome/result.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,15 +19,18 @@ struct host_port {
     friend bool operator==(const host_port&, const host_port&) = default;
 };
 
+/// What was read, or why it cannot be. (The public `result` comes with Asio, which who only reads does not need.)
+template <class T> using parsed = boost::outcome_v2::result<T, error_code>;
+
 /// Reads `host:port,host:port`. IPv6 addresses stand in brackets; the port is 2181 if there is none.
 /// `errc::invalid_option` when it cannot be read.
-[[nodiscard]] result<std::vector<host_port>> parse_servers(std::string_view servers);
+[[nodiscard]] parsed<std::vector<host_port>> parse_servers(std::string_view servers);
 
 /// Takes `host:port,host:port/chroot` apart, the form of other clients. The second begins with the slash, or is empty.
 [[nodiscard]] std::pair<std::string_view, std::string_view> split_chroot(std::string_view servers) noexcept;
 
 /// Brings a chroot into the form in which it is put before paths: empty for none and for "/".
 /// `errc::invalid_option` when it is not a ZooKeeper path.
-[[nodiscard]] result<std::string> parse_chroot(std::string_view chroot);
+[[nodiscard]] parsed<std::string> parse_chroot(std::string_view chroot);
 
 } // namespace zklock::bridge

@@ -4,7 +4,7 @@
 #include "bridge/peers/token_bucket.hpp"
 #include "counters/counters.hpp"
 #include "store/peers.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 #include "bridge/peers/frames.hpp"
 #include "bridge/peers/token_bucket.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 #include "bridge/peers/addresses.hpp"
-#include "zklock/handoff_options.hpp"
+#include "zklock/client_options.hpp"
 
 #include <cstdint>
 #include <optional>

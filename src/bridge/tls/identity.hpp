@@ -1,7 +1,7 @@
 #pragma once
 #include "bridge/tls/files.hpp"
 #include "bridge/tls/openssl.hpp"
-#include "zklock/tls_options.hpp"
+#include "zklock/client_options.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 #include "store/store.hpp"
-#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
+#include "zklock/node.hpp"
 
 #include <cstdint>
 #include <functional>

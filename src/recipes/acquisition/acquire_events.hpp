@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/lock_event.hpp"
+#include "zklock/events.hpp"
 
 #include <boost/system/error_code.hpp>
 

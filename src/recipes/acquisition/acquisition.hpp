@@ -4,10 +4,8 @@
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
 #include "zklock/detail/acquire_mode.hpp"
-#include "zklock/held_lock.hpp"
-#include "zklock/lock_loss.hpp"
-#include "zklock/mutex_options.hpp"
-#include "zklock/wait_report.hpp"
+#include "zklock/events.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <boost/system/error_code.hpp>
 

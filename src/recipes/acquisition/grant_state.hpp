@@ -1,7 +1,7 @@
 #pragma once
 #include "recipes/lease/held_lease.hpp"
 #include "recipes/session/session.hpp"
-#include "zklock/lock_loss.hpp"
+#include "zklock/events.hpp"
 
 #include <atomic>
 #include <cstdint>

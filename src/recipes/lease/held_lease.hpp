@@ -1,6 +1,6 @@
 #pragma once
 #include "recipes/lease/lease.hpp"
-#include "zklock/lock_loss.hpp"
+#include "zklock/events.hpp"
 
 #include <memory>
 #include <optional>

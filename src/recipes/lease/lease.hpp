@@ -1,5 +1,5 @@
 #pragma once
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <algorithm>
 #include <atomic>

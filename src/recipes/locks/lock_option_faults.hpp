@@ -1,6 +1,6 @@
 #pragma once
 #include "recipes/locks/lock_path.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/client_options.hpp"
 
 #include <optional>
 #include <string_view>

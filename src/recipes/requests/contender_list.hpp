@@ -2,7 +2,7 @@
 #include "queue/node_name.hpp"
 #include "recipes/requests/children_in_order.hpp"
 #include "recipes/session/request_for.hpp"
-#include "zklock/contender.hpp"
+#include "zklock/events.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,7 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/requests/node_operation.hpp"
-#include "zklock/access_list.hpp"
 #include "zklock/node.hpp"
-#include "zklock/transaction.hpp"
 
 #include <cstddef>
 #include <cstdint>

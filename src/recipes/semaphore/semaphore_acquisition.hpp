@@ -4,7 +4,7 @@
 #include "recipes/semaphore/permit_events.hpp"
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/session/session.hpp"
-#include "zklock/semaphore_options.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 #include "store/store.hpp"
-#include "zklock/mutex_options.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 #include "recipes/semaphore/semaphore_path.hpp"
-#include "zklock/option_fault.hpp"
+#include "zklock/client_options.hpp"
 
 #include <cstddef>
 #include <optional>

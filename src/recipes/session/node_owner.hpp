@@ -1,7 +1,7 @@
 #pragma once
 #include "queue/node_name.hpp"
 #include "store/store.hpp"
-#include "zklock/contender.hpp"
+#include "zklock/events.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,8 @@
 #pragma once
 #include "store/store.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/lock_options.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/option_fault.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -22,10 +22,9 @@
 #include "store/tell_listener.hpp"
 #include "store/unique_function.hpp"
 #include "zklock/client_options.hpp"
-#include "zklock/connection_state.hpp"
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/lock_loss.hpp"
+#include "zklock/events.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "zklock/wait_report.hpp"
+#include "zklock/events.hpp"
 
 #include "recipes/session/option_faults.hpp"
 #include "store/logger.hpp"

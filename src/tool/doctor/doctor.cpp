@@ -6,7 +6,7 @@
 #include "tool/program/voice.hpp"
 #include "tool/queue/queue_listing.hpp"
 
-#include <zklock/access_list.hpp>
+#include <zklock/node.hpp>
 #include <zklock/errc.hpp>
 #include <zklock/mutex.hpp>
 

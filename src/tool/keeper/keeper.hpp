@@ -3,7 +3,7 @@
 #include "tool/keeper/process_tree.hpp"
 #include "tool/keeper/stop_times.hpp"
 
-#include <zklock/lease_clock.hpp>
+#include <zklock/events.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -3,7 +3,7 @@
 #include "tool/keeper/messages.hpp"
 #include "tool/keeper/stop_times.hpp"
 
-#include <zklock/lease_clock.hpp>
+#include <zklock/events.hpp>
 
 #include <sys/types.h>
 

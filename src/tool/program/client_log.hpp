@@ -2,7 +2,6 @@
 #include "tool/program/connection_arguments.hpp"
 
 #include <zklock/client_options.hpp>
-#include <zklock/log.hpp>
 
 #include <functional>
 #include <string>

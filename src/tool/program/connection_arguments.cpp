@@ -1,8 +1,7 @@
 #include "tool/program/connection_arguments.hpp"
 #include "tool/program/tls_files.hpp"
 
-#include <zklock/option_fault.hpp>
-#include <zklock/path_fault.hpp>
+#include <zklock/client_options.hpp>
 
 #include <fmt/format.h>
 

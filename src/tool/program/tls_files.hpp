@@ -1,5 +1,5 @@
 #pragma once
-#include <zklock/tls_options.hpp>
+#include <zklock/client_options.hpp>
 
 namespace zklock::tool {
 

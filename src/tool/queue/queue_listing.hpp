@@ -1,6 +1,6 @@
 #pragma once
 #include <zklock/client.hpp>
-#include <zklock/contender.hpp>
+#include <zklock/events.hpp>
 #include <zklock/result.hpp>
 
 #include <boost/asio/awaitable.hpp>

@@ -4,7 +4,7 @@
 #include "tool/program/run_program.hpp"
 #include "tool/run/lock_session.hpp"
 
-#include <zklock/lease_clock.hpp>
+#include <zklock/events.hpp>
 
 #include <chrono>
 #include <string>

@@ -5,7 +5,7 @@
 #include "tool/program/exit_status.hpp"
 #include "tool/run/other_kind.hpp"
 
-#include <zklock/connection_listener.hpp>
+#include <zklock/events.hpp>
 #include <zklock/errc.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

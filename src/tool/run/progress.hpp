@@ -2,7 +2,7 @@
 #include "tool/program/voice.hpp"
 #include "tool/run/wanted_lock.hpp"
 
-#include <zklock/lease_clock.hpp>
+#include <zklock/events.hpp>
 
 #include <memory>
 #include <string>

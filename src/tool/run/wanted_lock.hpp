@@ -2,12 +2,10 @@
 #include "tool/run/hold.hpp"
 
 #include <zklock/client.hpp>
-#include <zklock/contender.hpp>
-#include <zklock/lock_listener.hpp>
+#include <zklock/events.hpp>
 #include <zklock/mutex.hpp>
 #include <zklock/semaphore.hpp>
 #include <zklock/shared_mutex.hpp>
-#include <zklock/wait_report.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 

@@ -1,5 +1,5 @@
 // A file of a user's program that sees no header with Asio in it. What it is compiled with is wrong in the test.
-#include <zklock/option_fault.hpp>
+#include <zklock/client_options.hpp>
 
 int main()
 {

@@ -1,5 +1,5 @@
 // A file of a user's program. What it is compiled with is wrong in the test.
-#include <zklock/lock_listener.hpp>
+#include <zklock/events.hpp>
 
 int main()
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/detail/named_enum.hpp"
-#include "zklock/lock_event.hpp"
+#include "zklock/events.hpp"
+#include "zklock/node.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class naming : std::uint8_t {
 
 /// Options of a mutex. Mutexes of one client on one path have to agree on `names`, `mark`, `also_heeds`, `linger` and
 /// `cohort` as long as they live, whether in use or not; else acquires end with `errc::invalid_option`, and the log
-/// names the option. `find_fault()` (`option_fault.hpp`) finds what is wrong in one lock's options.
+/// names the option. `find_fault()` finds what is wrong in one lock's options.
 struct mutex_options {
     mutex_options() = default; // no aggregate: see client_options
 
@@ -128,5 +128,97 @@ struct mutex_options {
     /// many where they would wait for one. 1 (only the one that made the node) to 4096.
     unsigned cohort = 1;
 };
+
+/// Options of a shared mutex. `names` holds for the path: shared mutexes of one client on one path have to agree on it
+/// as long as they live, whether in use or not; else acquires end with `errc::invalid_option`. The acquires of a
+/// `mutex` end with it, too, as long as a shared mutex of the same client lives that was acquired on the path, and the
+/// other way round.
+struct shared_mutex_options {
+    shared_mutex_options() = default; // no aggregate: see client_options
+
+    /// `naming::curator`: readers are `_c_<uuid>-__READ__<sequence>` and writers `_c_<uuid>-__WRIT__<sequence>`, as
+    /// Curator's InterProcessReadWriteLock names them. `naming::kazoo`: readers are `<uuid>__rlock__<sequence>` and
+    /// writers `<uuid>-w__lock__<sequence>`, which go together with kazoo's ReadLock and WriteLock.
+    /// `mark` and `also_heeds` of `mutex_options` are not offered: a name would have to say whether it reads or writes.
+    naming names = naming::curator;
+    /// What missing parents become: see `mutex_options::parents`.
+    parent_kind parents = parent_kind::container;
+    /// Who may do what with the nodes that this lock makes: see `mutex_options::access`.
+    std::optional<access_list> access;
+    /// First line of the contender's data. Empty: the client's. See `mutex_options::identifier`.
+    std::string identifier;
+    /// What else `contenders()` is to tell of it: see `mutex_options::properties`.
+    std::map<std::string, std::string> properties;
+    /// Who is told what happens to the acquires of readers and writers: see `mutex_options::listener`.
+    lock_listener listener;
+    /// Under what name its acquires are counted: see `mutex_options::metrics_name`.
+    std::string metrics_name;
+    /// How often one acquire may try to create its node: see `mutex_options::max_attempts`.
+    unsigned max_attempts = 0;
+};
+
+/// Options of a semaphore. `permits`, `count_path`, `check_permits` and `names` hold for the path: semaphores of one
+/// client there have to agree on them as long as they live, whether in use or not; else acquires end with
+/// `errc::invalid_option`.
+struct semaphore_options {
+    semaphore_options() = default; // no aggregate: see client_options
+
+    /// How many permits there are, 1 to 2^31 - 1: a convention that all users of the path keep to, unless there is a
+    /// shared count, or it is checked.
+    unsigned permits = 1;
+    /// The node that says how many permits there are. Its data may be changed while the semaphore is in use: four
+    /// bytes, the most significant first, as in Curator's `SharedCount`. Where the node is missing it is made, with
+    /// `permits`. While the number is zero or less, nothing is granted. Empty: there is no such node.
+    std::string count_path;
+    /// Whether the path's data has to agree on `permits`, as kazoo's `Semaphore` demands. Where it is empty, `permits`
+    /// is written there as a decimal number; where it is another number, acquires fail with `errc::invalid_option`;
+    /// other text is left alone. The client looks when it first acquires, and when the path has been made again, not
+    /// for each acquire. It cannot be combined with a shared count. A number that the client itself has written goes
+    /// with the container that it has made.
+    bool check_permits = false;
+
+    /// `mark` and `also_heeds` of `mutex_options` are not offered: every node of a permit counts, whatever its name is,
+    /// and the waiting line is a lock of Curator's or kazoo's own.
+    naming names = naming::curator;
+    /// What missing parents become: see `mutex_options::parents`.
+    parent_kind parents = parent_kind::container;
+    /// Who may do what with the nodes that this semaphore makes: those of its permits and of its waiting line, the
+    /// paths of both, the shared count, and what is missing above them. See `mutex_options::access`.
+    std::optional<access_list> access;
+    /// First line of the data of each node: of the permits, and of the place in the waiting line. Empty: the client's.
+    /// See `mutex_options::identifier`.
+    std::string identifier;
+    /// What else `holders()` and `contenders()` are to tell of it: see `mutex_options::properties`. Each of those nodes
+    /// carries them.
+    std::map<std::string, std::string> properties;
+    /// Who is told what happens to the acquires: see `listen()`, and `lock_event` for what that is for permits.
+    lock_listener listener;
+    /// Under what name its acquires are counted: see `mutex_options::metrics_name`.
+    std::string metrics_name;
+    /// How often one acquire may try to get its nodes: first that of its place in the waiting line, then those of its
+    /// permits. An attempt is used up by each lost connection (a create that was not done, or the end of the lease at
+    /// the head of the line), expired session or outside deletion that costs the acquire one of these nodes before it
+    /// is granted. It ends with what cost it the last: `errc::not_connected`, `errc::session_expired` or `errc::lost`.
+    /// 0: as often as the deadline allows.
+    unsigned max_attempts = 0;
+};
+
+/// Options of an election: those of the lock whose holder leads, and one more. The `identifier` tells who a participant
+/// is.
+struct election_options : mutex_options {
+    election_options() = default; // no aggregate: see client_options
+
+    /// Whether the participant stands again, at the end of the queue, when the body has returned a value or the
+    /// leadership was lost. It does so until `resign()`.
+    bool requeue = false;
+};
+
+/// The first wrong option of a mutex, a re-entrant mutex or an election. (Where `identifier` is empty, an acquire
+/// writes the client's into its node: properties that just fit by themselves may be too long together with that one.)
+[[nodiscard]] std::optional<option_fault> find_fault(const mutex_options&);
+/// The first wrong option of a shared mutex, re-entrant or not.
+[[nodiscard]] std::optional<option_fault> find_fault(const shared_mutex_options&);
+/// The first wrong option of a semaphore.
+[[nodiscard]] std::optional<option_fault> find_fault(const semaphore_options&);
 
 } // namespace zklock

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zklock::bridge {
+
+/// What a mechanism says to a server's answer.
+struct sasl_step {
+    enum class kind : std::uint8_t {
+        token, ///< `text` is to be sent, even if it is empty
+        done,  ///< both have proved who they are; nothing may be sent
+        failed ///< `text` says why, in words
+    };
+    kind what = kind::failed;
+    std::string text{};
+};
+
+/// One exchange by which the client and one server prove to each other who they are. It serves one connection, since a
+/// server takes a token once.
+///
+/// Not thread-safe: all calls come one after the other, each from any thread. No call blocks or asks anybody.
+class mechanism {
+public:
+    mechanism() = default;
+    mechanism(const mechanism&) = delete;
+    mechanism& operator=(const mechanism&) = delete;
+    virtual ~mechanism() = default;
+
+    /// What the client sends first. It was made before the server was dialed.
+    [[nodiscard]] virtual const std::string& first() const noexcept = 0;
+    /// Takes the server's next answer. No answer at all looks like an empty one. Is not called after `done`, `failed`.
+    [[nodiscard]] virtual sasl_step step(std::string_view challenge) = 0;
+    /// In words: what it means that the server has refused what was sent last.
+    [[nodiscard]] virtual std::string refused() const = 0;
+};
+
+} // namespace zklock::bridge

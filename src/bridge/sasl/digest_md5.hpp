@@ -2,13 +2,10 @@
 #include "bridge/sasl/mechanism.hpp"
 #include "bridge/sasl/secret.hpp"
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace zklock::bridge {
-
-struct sasl_start;
 
 /// DIGEST-MD5 (RFC 2831) with a first, empty token, the quality of protection `auth`, and the name of service that all
 /// of ZooKeeper's clients give.
@@ -25,7 +22,7 @@ public:
 
     [[nodiscard]] const std::string& first() const noexcept override { return first_; }
     [[nodiscard]] sasl_step step(std::string_view challenge) override;
-    [[nodiscard]] std::string refused() const override;
+    [[nodiscard]] sasl_step refused() override;
 
     /// Empty if this machine's OpenSSL has MD5; else why not, in words.
     [[nodiscard]] static std::string missing();

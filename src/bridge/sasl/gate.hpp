@@ -28,13 +28,6 @@ public:
         open,           ///< everything may pass: see is_empty()
         failed          ///< failure() tells why; the client has got nothing
     };
-    enum class reason : std::uint8_t {
-        none,
-        refused,   ///< the server does not accept the identity, and said so
-        unproved,  ///< it has not refused the identity, but has not proved to know it either
-        disagreed, ///< it speaks another mechanism, or none
-        broken     ///< it said what is no part of the exchange, or has hung up in it
-    };
 
     static constexpr std::size_t longest_request = 4096;    ///< for a session, of the client
     static constexpr std::size_t longest_answer = 64 * 1024; ///< of the server, in an exchange
@@ -74,7 +67,7 @@ public:
     /// Both have proved who they are: it was not opened for another reason.
     [[nodiscard]] bool authenticated() const noexcept { return authenticated_; }
 
-    [[nodiscard]] reason failed_by() const noexcept { return reason_; }
+    [[nodiscard]] sasl_failure failed_by() const noexcept { return failed_by_; }
     /// In words, in one line.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
@@ -82,12 +75,12 @@ private:
     void look_at_response();
     void look_at_answer();
     void open();
-    void fail(reason, std::string why);
+    void fail(sasl_failure, std::string why);
     void send_token(std::string_view token);
 
     const std::unique_ptr<mechanism> by_;
     state state_ = state::asking;
-    reason reason_ = reason::none;
+    sasl_failure failed_by_ = sasl_failure::none;
     bool requested_ = false; ///< the client's request is complete
     bool authenticated_ = false;
     unsigned steps_ = 0;

@@ -2,9 +2,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace zklock::bridge {
+
+enum class sasl_failure : std::uint8_t {
+    none,
+    refused,   ///< the server does not accept the identity, and said so
+    unproved,  ///< it has not refused the identity, but has not proved to know it either
+    disagreed, ///< it speaks another mechanism, or none
+    broken     ///< it said what is no part of the exchange, or has hung up in it
+};
 
 /// What a mechanism says to a server's answer.
 struct sasl_step {
@@ -13,8 +20,9 @@ struct sasl_step {
         done,  ///< both have proved who they are; nothing may be sent
         failed ///< `text` says why, in words
     };
-    kind what = kind::failed;
+    kind what = kind::done;
     std::string text{};
+    sasl_failure by = sasl_failure::none;
 };
 
 /// One exchange by which the client and one server prove to each other who they are. It serves one connection, since a
@@ -32,8 +40,8 @@ public:
     [[nodiscard]] virtual const std::string& first() const noexcept = 0;
     /// Takes the server's next answer. No answer at all looks like an empty one. Is not called after `done`, `failed`.
     [[nodiscard]] virtual sasl_step step(std::string_view challenge) = 0;
-    /// In words: what it means that the server has refused what was sent last.
-    [[nodiscard]] virtual std::string refused() const = 0;
+    /// The server has refused what was sent last: what that means, as a step that has failed.
+    [[nodiscard]] virtual sasl_step refused() = 0;
 };
 
 } // namespace zklock::bridge

@@ -80,7 +80,7 @@ void connection::take(connector::step next)
         attempt();
         break;
     case connector::step::give_up:
-        if (io_->tls && wire_.is_dialing())
+        if (io_->relay && wire_.is_dialing())
             connector_.name_unanswered();
         wire_.give_up();
         refresh();

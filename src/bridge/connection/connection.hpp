@@ -4,7 +4,7 @@
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
-#include "bridge/wire/relay.hpp"
+#include "bridge/wire/pair_relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
 #include "runtime/single_wait.hpp"
@@ -132,7 +132,7 @@ private:
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
         std::uint64_t socket_generation = 0;
-        std::unique_ptr<relay> tls;              // between the socket and the library, where there is TLS
+        std::unique_ptr<pair_relay> relay;       // between the socket and the library, where there is TLS
         std::shared_ptr<tls_load> load;          // under way
         bool awaiting_read = false;
         bool reads_soon = false; // there is more to read, and a turn for it is on its way
@@ -187,7 +187,7 @@ private:
     void empty_the_pair() noexcept;
 
     // The socket and the clock.
-    [[nodiscard]] interest next_interest() { return io_->tls ? send_by_relay() : wire_.next_interest(); }
+    [[nodiscard]] interest next_interest() { return io_->relay ? send_by_relay() : wire_.next_interest(); }
     void read_soon();
     void refresh();
     void follow_wire();

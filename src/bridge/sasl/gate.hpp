@@ -73,7 +73,9 @@ public:
 
 private:
     void look_at_response();
-    void look_at_answer();
+    [[nodiscard]] bool look_at_answer();
+    void refused(std::int32_t error);
+    void take(std::string_view challenge);
     void open();
     void fail(sasl_failure, std::string why);
     void send_token(std::string_view token);

@@ -5,6 +5,7 @@
 #include "zklock/detail/named_enum.hpp"
 #include "zklock/handoff_options.hpp"
 #include "zklock/log.hpp"
+#include "zklock/sasl_options.hpp"
 #include "zklock/tls_options.hpp"
 
 #include <chrono>
@@ -74,6 +75,8 @@ struct client_options {
     std::vector<credentials> auth;
     /// Whether and how connections are encrypted: not, at first.
     tls_options tls;
+    /// Whether and how the client identifies itself by SASL: not, at first.
+    sasl_options sasl;
     /// Whether clients tell each other directly what they let go: not, at first.
     handoff_options handoff;
     access_list access; ///< of all nodes that the client creates, unless a lock or a call says another; `acl::open`

@@ -32,6 +32,7 @@
 #include "zklock/path_fault.hpp"
 #include "zklock/reentrant_mutex.hpp"
 #include "zklock/result.hpp"
+#include "zklock/sasl_options.hpp"
 #include "zklock/semaphore.hpp"
 #include "zklock/semaphore_options.hpp"
 #include "zklock/shared_mutex.hpp"

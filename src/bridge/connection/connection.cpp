@@ -37,6 +37,9 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
       connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now())
 {
+#ifdef ZKLOCK_WITH_SASL
+    login_ = login_of(options_);
+#endif
 }
 
 owned_connection make_connection(const runtime::strand& strand, const client_options& options,
@@ -138,6 +141,16 @@ void connection::attempt()
 #ifdef ZKLOCK_WITH_TLS
     if (options_.tls.enabled)
         return load_tls_files();
+#endif
+    introduce();
+}
+
+/// All that TLS needs is there: so is what SASL needs, when the server is dialed.
+void connection::introduce()
+{
+#ifdef ZKLOCK_WITH_SASL
+    if (login_)
+        return identify();
 #endif
     dial();
 }

@@ -133,6 +133,9 @@ void connection::leave_socket_to_parent(bool told_of_fork)
 {
     if (io_->relay)
         io_->relay->leave_to_parent();
+#ifdef ZKLOCK_WITH_SASL
+    leave_login_to_parent();
+#endif
     if (io_->socket && !told_of_fork)
         runtime::leave_to_parent(io_->socket->native_handle());
     drop_socket();

@@ -39,6 +39,10 @@ bool connection::receive_by_relay()
     pair_relay& relay = *io_->relay;
     for (int round = 0; round < rounds_at_once; ++round) {
         relay.bring_in(server_socket());
+#ifdef ZKLOCK_WITH_SASL
+        if (has_gate() && !follow_gate())
+            return false;
+#endif
         if (relay.has_failed()) {
             tls_failed(relay.why());
             return false;

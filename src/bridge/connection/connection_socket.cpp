@@ -23,6 +23,10 @@ void connection::refresh()
     follow_wire();
     if (!wire_.has_socket() || !io_)
         return;
+#ifdef ZKLOCK_WITH_SASL
+    if (!next.write && has_gate())
+        leave_gate();
+#endif
     // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
     // for.
     if (!next.write && io_->waited_for_writing && !io_->corked && !io_->reads_soon)
@@ -108,6 +112,9 @@ void connection::drop_socket()
 {
     if (!io_)
         return;
+#ifdef ZKLOCK_WITH_SASL
+    forget_gate();
+#endif
     io_->relay.reset();
     forget_socket();
 }

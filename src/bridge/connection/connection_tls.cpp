@@ -1,5 +1,6 @@
 // How a connection agrees on TLS with the server, before the C client is given its end of a pair of sockets in place of
-// a connection: first the files are read, then the server is dialed, then the two ends shake hands.
+// a connection: first the files are read, then the server is dialed, then the two ends shake hands. Where there is SASL
+// only, there is nothing to agree on before.
 #include "bridge/connection/connection.hpp"
 #include "bridge/tls/engine.hpp"
 
@@ -70,7 +71,7 @@ void connection::load_tls_files()
     if (options_.tls.context) { // nothing is to be read
         if (!tls_)
             tls_ = std::make_shared<const tls_context>(options_.tls.context);
-        dial();
+        introduce();
         return;
     }
     if (io_->load && !io_->load->lost)
@@ -91,7 +92,7 @@ void connection::tls_files_loaded(tls_load& load)
         if (tls_ && !load.found.why.empty())
             push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
         if (wire_.is_dialing() && tls_) {
-            dial();
+            introduce();
         } else if (wire_.is_dialing()) {
             tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
             follow_wire();
@@ -101,12 +102,18 @@ void connection::tls_files_loaded(tls_load& load)
 }
 
 /// There is a TCP connection.
-void connection::secure()
+void connection::put_relay_between()
 {
-    const host_port& name = connector_.name();
-    io_->relay = std::make_unique<pair_relay>(
-        std::make_unique<tls_engine>(tls_, server_name{name.host, name.numeric}));
-    wire_.tls_begins();
+    std::unique_ptr<engine> speaks;
+    if (options_.tls.enabled) {
+        const host_port& name = connector_.name();
+        speaks = std::make_unique<tls_engine>(tls_, server_name{name.host, name.numeric});
+        wire_.tls_begins();
+    }
+#ifdef ZKLOCK_WITH_SASL
+    speaks = gated(std::move(speaks));
+#endif
+    io_->relay = std::make_unique<pair_relay>(std::move(speaks));
     shake_hands();
 }
 
@@ -140,7 +147,7 @@ void connection::try_next_name()
     if (connector_.try_next_name()) {
         push_line(inbox_, log_, log_level::info, "no TLS with ", connector_.address().text, ": ", why,
                   "; it is tried by another of its names");
-        dial();
+        introduce();
         return;
     }
     tls_failed(why);

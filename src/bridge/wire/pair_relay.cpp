@@ -1,10 +1,13 @@
 #include "bridge/wire/pair_relay.hpp"
+#include "bridge/wire/readiness.hpp"
 
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -82,6 +85,13 @@ int pair_relay::open_pair() noexcept
 }
 
 void pair_relay::close_clients_end() noexcept { close_descriptor(clients_end_); }
+
+bool pair_relay::is_empty() const noexcept
+{
+    int unread = 0; // of what was given to the C client
+    return !holds_input() && !holds_output() && !is_ready(own_end_, POLLIN) &&
+           ::ioctl(own_end_, SIOCOUTQ, &unread) == 0 && unread == 0;
+}
 
 /// Has the engine take what came, and returns how much that was; 0 also where the connection has ended.
 std::size_t pair_relay::receive(int server) noexcept

@@ -54,6 +54,9 @@ public:
     /// The socket took no more, so something that is to be sent is still in here.
     [[nodiscard]] bool holds_output() const noexcept { return !engine_->pending().empty(); }
 
+    /// Nothing is in here, and the C client has read all and written nothing. The pair is open.
+    [[nodiscard]] bool is_empty() const noexcept;
+
     /// Once it has ended: why, in words; empty if the server has hung up in good order.
     [[nodiscard]] const std::string& why() const noexcept { return engine_->failure(); }
     /// It has ended because the two ends did not agree: in the handshake, or because one of them has refused the other

@@ -42,6 +42,10 @@ if(ZKLOCK_TLS)
   package_of(needed ${OPENSSL_SSL_LIBRARY})
   list(APPEND development_needs ${needed})
 endif()
+if(ZKLOCK_SASL)
+  package_of(needed ${Kerberos_KRB5_LIBRARY})
+  list(APPEND development_needs ${needed})
+endif()
 
 # The same version on another Debian is another package: 0.1.0-1~deb12u1.
 file(STRINGS /etc/os-release os REGEX "^(ID|VERSION_ID)=")

@@ -44,9 +44,9 @@ struct sasl_start {
     std::string why{};                 ///< then: why not, in words (Kerberos's own)
 };
 
-/// Makes what is needed to identify the client to a server, before it is dialed. With Kerberos, `hosts` are the names by
-/// which the user calls the server, without brackets and dots at the end: the first of which the KDC knows a service is
-/// taken. It may take half a minute, where a KDC does not answer.
+/// Makes what is needed to identify the client to a server, before it is dialed. With Kerberos, `hosts` are the names
+/// by which the user calls the server, without brackets and dots at the end: the first of which the KDC knows a service
+/// is taken. It may take half a minute, where a KDC does not answer.
 [[nodiscard]] sasl_start start_sasl(const sasl_credentials&, const std::vector<std::string>& hosts);
 
 } // namespace zklock::bridge

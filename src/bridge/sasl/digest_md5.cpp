@@ -18,8 +18,8 @@ namespace zklock::bridge {
 
 namespace {
 
-constexpr std::string_view no_sasl = "the server has no SASL, or lets in whom it refuses";
-constexpr std::string_view not_understood = "the server's challenge is none of DIGEST-MD5 that this client understands";
+constexpr const char* not_understood =
+    "the server's challenge is none of DIGEST-MD5 that this client understands";
 
 using owned_digest = std::unique_ptr<EVP_MD, freed_by<&EVP_MD_free>>;
 using owned_digest_context = std::unique_ptr<EVP_MD_CTX, freed_by<&EVP_MD_CTX_free>>;
@@ -89,8 +89,6 @@ bool lists(std::string_view all, std::string_view wanted)
     }
 }
 
-sasl_step failed(sasl_failure by, std::string_view why) { return {sasl_step::kind::failed, std::string(why), by}; }
-
 /// What ISO 8859-1 holds is hashed in it, though it is sent as UTF-8.
 std::string_view hashed(const std::optional<secret>& latin_1, std::string_view utf_8)
 {
@@ -115,7 +113,7 @@ std::string digest_md5::missing()
 sasl_step digest_md5::step(std::string_view challenge)
 {
     if (challenge.empty())
-        return failed(answered_ ? sasl_failure::unproved : sasl_failure::disagreed, no_sasl);
+        return unanswered_step(answered_ ? sasl_failure::unproved : sasl_failure::disagreed);
     if (!answered_) {
         answered_ = true;
         return answer(challenge);
@@ -123,40 +121,42 @@ sasl_step digest_md5::step(std::string_view challenge)
     const auto all = read_directives(challenge);
     const auto proof = all ? all->find("rspauth") : decltype(all->end()){};
     if (!all || proof == all->end())
-        return failed(sasl_failure::broken, "the server has sent something else than its proof (rspauth)");
+        return failed_step(sasl_failure::broken, "the server has sent something else than its proof (rspauth)");
     const std::string_view got = proof->second;
     if (got.size() != expected_.size() || CRYPTO_memcmp(got.data(), expected_.data(), got.size()) != 0)
-        return failed(sasl_failure::unproved, "the server does not know the password: its proof (rspauth) is wrong");
+        return failed_step(sasl_failure::unproved,
+                           "the server does not know the password: its proof (rspauth) is wrong");
     return {sasl_step::kind::done};
 }
 
 sasl_step digest_md5::refused()
 {
     if (!answered_)
-        return failed(sasl_failure::disagreed, "the server has no DIGEST-MD5: it speaks GSSAPI (Kerberos)");
-    return failed(sasl_failure::refused, "the server does not know the user, or the password is wrong");
+        return failed_step(sasl_failure::disagreed, "the server has no DIGEST-MD5: it speaks GSSAPI (Kerberos)");
+    return failed_step(sasl_failure::refused, "the server does not know the user, or the password is wrong");
 }
 
 sasl_step digest_md5::answer(std::string_view challenge)
 {
     auto all = read_directives(challenge);
     if (!all || (*all)["algorithm"] != "md5-sess" || (*all)["nonce"].empty())
-        return failed(sasl_failure::broken, not_understood);
+        return failed_step(sasl_failure::broken, not_understood);
     if (all->contains("qop") && !lists((*all)["qop"], "auth"))
-        return failed(sasl_failure::broken, "the server wants more than authentication (qop=" + (*all)["qop"] + ")");
+        return failed_step(sasl_failure::broken,
+                           "the server wants more than authentication (qop=" + (*all)["qop"] + ")");
     const bool utf_8 = (*all)["charset"] == "utf-8";
     const std::string& realm = (*all)["realm"];
     const std::string& nonce = (*all)["nonce"];
     const std::string client_nonce = particulars_.client_nonce.empty() ? drawn_nonce() : particulars_.client_nonce;
     if (client_nonce.empty())
-        return failed(sasl_failure::broken, "OpenSSL has no random numbers");
+        return failed_step(sasl_failure::broken, "OpenSSL has no random numbers");
 
     const auto latin_user = in_latin_1(user_);
     const auto latin_password = in_latin_1(password_.text());
     const auto latin_realm = utf_8 ? in_latin_1(realm) : std::nullopt; // what is not UTF-8 is in it already
     if (!utf_8 && (!latin_user || !latin_password))
-        return failed(sasl_failure::broken,
-                      "the server takes no UTF-8, and ISO 8859-1 does not have all of the user's name and password");
+        return failed_step(sasl_failure::broken,
+                           "the server takes no UTF-8, and the user's name or password is more than ISO 8859-1");
 
     const md5 identity{hashed(latin_user, user_), ":", hashed(latin_realm, realm), ":",
                        hashed(latin_password, password_.text())};
@@ -170,7 +170,7 @@ sasl_step digest_md5::answer(std::string_view challenge)
     const std::string proof = response("AUTHENTICATE");
     expected_ = response("");
     if (!identity.made() || !session.made() || proof.empty() || expected_.empty())
-        return failed(sasl_failure::broken, "OpenSSL could not make an MD5");
+        return failed_step(sasl_failure::broken, "OpenSSL could not make an MD5");
     return {sasl_step::kind::token,
             std::string(utf_8 ? "charset=utf-8," : "") + "username=" +
                 quoted(utf_8 ? std::string_view(user_) : latin_user->text()) + ",realm=" + quoted(realm) +

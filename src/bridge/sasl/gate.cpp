@@ -129,7 +129,8 @@ bool sasl_gate::look_at_answer()
         return false;
     const std::size_t size = number_at(from_server_, 0);
     if (size < buffer_at || size > longest_answer) {
-        fail(sasl_failure::broken, "the server has sent what is no answer to SASL, of " + std::to_string(size) + " bytes");
+        fail(sasl_failure::broken,
+             "the server has sent what is no answer to SASL, of " + std::to_string(size) + " bytes");
         return false;
     }
     if (from_server_.size() < length_size + size)

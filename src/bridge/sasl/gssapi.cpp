@@ -14,8 +14,6 @@ namespace zklock::bridge {
 
 namespace {
 
-constexpr std::string_view no_sasl = "the server has no SASL, or lets in whom it refuses";
-
 // What each side says of layers: which ones, and in how long pieces.
 constexpr std::size_t layers_size = 4;
 constexpr unsigned char no_layer = 1;
@@ -80,8 +78,6 @@ private:
     }
 };
 
-sasl_step failed(sasl_failure by, std::string why) { return {sasl_step::kind::failed, std::move(why), by}; }
-
 sasl_step token(std::string_view text) { return {sasl_step::kind::token, std::string(text)}; }
 
 /// The parts of an exchange that GSSAPI owns. In a forked process they are left alone: there a lock may be locked for
@@ -124,10 +120,10 @@ public:
         if (answered_) {
             if (challenge.empty())
                 return {sasl_step::kind::done};
-            return failed(sasl_failure::broken, "the server has sent more than belongs to GSSAPI");
+            return failed_step(sasl_failure::broken, "the server has sent more than belongs to GSSAPI");
         }
         if (challenge.empty())
-            return failed(proved_ ? sasl_failure::unproved : sasl_failure::disagreed, std::string(no_sasl));
+            return unanswered_step(proved_ ? sasl_failure::unproved : sasl_failure::disagreed);
         return proved_ ? choose_layer(challenge) : look_at_proof(challenge);
     }
 
@@ -135,7 +131,7 @@ public:
     {
         if (cache_)
             cache_->spoil();
-        return failed(sasl_failure::refused, "the server does not accept the Kerberos ticket for " + service_);
+        return failed_step(sasl_failure::refused, "the server does not accept the Kerberos ticket for " + service_);
     }
 
 private:
@@ -170,14 +166,15 @@ private:
     sasl_step look_at_proof(std::string_view challenge)
     {
         if (challenge.find("md5-sess") != challenge.npos)
-            return failed(sasl_failure::disagreed, "the server has no GSSAPI: it speaks DIGEST-MD5");
+            return failed_step(sasl_failure::disagreed, "the server has no GSSAPI: it speaks DIGEST-MD5");
         std::string answer;
         const gss_result result = initiate(challenge, answer);
         if (result.failed())
-            return failed(sasl_failure::unproved, result.words());
+            return failed_step(sasl_failure::unproved, result.words());
         if (result.major == GSS_S_COMPLETE) {
             if ((flags_ & wanted_flags) != wanted_flags)
-                return failed(sasl_failure::unproved, "the server has not proved who it is (no mutual authentication)");
+                return failed_step(sasl_failure::unproved,
+                                   "the server has not proved who it is (no mutual authentication)");
             proved_ = true;
         }
         return token(answer);
@@ -191,17 +188,17 @@ private:
         gss_result result;
         result.major = ::gss_unwrap(&result.minor, context_, &wrapped, offer.get(), nullptr, nullptr);
         if (result.failed())
-            return failed(sasl_failure::unproved, result.words());
+            return failed_step(sasl_failure::unproved, result.words());
         if (offer.text().size() != layers_size)
-            return failed(sasl_failure::broken, "the server's offer of layers is none");
+            return failed_step(sasl_failure::broken, "the server's offer of layers is none");
         if ((static_cast<unsigned char>(offer.text().front()) & no_layer) == 0)
-            return failed(sasl_failure::broken, "the server wants a layer of GSSAPI over the connection");
+            return failed_step(sasl_failure::broken, "the server wants a layer of GSSAPI over the connection");
         constexpr std::string_view choice("\1\0\0\0", layers_size);
         gss_buffer_desc chosen = buffer_of(choice);
         made_buffer answer;
         result.major = ::gss_wrap(&result.minor, context_, 0, GSS_C_QOP_DEFAULT, &chosen, nullptr, answer.get());
         if (result.failed())
-            return failed(sasl_failure::broken, result.words());
+            return failed_step(sasl_failure::broken, result.words());
         answered_ = true;
         return token(answer.text());
     }

@@ -18,7 +18,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Starts a thread that nobody joins, and that gets no signals: those are the program's. Returns an error's number, or 0.
+/// Starts a thread that nobody joins, and that gets no signals: those are the program's. Returns 0, or an error's
+/// number.
 int start_detached(void* (*function)(void*), void* argument) noexcept
 {
     ::sigset_t every, before;

@@ -22,9 +22,9 @@ public:
     virtual void run() noexcept = 0;
 };
 
-/// Makes these calls for all clients of an execution context. A KDC that does not answer holds a call for half a minute,
-/// and it cannot be ended. So nobody ever waits for one: neither the end of the context, nor its preparation for a
-/// fork, nor the end of the process, nor a look-up of names.
+/// Makes these calls for all clients of an execution context. A KDC that does not answer holds a call for half a
+/// minute, and it cannot be ended. So nobody ever waits for one: neither the end of the context, nor its preparation
+/// for a fork, nor the end of the process, nor a look-up of names.
 ///
 /// In the whole process, no more than `at_once` are in work; the others wait, as long as they are wanted. In a process
 /// that was forked off there are none: who waits for one is told so. It may find Kerberos's libraries locked for ever,

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace zklock::bridge {
 
@@ -24,6 +25,18 @@ struct sasl_step {
     std::string text{};
     sasl_failure by = sasl_failure::none;
 };
+
+[[nodiscard]] inline sasl_step failed_step(sasl_failure by, std::string why)
+{
+    return {sasl_step::kind::failed, std::move(why), by};
+}
+
+/// The server has answered nothing where it should have proved something. A server without SASL does so, and one that
+/// lets in whom it refuses (`allowSaslFailedClients`).
+[[nodiscard]] inline sasl_step unanswered_step(sasl_failure by)
+{
+    return failed_step(by, "the server has no SASL, or lets in whom it refuses");
+}
 
 /// One exchange by which the client and one server prove to each other who they are. It serves one connection, since a
 /// server takes a token once.

@@ -14,8 +14,8 @@ namespace zklock::bridge {
 /// A text between quotation marks, as DIGEST-MD5 writes it.
 [[nodiscard]] std::string quoted(std::string_view);
 
-/// What stands in a challenge of DIGEST-MD5, without quotation marks, by its names in small letters. Nothing, if that is
-/// not how it is written, or if something stands there twice; a realm may, and the first one counts.
+/// What stands in a challenge of DIGEST-MD5, without quotation marks, by its names in small letters. Nothing, if that
+/// is not how it is written, or if something stands there twice; a realm may, and the first one counts.
 [[nodiscard]] std::optional<std::map<std::string, std::string>> read_directives(std::string_view);
 
 } // namespace zklock::bridge

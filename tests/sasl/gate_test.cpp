@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,13 @@ using state = sasl_gate::state;
 namespace {
 
 /// The gate is where the mechanism's first token is out.
-sasl_gate begun(std::vector<sasl_step> steps)
+std::unique_ptr<sasl_gate> begun(std::vector<sasl_step> steps)
 {
-    sasl_gate gate(std::make_unique<scripted_mechanism>(std::move(steps)));
-    gate.from_client(session_request());
-    CHECK(take_to_server(gate) == session_request());
-    gate.from_server(session_response(4'000));
-    CHECK(take_to_server(gate) == sasl_request("first"));
+    auto gate = std::make_unique<sasl_gate>(std::make_unique<scripted_mechanism>(std::move(steps)));
+    gate->from_client(session_request());
+    CHECK(take_to_server(*gate) == session_request());
+    gate->from_server(session_response(4'000));
+    CHECK(take_to_server(*gate) == sasl_request("first"));
     return gate;
 }
 
@@ -130,17 +131,17 @@ TEST_CASE("gate: how an exchange fails")
          }) {
         CAPTURE(f.words);
         auto gate = begun({bridge::failed_step(sasl_failure::unproved, "by the script")});
-        gate.from_client("what the client has written");
-        gate.from_server(f.said);
-        CHECK(gate.now_in() == state::failed);
-        CHECK(gate.failed_by() == f.by);
-        CHECK(gate.failure() == f.words);
-        gate.from_server(sasl_answer("too late"));
-        gate.from_client("too late");
-        CHECK(gate.to_server().empty());
-        CHECK(gate.to_client().empty());
-        CHECK_FALSE(gate.is_empty());
-        CHECK_FALSE(gate.wants_from_client());
+        gate->from_client("what the client has written");
+        gate->from_server(f.said);
+        CHECK(gate->now_in() == state::failed);
+        CHECK(gate->failed_by() == f.by);
+        CHECK(gate->failure() == f.words);
+        gate->from_server(sasl_answer("too late"));
+        gate->from_client("too late");
+        CHECK(gate->to_server().empty());
+        CHECK(gate->to_client().empty());
+        CHECK_FALSE(gate->is_empty());
+        CHECK_FALSE(gate->wants_from_client());
     }
 }
 
@@ -149,12 +150,12 @@ TEST_CASE("gate: a server that hangs up in the exchange, at each byte")
     const auto answer = sasl_answer("challenge");
     for (std::size_t cut = 0; cut < answer.size(); ++cut) {
         auto gate = begun({{sasl_step::kind::token, "second"}});
-        gate.from_server(answer.substr(0, cut));
-        gate.server_ended();
-        CHECK(gate.now_in() == state::failed);
-        CHECK(gate.failed_by() == sasl_failure::broken);
-        CHECK(gate.failure() == "the server has hung up before it was done");
-        CHECK(gate.to_client().empty());
+        gate->from_server(answer.substr(0, cut));
+        gate->server_ended();
+        CHECK(gate->now_in() == state::failed);
+        CHECK(gate->failed_by() == sasl_failure::broken);
+        CHECK(gate->failure() == "the server has hung up before it was done");
+        CHECK(gate->to_client().empty());
     }
 }
 
@@ -162,18 +163,18 @@ TEST_CASE("gate: a server that comes to no end, and a client that writes too muc
 {
     auto gate = begun(std::vector<sasl_step>(100, {sasl_step::kind::token, "again"}));
     for (unsigned i = 0; i < sasl_gate::most_steps; ++i) {
-        gate.from_server(sasl_answer("challenge"));
-        CHECK(take_to_server(gate) == sasl_request("again"));
+        gate->from_server(sasl_answer("challenge"));
+        CHECK(take_to_server(*gate) == sasl_request("again"));
     }
-    gate.from_server(sasl_answer("challenge"));
-    CHECK(gate.now_in() == state::failed);
-    CHECK(gate.failure() == "the server comes to no end");
+    gate->from_server(sasl_answer("challenge"));
+    CHECK(gate->now_in() == state::failed);
+    CHECK(gate->failure() == "the server comes to no end");
 
     auto kept = begun({});
-    kept.from_client(std::string(64 * 1024, 'x'));
-    CHECK(kept.now_in() == state::authenticating);
-    kept.from_client("x");
-    CHECK(kept.now_in() == state::failed);
+    kept->from_client(std::string(64 * 1024, 'x'));
+    CHECK(kept->now_in() == state::authenticating);
+    kept->from_client("x");
+    CHECK(kept->now_in() == state::failed);
 
     sasl_gate asked(std::make_unique<scripted_mechanism>(std::vector<sasl_step>{}));
     asked.from_client(std::string("\0\0\x10\1", 4));

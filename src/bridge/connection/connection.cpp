@@ -98,10 +98,10 @@ void connection::take(connector::step next)
         wake_at(*due);
 }
 
-/// Where there is no step to take, the library has to be asked.
+/// Where there is no step to take, the library has to be asked, if it has a socket.
 void connection::go_on(connector::step next)
 {
-    if (next == connector::step::wait && attempting_or_connected())
+    if (next == connector::step::wait && attempting_or_connected() && !wire_.is_dialing())
         refresh();
     else
         take(next);

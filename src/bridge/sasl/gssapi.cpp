@@ -59,7 +59,8 @@ struct gss_result {
         const std::string special = minor != 0 ? words_of(minor, GSS_C_MECH_CODE) : std::string();
         if (special.empty())
             return general;
-        return GSS_ROUTINE_ERROR(major) == GSS_S_FAILURE ? special : general + ": " + special;
+        const OM_uint32 kind = GSS_ROUTINE_ERROR(major);
+        return kind == GSS_S_FAILURE || kind == GSS_S_NO_CRED ? special : general + ": " + special;
     }
 
 private:
@@ -80,6 +81,14 @@ private:
 
 sasl_step token(std::string_view text) { return {sasl_step::kind::token, std::string(text)}; }
 
+/// Where the client's identity was looked for; of its own places Kerberos tells by itself.
+std::string place_of(const kerberos_names& names)
+{
+    if (!names.keytab.empty())
+        return " (keytab " + names.keytab + ")";
+    return names.cache.empty() ? std::string() : " (credential cache " + names.cache + ")";
+}
+
 /// The parts of an exchange that GSSAPI owns. In a forked process they are left alone: there a lock may be locked for
 /// ever.
 class gssapi final : public mechanism {
@@ -98,18 +107,24 @@ public:
         ::gss_release_name(&minor, &name_);
     }
 
-    /// Makes the first token.
-    gss_result begin(const kerberos_names& names)
+    /// Makes the first token. If that fails, `why` says why.
+    gss_result begin(const kerberos_names& names, std::string& why)
     {
         gss_buffer_desc service = buffer_of(service_);
         gss_result result;
         result.major = ::gss_import_name(&result.minor, &service,
                                          names.is_host ? GSS_C_NT_HOSTBASED_SERVICE : GSS_KRB5_NT_PRINCIPAL_NAME,
                                          &name_);
-        if (!result.failed())
+        if (!result.failed()) {
             result = acquire(names);
-        if (!result.failed())
+            if (result.failed()) {
+                why = result.words() + place_of(names);
+                return result;
+            }
             result = initiate({}, first_);
+        }
+        if (result.failed())
+            why = result.words();
         return result;
     }
 
@@ -221,9 +236,8 @@ gssapi_start start_gssapi(const kerberos_names& names)
 {
     gssapi_start made;
     auto exchange = std::make_unique<gssapi>(names);
-    const gss_result result = exchange->begin(names);
+    const gss_result result = exchange->begin(names, made.start.why);
     if (result.failed()) {
-        made.start.why = result.words();
         made.unknown_service = result.minor == static_cast<OM_uint32>(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN);
     } else {
         made.start.made = std::move(exchange);

@@ -39,6 +39,9 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config-version.cmake
   DESTINATION ${package_dir} COMPONENT zklock_development)
+if(ZKLOCK_SASL)
+  install(FILES find_kerberos.cmake DESTINATION ${package_dir} COMPONENT zklock_development)
+endif()
 if(zklock_c_client_library)
   install(FILES find_zookeeper_st.cmake DESTINATION ${package_dir} COMPONENT zklock_development)
 endif()

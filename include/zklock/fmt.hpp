@@ -39,6 +39,7 @@ template <> struct fmt::formatter<zklock::loss_reason> : zklock::detail::fmt_for
 template <> struct fmt::formatter<zklock::naming> : zklock::detail::fmt_formatter<zklock::naming> {};
 template <> struct fmt::formatter<zklock::node_kind> : zklock::detail::fmt_formatter<zklock::node_kind> {};
 template <> struct fmt::formatter<zklock::parent_kind> : zklock::detail::fmt_formatter<zklock::parent_kind> {};
+template <> struct fmt::formatter<zklock::sasl_mechanism> : zklock::detail::fmt_formatter<zklock::sasl_mechanism> {};
 template <>
 struct fmt::formatter<zklock::transaction::operation::kind>
     : zklock::detail::fmt_formatter<zklock::transaction::operation::kind> {};

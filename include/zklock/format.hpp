@@ -39,6 +39,8 @@ template <> struct std::formatter<zklock::naming> : zklock::detail::standard_for
 template <> struct std::formatter<zklock::node_kind> : zklock::detail::standard_formatter<zklock::node_kind> {};
 template <> struct std::formatter<zklock::parent_kind> : zklock::detail::standard_formatter<zklock::parent_kind> {};
 template <>
+struct std::formatter<zklock::sasl_mechanism> : zklock::detail::standard_formatter<zklock::sasl_mechanism> {};
+template <>
 struct std::formatter<zklock::transaction::operation::kind>
     : zklock::detail::standard_formatter<zklock::transaction::operation::kind> {};
 #endif

@@ -69,8 +69,8 @@ struct node_content {
 /// Who may do what with a node: the access lists that need no names.
 enum class acl : std::uint8_t {
     open,               ///< anybody may do anything
-    creator_all,        ///< only clients with the same identity: that of `client_options::auth`, or of the certificate
-                        ///< in `client_options::tls`; one of the two must be there
+    creator_all,        ///< only clients with the same identity: that of `client_options::auth` or `sasl`, or of the
+                        ///< certificate in `tls`; one of them must be there
     creator_all_or_read ///< the same, but anybody may read
 };
 
@@ -98,8 +98,8 @@ struct permission {
 /// One entry of an access list: what the clients may do that `scheme` and `id` name. Servers know these schemes:
 /// `world` (the id is `anyone`), `auth` (the client that creates the node, by all that it has shown; the id does not
 /// count), `digest` (`user:hash`, see `digest_entry()`; 16 bytes in base 64 or more, or it is `errc::invalid_option`),
-/// `ip` (an address, or `10.0.0.0/8`), `x509` (the name in a certificate, see `client_options::tls`), and those that
-/// are configured there.
+/// `ip` (an address, or `10.0.0.0/8`), `x509` (the name in a certificate, see `client_options::tls`), `sasl` (the name,
+/// see `client_options::sasl`), and those that are configured there.
 struct access_entry {
     access_entry() = default; // no aggregate: see client_options
     /// An entry of these three.

@@ -1,7 +1,8 @@
-# cpack -G DEB: libzklock0.1 (the shared library), libzklock-dev (headers, static library, CMake and pkg-config files),
-# libzklock-testing-dev (zklock::testing) and zklock-tools (programs, where there are some). Made for the Debian that they are made on: templates of Boost are
-# in all of them, so a program and the library have to be built with the same one. The development package wants it;
-# and packages of programs depend on libzklock0.1-boost1.81, which the shared library's package provides.
+# cpack -G DEB: libzklock0.2 (the shared library), libzklock-dev (headers, static library, CMake and pkg-config files),
+# libzklock-testing-dev (zklock::testing) and zklock-tools (programs, where there are some). Made for the Debian that they
+# are made on: templates of Boost are in all of them, so a program and the library have to be built with the same one.
+# The development package wants it; and packages of programs depend on libzklock0.2-boost1.81, which the shared
+# library's package provides.
 if(NOT BUILD_SHARED_LIBS OR NOT ZKLOCK_BOTH_KINDS OR NOT ZKLOCK_INSTALL)
   message(FATAL_ERROR "ZKLOCK_PACKAGES goes with BUILD_SHARED_LIBS, ZKLOCK_BOTH_KINDS and ZKLOCK_INSTALL: "
     "`bash src/packaging/make` says them all.")
@@ -42,8 +43,12 @@ if(ZKLOCK_TLS)
   package_of(needed ${OPENSSL_SSL_LIBRARY})
   list(APPEND development_needs ${needed})
 endif()
+if(ZKLOCK_SASL)
+  package_of(needed ${Kerberos_KRB5_LIBRARY})
+  list(APPEND development_needs ${needed})
+endif()
 
-# The same version on another Debian is another package: 0.1.0-1~deb12u1.
+# The same version on another Debian is another package: 0.2.0-1~deb12u1.
 file(STRINGS /etc/os-release os REGEX "^(ID|VERSION_ID)=")
 set(release 1)
 if("${os}" MATCHES "(^|;)ID=debian" AND "${os}" MATCHES "VERSION_ID=\"?([0-9]+)")

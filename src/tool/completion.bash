@@ -30,7 +30,8 @@ _zklock()
                 --) paths=1 ;;
                 -w | -E | --timeout | --conflict-exit-code | --limit | --hold-at-least | --kill-after | --name | \
                     --servers | --session-timeout | --server-tick | --connect-timeout | --auth | --acl | --tls-ca | \
-                    --tls-cert | --tls-key | --handoff | --handoff-advertise | --handoff-peers) value=yes ;;
+                    --tls-cert | --tls-key | --sasl | --sasl-user | --sasl-password-file | --sasl-service | \
+                    --sasl-keytab | --handoff | --handoff-advertise | --handoff-peers) value=yes ;;
                 -*) ;;
                 *) paths=1 ;;
             esac
@@ -49,7 +50,7 @@ _zklock()
     fi
 
     case $before in
-        --tls-ca | --tls-cert | --tls-key)
+        --tls-ca | --tls-cert | --tls-key | --sasl-password-file | --sasl-keytab)
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
             ;;
@@ -58,8 +59,12 @@ _zklock()
             return
             ;;
     esac
+    if [[ $before == --sasl ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'gssapi digest-md5' -- "$word")
+        return
+    fi
     local options='--servers --session-timeout --server-tick --connect-timeout --auth --acl --name --tls --tls-ca
-        --tls-cert --tls-key --json --help'
+        --tls-cert --tls-key --sasl --sasl-user --sasl-password-file --sasl-service --sasl-keytab --json --help'
     case $sub in
         run) options+=' --nonblock --timeout --conflict-exit-code --shared --exclusive --limit --hold-at-least --command
             --kill-after --revocable --verbose --handoff --handoff-advertise --handoff-peers' ;;

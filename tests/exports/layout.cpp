@@ -78,6 +78,7 @@ int main()
     PRINT(permits);
     PRINT(reentrant_mutex);
     PRINT(result<zklock::guard>);
+    PRINT(sasl_options);
     PRINT(semaphore);
     PRINT(semaphore_options);
     PRINT(shared_mutex);

@@ -23,6 +23,7 @@ function(make_sound_tree)
     "#include \"runtime/turns.hpp\"\n#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
   file(WRITE ${SCRATCH}/src/bridge/tls/engine.cpp "#include <openssl/ssl.h>\n#include <boost/asio/ssl/context.hpp>\n")
   file(WRITE ${SCRATCH}/src/bridge/peers/secrets.cpp "#include <openssl/evp.h>\n#include \"runtime/turns.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/bridge/sasl/gssapi.cpp "#include <gssapi/gssapi_krb5.h>\n#include <openssl/crypto.h>\n")
   file(WRITE ${SCRATCH}/src/bridge/connection/connection.hpp "#include \"bridge/wire/wire.hpp\"\n")
   file(WRITE ${SCRATCH}/src/adapter/locks/mutex.cpp "#include \"adapter/client/client.hpp\"\n")
   file(WRITE ${SCRATCH}/src/adapter/client/client.hpp "#include \"runtime/turns.hpp\"\n")
@@ -62,6 +63,7 @@ foreach(fault
     "src/adapter/client/client.cpp|bridge/wire/wire.cpp" "src/adapter/client/client.cpp|adapter/locks/mutex.cpp"
     "src/bridge/x.cpp|vector" "src/adapter/x.cpp|vector"
     "src/adapter/client/client.cpp|boost/asio/ssl.hpp" "bench/x.cpp|openssl/err.h"
+    "src/bridge/tls/engine.cpp|gssapi/gssapi_ext.h" "src/adapter/client/client.cpp|krb5/krb5.h"
     "src/recipes/elsewhere/x.cpp|vector" "src/recipes/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)

@@ -6,7 +6,10 @@
 
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iomanip>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -58,6 +61,22 @@ port_lease::port_lease()
         return;
     }
     throw std::runtime_error("no free port found");
+}
+
+bool is_bound(std::uint16_t port)
+{
+    std::ostringstream end;
+    end << ':' << std::hex << std::uppercase << std::setw(4) << std::setfill('0') << port;
+    for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+        std::ifstream sockets(table);
+        std::string number, local, remote, state;
+        for (std::string line; std::getline(sockets, line);) {
+            std::istringstream(line) >> number >> local >> remote >> state;
+            if (state == "0A" && local.ends_with(end.str()))
+                return true;
+        }
+    }
+    return false;
 }
 
 } // namespace zklock::test

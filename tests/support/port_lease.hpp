@@ -20,4 +20,7 @@ private:
     unique_fd reservation_;
 };
 
+/// Somebody listens on that port, at any address.
+[[nodiscard]] bool is_bound(std::uint16_t port);
+
 } // namespace zklock::test

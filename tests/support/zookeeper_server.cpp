@@ -5,34 +5,11 @@
 #include "support/four_letter_words.hpp"
 
 #include <fstream>
-#include <iomanip>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace zklock::test {
-namespace {
-
-/// Somebody listens on that port, at any address.
-bool is_bound(std::uint16_t port)
-{
-    std::ostringstream end;
-    end << ':' << std::hex << std::uppercase << std::setw(4) << std::setfill('0') << port;
-    for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
-        std::ifstream sockets(table);
-        std::string number, local, remote, state;
-        for (std::string line; std::getline(sockets, line);) {
-            std::istringstream(line) >> number >> local >> remote >> state;
-            if (state == "0A" && local.ends_with(end.str()))
-                return true;
-        }
-    }
-    return false;
-}
-
-} // namespace
-
 secure_port_options::secure_port_options()
     : key_store(usual_authority().certify().store), trust_store(usual_authority().file())
 {

@@ -1,11 +1,13 @@
 // What stands between the C client and a server: one end of a pair of sockets here, one of a TCP connection there.
-#include "bridge/tls/tls_relay.hpp"
+#include "bridge/tls/engine.hpp"
+#include "bridge/wire/pair_relay.hpp"
 #include "support/polling.hpp"
 #include "support/unique_fd.hpp"
 #include "tls/tls_scene.hpp"
 
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,8 +18,8 @@
 
 using namespace zklock;
 using namespace zklock::test;
-using bridge::relay;
-using bridge::tls_relay;
+using bridge::pair_relay;
+using bridge::tls_engine;
 
 namespace {
 
@@ -64,7 +66,7 @@ bool has_ended(int fd)
 /// A relay, its server, and what lies between the two: a stream with little room.
 struct relay_scene {
     explicit relay_scene(const tls_scene& s, const server_settings& settings, const std::string& name = "zk1")
-        : between(s.load(), {name, false}), server(settings)
+        : between(std::make_unique<tls_engine>(s.load(), bridge::server_name{name, false})), server(settings)
     {
         std::array<int, 2> ends{};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == 0);
@@ -91,15 +93,15 @@ struct relay_scene {
     /// As long as the socket is readable.
     void bring_in_all()
     {
-        for (pollfd p{near(), POLLIN, 0}; between.now_in() == relay::state::open && ::poll(&p, 1, 0) == 1;)
+        for (pollfd p{near(), POLLIN, 0}; between.now_in() == pair_relay::state::open && ::poll(&p, 1, 0) == 1;)
             between.bring_in(near());
     }
 
     /// Until it is decided.
-    relay::state shake_hands()
+    pair_relay::state shake_hands()
     {
-        relay::state now = between.shake_hands(near());
-        for (int i = 0; i < 10 && now == relay::state::handshaking; ++i) {
+        pair_relay::state now = between.shake_hands(near());
+        for (int i = 0; i < 10 && now == pair_relay::state::handshaking; ++i) {
             serve();
             now = between.shake_hands(near());
         }
@@ -108,13 +110,13 @@ struct relay_scene {
     }
     void open()
     {
-        REQUIRE(shake_hands() == relay::state::open);
+        REQUIRE(shake_hands() == pair_relay::state::open);
         client = unique_fd(::fcntl(between.open_pair(), F_DUPFD_CLOEXEC, 0));
         REQUIRE(client.get() != -1);
         between.close_clients_end();
     }
 
-    tls_relay between;
+    pair_relay between;
     server_end server;
     unique_fd client; ///< the C client's end
     std::string unsent;
@@ -155,7 +157,7 @@ TEST_CASE("small and large amounts arrive whole, in both directions and both ver
             CHECK(held_input == (size > 1'000'000));
             CHECK(held_output == (size > 1'000'000));
             CHECK_FALSE(r.between.holds_output());
-            CHECK(r.between.now_in() == relay::state::open);
+            CHECK(r.between.now_in() == pair_relay::state::open);
         }
 }
 
@@ -192,7 +194,7 @@ TEST_CASE("a server that hangs up: the C client reads what came before, and then
         r.pass_on();
         r.server_hangs_up();
         r.bring_in_all();
-        CHECK(r.between.now_in() == relay::state::ended);
+        CHECK(r.between.now_in() == pair_relay::state::ended);
         CHECK_FALSE(r.between.has_failed());
         CHECK(r.between.why().empty() == in_good_order);
         CHECK(read_all(r.client.get()) == "the last word");
@@ -210,7 +212,7 @@ TEST_CASE("a server that hangs up without a word, after the handshake, has not f
     r.open();
     r.server_hangs_up();
     r.bring_in_all();
-    CHECK(r.between.now_in() == relay::state::ended);
+    CHECK(r.between.now_in() == pair_relay::state::ended);
     CHECK_FALSE(r.between.has_failed());
     CHECK(has_ended(r.client.get()));
 }
@@ -221,16 +223,16 @@ TEST_CASE("a server that hangs up in the handshake, and one whose certificate is
     SUBCASE("hung up")
     {
         relay_scene r(s, s.server_named("DNS:zk1"));
-        CHECK(r.between.shake_hands(r.near()) == relay::state::handshaking);
+        CHECK(r.between.shake_hands(r.near()) == pair_relay::state::handshaking);
         r.server_hangs_up();
-        CHECK(r.between.shake_hands(r.near()) == relay::state::ended);
+        CHECK(r.between.shake_hands(r.near()) == pair_relay::state::ended);
         CHECK(r.between.has_failed());
         CHECK(r.between.why().find("during the handshake") != std::string::npos);
     }
     SUBCASE("refused")
     {
         relay_scene r(s, s.server_named("DNS:another"));
-        CHECK(r.shake_hands() == relay::state::ended);
+        CHECK(r.shake_hands() == pair_relay::state::ended);
         CHECK(r.between.has_failed());
         CHECK_FALSE(r.between.why().empty());
         CHECK(r.server.failure().find("alert") != std::string::npos); // it was told
@@ -246,13 +248,13 @@ TEST_CASE("a server that has spoken, and then sends a record that was changed: t
         r.server.write("a word");
         r.pass_on();
         r.bring_in_all();
-        CHECK(r.between.now_in() == relay::state::open);
+        CHECK(r.between.now_in() == pair_relay::state::open);
         r.server.write("another");
         r.unsent = r.server.take();
         r.unsent.back() = static_cast<char>(r.unsent.back() ^ 1);
         r.pass_on();
         r.bring_in_all();
-        CHECK(r.between.now_in() == relay::state::ended);
+        CHECK(r.between.now_in() == pair_relay::state::ended);
         CHECK_FALSE(r.between.has_failed());
         CHECK(r.between.why() == "decryption failed or bad record mac");
         CHECK(read_all(r.client.get()) == "a word");
@@ -266,11 +268,11 @@ TEST_CASE("a server of TLS 1.3 that refuses the client after the handshake, and 
     auto settings = s.server_named("DNS:zk1");
     settings.client_authority = s.root.certificate();
     relay_scene r(s, settings);
-    CHECK(r.shake_hands() == relay::state::open); // as the client sees it
+    CHECK(r.shake_hands() == pair_relay::state::open); // as the client sees it
     REQUIRE(r.between.open_pair() != -1);
     r.serve();
     r.bring_in_all();
-    CHECK(r.between.now_in() == relay::state::ended);
+    CHECK(r.between.now_in() == pair_relay::state::ended);
     CHECK(r.between.has_failed());
     CHECK(r.between.why().find("alert") != std::string::npos);
 }
@@ -293,7 +295,7 @@ TEST_CASE("the C client's end is closed by exec, and does not block")
 {
     const tls_scene s;
     relay_scene r(s, s.server_named("DNS:zk1"));
-    REQUIRE(r.shake_hands() == relay::state::open);
+    REQUIRE(r.shake_hands() == pair_relay::state::open);
     const int end = r.between.open_pair();
     REQUIRE(end != -1);
     CHECK((::fcntl(end, F_GETFD) & FD_CLOEXEC) != 0);

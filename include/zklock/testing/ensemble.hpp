@@ -30,8 +30,8 @@ class passage;
 using timer = asio::basic_waitable_timer<lease_clock>;
 
 /// An ensemble of ZooKeeper in the memory of this process, for unit tests: no server, no port, no Java. A client whose
-/// `client_options::servers` is its name connects to it; a chroot may follow the name. So code that makes its own client
-/// is tested as it is, with all recipes, listeners, metrics and log.
+/// `client_options::servers` is its name connects to it; a chroot may follow the name. So code that makes its own
+/// client is tested as it is, with all recipes, listeners, metrics and log.
 ///
 ///     zklock::testing::ensemble zookeeper;
 ///     zklock::client_options options;

@@ -215,6 +215,52 @@ fault fault_of_tls(const client_options& o)
     return fault_of_connecting(o);
 }
 
+/// What of `sasl_options` goes with one mechanism only.
+struct sasl_part {
+    sasl_mechanism mechanism;
+    const char* option;
+    const std::string& value;
+    bool secret = false;
+
+    [[nodiscard]] std::string in_words() const
+    {
+        return secret ? std::string("a password") : recipes::in_words(std::string_view(value));
+    }
+};
+
+fault fault_of_sasl(const client_options& o)
+{
+    const sasl_options& sasl = o.sasl;
+    const sasl_part parts[] = {{sasl_mechanism::digest_md5, "sasl.user", sasl.user},
+                               {sasl_mechanism::digest_md5, "sasl.password", sasl.password, true},
+                               {sasl_mechanism::gssapi, "sasl.server_principal", sasl.server_principal},
+                               {sasl_mechanism::gssapi, "sasl.keytab", sasl.keytab},
+                               {sasl_mechanism::gssapi, "sasl.credential_cache", sasl.credential_cache}};
+    const std::string mechanism(to_string(sasl.mechanism));
+    for (const sasl_part& each : parts) {
+        const bool fits = each.mechanism == sasl.mechanism;
+        if (!each.value.empty() && sasl.mechanism == sasl_mechanism::off)
+            return option_fault("sasl.mechanism", mechanism,
+                                std::string(to_string(each.mechanism)) + " where " + each.option + " is set");
+        if (!each.value.empty() && !fits)
+            return option_fault(each.option, each.in_words(), "empty where sasl.mechanism is " + mechanism);
+        if (each.value.empty() && fits && sasl.mechanism == sasl_mechanism::digest_md5)
+            return option_fault(each.option, "empty", "set where sasl.mechanism is " + mechanism);
+        if (each.value.find('\0') != std::string::npos)
+            return option_fault(each.option, each.in_words(), "without a zero byte");
+    }
+    if (mechanism == "unknown")
+        return option_fault("sasl.mechanism", std::to_string(static_cast<int>(sasl.mechanism)),
+                            "off, gssapi or digest_md5");
+#ifndef ZKLOCK_WITH_SASL
+    if (sasl.mechanism != sasl_mechanism::off)
+        return option_fault("sasl.mechanism", mechanism,
+                            "off: this library was built without SASL (without libkrb5-dev, or with the CMake option "
+                            "ZKLOCK_SASL=OFF)");
+#endif
+    return std::nullopt;
+}
+
 [[maybe_unused]] fault fault_of_advertising(const handoff_options& handoff, const bridge::peering::endpoint& listen)
 {
     bridge::peering::settings read{listen, {}, {}, {}};
@@ -283,8 +329,8 @@ std::optional<option_fault> check(client_options& o)
         return f;
     if (auto f = fault_of_chroot(o, chroot))
         return f;
-    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_tls, fault_of_handoff, fault_of_identity,
-                          fault_of_budget})
+    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_tls, fault_of_sasl, fault_of_handoff,
+                          fault_of_identity, fault_of_budget})
         if (auto f = of(o))
             return f;
     if (chroot.size() > 1)

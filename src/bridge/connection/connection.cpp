@@ -37,6 +37,9 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
       connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now())
 {
+#ifdef ZKLOCK_WITH_SASL
+    login_ = login_of(options_);
+#endif
 }
 
 owned_connection make_connection(const runtime::strand& strand, const client_options& options,
@@ -80,7 +83,7 @@ void connection::take(connector::step next)
         attempt();
         break;
     case connector::step::give_up:
-        if (io_->tls && wire_.is_dialing())
+        if (io_->relay && wire_.is_dialing())
             connector_.name_unanswered();
         wire_.give_up();
         refresh();
@@ -95,10 +98,10 @@ void connection::take(connector::step next)
         wake_at(*due);
 }
 
-/// Where there is no step to take, the library has to be asked.
+/// Where there is no step to take, the library has to be asked, if it has a socket.
 void connection::go_on(connector::step next)
 {
-    if (next == connector::step::wait && attempting_or_connected())
+    if (next == connector::step::wait && attempting_or_connected() && !wire_.is_dialing())
         refresh();
     else
         take(next);
@@ -138,6 +141,16 @@ void connection::attempt()
 #ifdef ZKLOCK_WITH_TLS
     if (options_.tls.enabled)
         return load_tls_files();
+#endif
+    introduce();
+}
+
+/// All that TLS needs is there: so is what SASL needs, when the server is dialed.
+void connection::introduce()
+{
+#ifdef ZKLOCK_WITH_SASL
+    if (login_)
+        return identify();
 #endif
     dial();
 }

@@ -4,7 +4,7 @@
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
-#include "bridge/wire/relay.hpp"
+#include "bridge/wire/pair_relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
 #include "runtime/client_store.hpp"
@@ -40,6 +40,9 @@ namespace zklock::bridge {
 
 class tls_context;
 class tls_load;
+class ticket_call;
+struct sasl_login;
+struct sasl_start;
 
 /// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
 /// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
@@ -134,7 +137,7 @@ private:
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
         std::uint64_t socket_generation = 0;
-        std::unique_ptr<relay> tls;              // between the socket and the library, where there is TLS
+        std::unique_ptr<pair_relay> relay;       // between the socket and the library, for TLS or SASL
         std::shared_ptr<tls_load> load;          // under way
         bool awaiting_read = false;
         bool reads_soon = false; // there is more to read, and a turn for it is on its way
@@ -174,13 +177,25 @@ private:
     void names_answered();
     [[nodiscard]] connector::names known_names() const;
 
-    // TLS: in files that are there only where the library is built with it.
+    // TLS, and SASL: each in a file that is there only where the library is built with it.
     void load_tls_files();
     void tls_files_loaded(tls_load&);
-    void secure();
+    void introduce();
+    void put_relay_between();
     void shake_hands();
     void try_next_name();
     void tls_failed(const std::string& why);
+    using owned_login = std::unique_ptr<sasl_login, void (*)(sasl_login*)>;
+    [[nodiscard]] static owned_login login_of(const client_options&);
+    void identify();
+    void kdc_answered(ticket_call&);
+    void identified(sasl_start);
+    [[nodiscard]] std::unique_ptr<engine> gated(std::unique_ptr<engine> tls);
+    [[nodiscard]] bool has_gate() const noexcept;
+    [[nodiscard]] bool follow_gate();
+    void leave_gate();
+    void forget_gate() noexcept;
+    void leave_login_to_parent() noexcept;
 
     // The relay, while there is one.
     [[nodiscard]] int server_socket() { return io_->socket->native_handle(); }
@@ -189,7 +204,7 @@ private:
     void empty_the_pair() noexcept;
 
     // The socket and the clock.
-    [[nodiscard]] interest next_interest() { return io_->tls ? send_by_relay() : wire_.next_interest(); }
+    [[nodiscard]] interest next_interest() { return io_->relay ? send_by_relay() : wire_.next_interest(); }
     void read_soon();
     void refresh();
     void follow_wire();
@@ -273,6 +288,7 @@ private:
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
     std::shared_ptr<const tls_context> tls_; // as it was read last
     bool insecure_ = false;                  // the present attempt has failed by TLS
+    owned_login login_{nullptr, nullptr};    // none without SASL
     bool unreachable_ = false; // as the log has told
 
     std::optional<clock::time_point> waking_; // when the timer is to fire, due or not

@@ -62,16 +62,17 @@ void connection::flush()
 void connection::hang_up()
 {
     const int server = server_socket();
-    const int own = io_->tls ? wire_.descriptor() : server;
-    const bool room = is_ready(server, POLLOUT) && (!io_->tls || (!io_->tls->holds_output() && is_ready(own, POLLOUT)));
+    const int own = io_->relay ? wire_.descriptor() : server;
+    const bool room =
+        is_ready(server, POLLOUT) && (!io_->relay || (!io_->relay->holds_output() && is_ready(own, POLLOUT)));
     const bool answered = is_ready(own, POLLIN);
     if (!answered || !room) {
         await_socket(!room, !answered); // what is not read now would wake it at once
         return;
     }
     wire_.close();
-    if (io_->tls)
-        io_->tls->bring_out(server);
+    if (io_->relay)
+        io_->relay->bring_out(server);
     if (!inbox_.empty())
         deliver_later();
     connector_.hung_up(clock::now());
@@ -130,8 +131,11 @@ void connection::cut()
 /// Closes no more than the descriptor.
 void connection::leave_socket_to_parent(bool told_of_fork)
 {
-    if (io_->tls)
-        io_->tls->leave_to_parent();
+    if (io_->relay)
+        io_->relay->leave_to_parent();
+#ifdef ZKLOCK_WITH_SASL
+    leave_login_to_parent();
+#endif
     if (io_->socket && !told_of_fork)
         runtime::leave_to_parent(io_->socket->native_handle());
     drop_socket();

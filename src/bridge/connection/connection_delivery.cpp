@@ -67,7 +67,7 @@ void connection::send()
     cork(false);
     if (connector_.now_in() == phase::connected)
         refresh();
-    else if (io_->tls && connector_.now_in() == phase::flushing)
+    else if (io_->relay && connector_.now_in() == phase::flushing)
         flush();
 }
 
@@ -75,7 +75,7 @@ void connection::cork(bool on)
 {
     if (!io_->socket || std::exchange(io_->corked, on) == on)
         return;
-    if (io_->tls)
+    if (io_->relay)
         return; // it sends nothing of itself
     int value = on;
     ::setsockopt(io_->socket->native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);

@@ -70,8 +70,8 @@ void connection::dialed(const error_code& ec)
         if (const auto own = io_->socket->local_endpoint(unknown); !unknown)
             local_address_ = own.address();
 #ifdef ZKLOCK_WITH_TLS
-        if (options_.tls.enabled)
-            secure();
+        if (options_.tls.enabled || login_)
+            put_relay_between();
         else
 #endif
             connected_by(server_socket());

@@ -21,11 +21,11 @@ interest connection::send_by_relay()
     for (;;) {
         auto next = wire_.next_interest();
         if (!held_back_)
-            io_->tls->bring_out(server_socket());
+            io_->relay->bring_out(server_socket());
         if (!wire_.has_socket())
             return next;
-        if (held_back_ || !next.write || !wire_.is_connected() || io_->tls->holds_output()) {
-            next.write = io_->tls->holds_output();
+        if (held_back_ || !next.write || !wire_.is_connected() || io_->relay->holds_output()) {
+            next.write = io_->relay->holds_output();
             return next;
         }
         // It reads, too; but where more is to be read, a turn for that is on its way.
@@ -36,18 +36,22 @@ interest connection::send_by_relay()
 /// True when there may be more to read.
 bool connection::receive_by_relay()
 {
-    relay& tls = *io_->tls;
+    pair_relay& relay = *io_->relay;
     for (int round = 0; round < rounds_at_once; ++round) {
-        tls.bring_in(server_socket());
-        if (tls.has_failed()) {
-            tls_failed(tls.why());
+        relay.bring_in(server_socket());
+#ifdef ZKLOCK_WITH_SASL
+        if (has_gate() && !follow_gate())
+            return false;
+#endif
+        if (relay.has_failed()) {
+            tls_failed(relay.why());
             return false;
         }
-        if (tls.now_in() == relay::state::ended)
-            wire_.will_end(tls.why());
+        if (relay.now_in() == pair_relay::state::ended)
+            wire_.will_end(relay.why());
         if (wire_.process(false, packets_at_once))
             return true;
-        const bool left = tls.holds_input() || (wire_.is_connected() && is_ready(wire_.descriptor(), POLLIN));
+        const bool left = relay.holds_input() || (wire_.is_connected() && is_ready(wire_.descriptor(), POLLIN));
         if (!wire_.has_socket() || !left)
             return false;
     }
@@ -57,7 +61,7 @@ bool connection::receive_by_relay()
 /// The library's request to close needs room.
 void connection::empty_the_pair() noexcept
 {
-    if (!io_->tls || wire_.is_forked() || !wire_.is_connected())
+    if (!io_->relay || wire_.is_forked() || !wire_.is_connected())
         return;
     held_back_ = false;
     try {

@@ -23,6 +23,10 @@ void connection::refresh()
     follow_wire();
     if (!wire_.has_socket() || !io_)
         return;
+#ifdef ZKLOCK_WITH_SASL
+    if (!next.write && has_gate())
+        leave_gate();
+#endif
     // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
     // for.
     if (!next.write && io_->waited_for_writing && !io_->corked && !io_->reads_soon)
@@ -108,7 +112,10 @@ void connection::drop_socket()
 {
     if (!io_)
         return;
-    io_->tls.reset();
+#ifdef ZKLOCK_WITH_SASL
+    forget_gate();
+#endif
+    io_->relay.reset();
     forget_socket();
 }
 
@@ -132,8 +139,8 @@ void connection::part_from_socket(bool told_of_fork)
     if (io_ && io_->socket) {
         int own = io_->socket->native_handle();
         cork(false);
-        if (io_->tls)
-            io_->tls->say_goodbye(own);
+        if (io_->relay)
+            io_->relay->say_goodbye(own);
         ::shutdown(own, SHUT_WR);
         while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
         }
@@ -188,22 +195,22 @@ void connection::wait_ended(socket_wait& direction, bool ready)
 void connection::on_socket(bool writable)
 {
 #ifdef ZKLOCK_WITH_TLS
-    if (io_->tls && wire_.is_dialing()) {
+    if (io_->relay && wire_.is_dialing()) {
         shake_hands();
         deliver();
         return;
     }
 #endif
     if (connector_.now_in() == phase::flushing && nudged_) {
-        if (io_->tls)
-            io_->tls->bring_in(server_socket());
+        if (io_->relay)
+            io_->relay->bring_in(server_socket());
         hang_up();
         return;
     }
     refresh_due_ = true;
     if (connector_.now_in() == phase::connecting)
         wire_.believe_expiry(connector_.believes_expiry(clock::now()));
-    bool more = io_->tls ? receive_by_relay() : wire_.process(writable, packets_at_once);
+    bool more = io_->relay ? receive_by_relay() : wire_.process(writable, packets_at_once);
     follow_wire();
     deliver();
     if (!io_ || !io_->socket)

@@ -1,7 +1,8 @@
 // How a connection agrees on TLS with the server, before the C client is given its end of a pair of sockets in place of
-// a connection: first the files are read, then the server is dialed, then the two ends shake hands.
+// a connection: first the files are read, then the server is dialed, then the two ends shake hands. Where there is SASL
+// only, there is nothing to agree on before.
 #include "bridge/connection/connection.hpp"
-#include "bridge/tls/tls_relay.hpp"
+#include "bridge/tls/engine.hpp"
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -70,7 +71,7 @@ void connection::load_tls_files()
     if (options_.tls.context) { // nothing is to be read
         if (!tls_)
             tls_ = std::make_shared<const tls_context>(options_.tls.context);
-        dial();
+        introduce();
         return;
     }
     if (io_->load && !io_->load->lost)
@@ -91,7 +92,7 @@ void connection::tls_files_loaded(tls_load& load)
         if (tls_ && !load.found.why.empty())
             push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
         if (wire_.is_dialing() && tls_) {
-            dial();
+            introduce();
         } else if (wire_.is_dialing()) {
             tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
             follow_wire();
@@ -101,45 +102,52 @@ void connection::tls_files_loaded(tls_load& load)
 }
 
 /// There is a TCP connection.
-void connection::secure()
+void connection::put_relay_between()
 {
-    const host_port& name = connector_.name();
-    io_->tls = std::make_unique<tls_relay>(tls_, server_name{name.host, name.numeric});
-    wire_.tls_begins();
+    std::unique_ptr<engine> speaks;
+    if (options_.tls.enabled) {
+        const host_port& name = connector_.name();
+        speaks = std::make_unique<tls_engine>(tls_, server_name{name.host, name.numeric});
+        wire_.tls_begins();
+    }
+#ifdef ZKLOCK_WITH_SASL
+    speaks = gated(std::move(speaks));
+#endif
+    io_->relay = std::make_unique<pair_relay>(std::move(speaks));
     shake_hands();
 }
 
 void connection::shake_hands()
 {
-    relay& tls = *io_->tls;
-    switch (tls.shake_hands(server_socket())) {
-    case relay::state::handshaking:
-        await_socket(tls.holds_output());
+    pair_relay& relay = *io_->relay;
+    switch (relay.shake_hands(server_socket())) {
+    case pair_relay::state::handshaking:
+        await_socket(relay.holds_output());
         return;
-    case relay::state::ended:
+    case pair_relay::state::ended:
         try_next_name();
         return;
-    case relay::state::open: break;
+    case pair_relay::state::open: break;
     }
-    const int end = tls.open_pair();
+    const int end = relay.open_pair();
     if (end == -1) {
         wire_.unreached({errno, boost::system::system_category()});
         follow_wire();
         return;
     }
     connected_by(end);
-    if (io_ && io_->tls)
-        io_->tls->close_clients_end();
+    if (io_ && io_->relay)
+        io_->relay->close_clients_end();
 }
 
 /// Where several names lead to an address, a certificate for one of them is enough.
 void connection::try_next_name()
 {
-    const std::string& why = io_->tls->why();
+    const std::string& why = io_->relay->why();
     if (connector_.try_next_name()) {
         push_line(inbox_, log_, log_level::info, "no TLS with ", connector_.address().text, ": ", why,
                   "; it is tried by another of its names");
-        dial();
+        introduce();
         return;
     }
     tls_failed(why);

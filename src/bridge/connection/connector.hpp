@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/names/server_address.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -132,6 +133,8 @@ public:
 
     [[nodiscard]] step begin(clock::time_point now);
     [[nodiscard]] step names_known(names, clock::time_point now);
+    /// The present attempt ends by then, if it does not end sooner.
+    void attempt_ends_by(clock::time_point latest) noexcept { due_ = std::min(due_, latest); }
     /// The attempt has brought a session, which the servers keep for `granted` without a connection.
     void opened(clock::duration granted);
     /// A sync or a write was answered, and well, over the present connection.

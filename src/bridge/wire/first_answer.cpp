@@ -1,4 +1,5 @@
 #include "bridge/wire/first_answer.hpp"
+#include "bridge/wire/connect_response.hpp"
 #include "bridge/wire/readiness.hpp"
 
 #include <algorithm>
@@ -16,34 +17,9 @@ namespace zklock::bridge {
 
 namespace {
 
-// What is known of a ConnectResponse: its length, with or without the flag that servers before 3.4 do not know; the
-// protocol's version; the session's time-out, and its number; the length of its password.
-constexpr std::size_t length_end = 4;
-constexpr std::size_t version_end = 8;
-constexpr std::size_t time_out_end = 12;
-constexpr std::size_t session_end = 20;
-constexpr std::size_t header_end = 24;
+namespace layout = connect_response;
+
 constexpr std::size_t most_shown = 32;
-
-/// The byte that every ConnectResponse has at that place, or -1 where they differ.
-constexpr int expected(std::size_t i)
-{
-    if (i < length_end)
-        return i + 1 < length_end ? 0 : -1; // the last byte is looked at by itself
-    if (i < version_end)
-        return 0;
-    if (i < session_end)
-        return -1;
-    return i + 1 < header_end ? 0 : 16;
-}
-
-bool may_begin_a_session(std::string_view bytes)
-{
-    for (std::size_t i = 0; i < std::min(bytes.size(), header_end); ++i)
-        if (const int wanted = expected(i); wanted != -1 && static_cast<unsigned char>(bytes[i]) != wanted)
-            return false;
-    return bytes.size() < length_end || bytes[length_end - 1] == 36 || bytes[length_end - 1] == 37;
-}
 
 /// A record of the type alert, of any version of TLS, and of SSL 3.
 bool begins_an_alert(std::string_view bytes) { return bytes.starts_with("\x15\x03"); }
@@ -68,7 +44,7 @@ std::string printable(std::string_view bytes)
 std::int64_t session_in(std::string_view bytes)
 {
     std::uint64_t number = 0;
-    for (const char c : bytes.substr(time_out_end, session_end - time_out_end))
+    for (const char c : bytes.substr(layout::time_out_end, layout::session_end - layout::time_out_end))
         number = number << 8 | static_cast<unsigned char>(c);
     return static_cast<std::int64_t>(number);
 }
@@ -84,15 +60,15 @@ void wake_when_there_are(int fd, std::size_t bytes)
 first_answer look_at_first_answer(int fd)
 {
     using kind = first_answer::kind;
-    std::array<char, std::max(header_end, most_shown)> buffer;
+    std::array<char, std::max(layout::header_end, most_shown)> buffer;
     const bool ended = is_ready(fd, POLLRDHUP); // before the look, so that nothing comes between
     const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got < 0)
         return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}, 0};
     const std::string_view bytes{buffer.data(), static_cast<std::size_t>(got)};
-    if (!may_begin_a_session(bytes))
+    if (!layout::may_begin(bytes))
         return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes), 0};
-    if (bytes.size() >= header_end) {
+    if (bytes.size() >= layout::header_end) {
         wake_when_there_are(fd, 1);
         return {kind::session, {}, session_in(bytes)};
     }

@@ -49,7 +49,7 @@ void wire::begin(const std::string& address, session_question asks)
     why_.clear();
     attempt_told_ = false;
     believed_ = false;
-    refused_ = false;
+    refused_ = authenticating_ = false;
     asks_ = asks;
     answer_ = session_answer::none;
     phase_ = phase::dialing;
@@ -66,6 +66,24 @@ void wire::tls_failed(std::string_view why)
 {
     attempt_failed(log_level::warning, "no TLS with ", address_, ": ", why);
     sever();
+}
+
+void wire::sasl_failed(std::string_view why)
+{
+    attempt_failed(log_level::warning, "no SASL with ", address_, ": ", why);
+    sever();
+}
+
+void wire::sasl_refused(std::string_view why)
+{
+    credentials_refused(std::string(" refuses this client: ").append(why));
+    sever();
+}
+
+void wire::has_authenticated(std::string_view by)
+{
+    authenticating_ = false;
+    log(log_level::debug, address_, " and this client have identified themselves to each other by ", by);
 }
 
 void wire::withdraw()
@@ -109,6 +127,8 @@ bool wire::connect(int socket)
     settle();
     return has_socket();
 }
+
+bool wire::go_on_with(int socket) noexcept { return has_socket() && ::dup3(socket, fd_, O_CLOEXEC) != -1; }
 
 /// -1 when the library does not want to connect there.
 int wire::socket_towards(decoy& where)
@@ -230,11 +250,15 @@ void wire::hung_up_unanswered()
 std::optional<std::pair<std::string, std::string>> wire::attempt() const
 {
     switch (phase_) {
+    case phase::identifying:
+        return std::pair(address_, address_ + " was not dialed yet: no Kerberos server (KDC) has answered yet");
     case phase::dialing: return std::pair(address_, address_ + " has not accepted the connection yet");
     case phase::securing:
         return std::pair(address_, address_ + " has accepted the connection and has not agreed on TLS yet: it speaks "
                                               "no TLS, or is overloaded");
     case phase::associating:
+        if (authenticating_)
+            return std::pair(address_, address_ + " has granted a session and is still authenticating this client");
         return std::pair(address_, address_ + " has accepted the connection and has not answered yet: it is no "
                                               "ZooKeeper server, or overloaded");
     case phase::none:
@@ -245,7 +269,11 @@ std::optional<std::pair<std::string, std::string>> wire::attempt() const
 
 void wire::give_up()
 {
-    if (phase_ == phase::dialing)
+    if (phase_ == phase::identifying)
+        attempt_failed(log_level::warning, address_, " was not dialed: no Kerberos server (KDC) has answered in time");
+    else if (phase_ == phase::associating && authenticating_)
+        attempt_failed(log_level::warning, address_, " granted a session and did not authenticate this client in time");
+    else if (phase_ == phase::dialing)
         attempt_failed(log_level::info, address_, " did not accept the connection in time");
     else if (phase_ == phase::securing)
         attempt_failed(log_level::info, address_,

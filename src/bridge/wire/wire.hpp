@@ -49,6 +49,21 @@ public:
     void unreached(const error_code& why);
     /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
     void tls_begins() noexcept { phase_ = phase::securing; }
+    /// Before there is a TCP connection, the caller asks for tickets, with which the client identifies itself.
+    void asks_kdc() noexcept { phase_ = phase::identifying; }
+    [[nodiscard]] bool waits_for_kdc() const noexcept { return phase_ == phase::identifying; }
+    /// They are there: the caller makes a TCP connection.
+    void dials() noexcept { phase_ = phase::dialing; }
+    /// There is a session, of which the C client is not told before the server and the client know each other.
+    void authenticates() noexcept { authenticating_ = true; }
+    [[nodiscard]] bool is_authenticating() const noexcept { return authenticating_; }
+    /// They do.
+    void has_authenticated(std::string_view by);
+    /// Ends the attempt, at whatever point: the client cannot identify itself, or the two do not come to know each
+    /// other.
+    void sasl_failed(std::string_view why);
+    /// Ends the attempt: the server refuses this client's identity.
+    void sasl_refused(std::string_view why);
     /// Ends the attempt, at whatever point: no host name leads to that address any more.
     void withdraw();
     /// Ends the attempt, at whatever point: TLS has failed.
@@ -57,7 +72,13 @@ public:
     /// the log, when that failed at once.
     [[nodiscard]] bool connect(int socket);
     /// An attempt has begun, and the library has no socket yet.
-    [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing || phase_ == phase::securing; }
+    [[nodiscard]] bool is_dialing() const noexcept
+    {
+        return phase_ == phase::dialing || phase_ == phase::securing || phase_ == phase::identifying;
+    }
+    /// Has the library use a duplicate of that socket in place of the one that it has, where both lead to the same
+    /// server and nothing is on its way. False if that failed: then it keeps the other.
+    [[nodiscard]] bool go_on_with(int socket) noexcept;
     /// The library has a socket: it waits for a session, or is connected. Requests are made only in the latter case.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
@@ -132,7 +153,7 @@ public:
     [[nodiscard]] bool is_forked() const noexcept;
 
 private:
-    enum class phase : std::uint8_t { none, dialing, securing, associating, connected };
+    enum class phase : std::uint8_t { none, identifying, dialing, securing, associating, connected };
     class library_call;
     struct access_lists;
     friend struct callbacks;
@@ -205,6 +226,7 @@ private:
     bool epoch_open_ = false;
     bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
+    bool authenticating_ = false;
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     bool no_memory_ = false; // for what a callback had to do
     bool discards_ = false;

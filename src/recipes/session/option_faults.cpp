@@ -216,10 +216,11 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
 
 namespace {
 
-/// Whether the servers know again who it is: by credentials, or by the certificate that TLS shows.
+/// Whether the servers know again who it is: by credentials, by SASL, or by the certificate that TLS shows.
 bool has_identity(const client_options& o)
 {
-    return !o.auth.empty() || (o.tls.enabled && (o.tls.context || !o.tls.certificate_file.empty()));
+    return !o.auth.empty() || (o.tls.enabled && (o.tls.context || !o.tls.certificate_file.empty())) ||
+           o.sasl.mechanism != sasl_mechanism::off;
 }
 
 } // namespace
@@ -231,8 +232,8 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access,
     const auto is_creator = [](const access_entry& entry) { return entry.scheme == "auth"; };
     if (!has_identity(of_client) && std::ranges::any_of(access->entries(), is_creator))
         return option_fault("access", in_words(*access),
-                            "without auth where client_options has neither auth nor tls.certificate_file: there is no "
-                            "creator that servers would know again");
+                            "without auth where client_options has neither auth nor sasl nor tls.certificate_file: "
+                            "there is no creator that servers would know again");
     return std::nullopt;
 }
 

@@ -5,8 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <string.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <map>
 #include <regex>
 #include <string>
 #include <utility>
@@ -21,6 +27,38 @@ credentials credentials_of(const std::string& text)
     if (colon == std::string::npos || colon == 0) // what it is, is secret
         throw usage_error("--auth takes SCHEME:CREDENTIAL, such as digest:user:password");
     return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+/// Of what a user types or makes with an editor, the end of the line is no part.
+std::string password_in(const std::string& file)
+{
+    std::ifstream in(file);
+    std::string line;
+    if (!in || (!std::getline(in, line) && !in.eof()))
+        throw usage_error(fmt::format("--sasl-password-file {}: {}", file, ::strerror(errno)));
+    return line;
+}
+
+/// Passwords are no arguments: all who can list processes would see them.
+void add_sasl_arguments(CLI::App& app, connection_arguments& to)
+{
+    const std::string group = "Connection";
+    const std::map<std::string, sasl_mechanism> names{{"gssapi", sasl_mechanism::gssapi},
+                                                      {"digest-md5", sasl_mechanism::digest_md5}};
+    auto* on = app.add_option_function<std::string>(
+                      "--sasl", [&to, names](const std::string& name) { to.sasl.mechanism = names.at(name); },
+                      "identify ourselves by SASL: gssapi (Kerberos), digest-md5")
+                   ->check(CLI::IsMember({"gssapi", "digest-md5"}))
+                   ->type_name("MECHANISM")
+                   ->group(group);
+    const auto with = [&](const char* name, std::string& option, const char* type, const char* what) {
+        app.add_option(name, option, what)->type_name(type)->needs(on)->group(group);
+    };
+    with("--sasl-user", to.sasl.user, "NAME", "of digest-md5; the password is in ZKLOCK_SASL_PASSWORD");
+    with("--sasl-password-file", to.sasl_password_file, "FILE", "or is the first line in there");
+    with("--sasl-service", to.sasl.server_principal, "PRINCIPAL",
+         "of gssapi: the servers'; else zookeeper/ and the name of the server that is tried");
+    with("--sasl-keytab", to.sasl.keytab, "FILE", "of gssapi: our own key; else there have to be tickets (kinit)");
 }
 
 } // namespace
@@ -83,6 +121,7 @@ void add_connection_arguments(CLI::App& app, connection_arguments& to)
     file("--tls-key", to.tls.key_file,
          "its key, if that is another file; what it is encrypted with is in ZKLOCK_TLS_KEY_PASSWORD")
         ->needs(own);
+    add_sasl_arguments(app, to);
     app.add_flag("--json", to.json, "write JSON, one object a line");
 }
 
@@ -102,6 +141,13 @@ client_options options_of(const connection_arguments& given)
     options.tls = given.tls;
     if (const char* const password = std::getenv("ZKLOCK_TLS_KEY_PASSWORD"); password && given.tls.enabled)
         options.tls.key_password = password;
+    options.sasl = given.sasl;
+    if (given.sasl.mechanism != sasl_mechanism::digest_md5)
+        return options;
+    if (!given.sasl_password_file.empty())
+        options.sasl.password = password_in(given.sasl_password_file);
+    else if (const char* const password = std::getenv("ZKLOCK_SASL_PASSWORD"))
+        options.sasl.password = password;
     return options;
 }
 
@@ -119,6 +165,12 @@ std::string in_options(const std::string& text)
         {std::regex("\\btls\\.certificate_file\\b"), "--tls-cert"},
         {std::regex("\\btls\\.key_file\\b"), "--tls-key"},
         {std::regex("\\btls\\.key_password\\b"), "ZKLOCK_TLS_KEY_PASSWORD"},
+        {std::regex("\\bsasl\\.mechanism\\b"), "--sasl"},
+        {std::regex("\\bdigest_md5\\b"), "digest-md5"},
+        {std::regex("\\bsasl\\.user\\b"), "--sasl-user"},
+        {std::regex("\\bsasl\\.password\\b"), "the password (ZKLOCK_SASL_PASSWORD, --sasl-password-file)"},
+        {std::regex("\\bsasl\\.server_principal\\b"), "--sasl-service"},
+        {std::regex("\\bsasl\\.keytab\\b"), "--sasl-keytab"},
         {std::regex("\\bhandoff\\.listen\\b"), "--handoff"},
         {std::regex("\\bhandoff\\.advertise\\b"), "--handoff-advertise"},
         {std::regex("\\bhandoff\\.peers\\b"), "--handoff-peers"},
@@ -127,8 +179,8 @@ std::string in_options(const std::string& text)
         {std::regex("^access is "), "--acl is "},
         {std::regex("\\bacl::creator_all\\b"), "creator"},
         {std::regex("\\bacl::creator_all_or_read\\b"), "creator-or-read"},
-        {std::regex("\\bwithout auth where client_options has neither auth nor "),
-         "open where there is neither --auth nor "},
+        {std::regex("\\bwithout auth where client_options has neither auth nor sasl nor "),
+         "open where there is neither --auth nor --sasl nor "},
         {std::regex("^identifier is "), "--name is "}};
     std::string made = text;
     for (const auto& [word, option] : words)
@@ -150,6 +202,10 @@ void check(const client_options& options)
 #ifdef ZKLOCK_TOOL_TLS
     check_tls_files(options.tls);
 #endif
+    // A client would wait for it, as for that of a renewal.
+    const std::string& keytab = options.sasl.keytab;
+    if (!keytab.empty() && ::access(keytab.c_str(), R_OK) != 0)
+        throw usage_error(fmt::format("--sasl-keytab {}: {}", keytab, ::strerror(errno)));
 }
 
 void check_path(const std::string& path)

@@ -23,6 +23,8 @@ struct connection_arguments {
     std::string acl = "open";
     std::string name;
     tls_options tls;
+    sasl_options sasl; ///< without the password
+    std::string sasl_password_file;
     bool json = false;
 };
 

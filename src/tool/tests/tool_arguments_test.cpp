@@ -80,7 +80,7 @@ TEST_CASE("the variables that a subcommand's help tells of are those that are co
 {
     tool_scene scene;
     for (const subcommand& sub : subcommands) {
-        std::set<std::string> known{"ZKLOCK_TLS_KEY_PASSWORD"}; // which has no option
+        std::set<std::string> known{"ZKLOCK_TLS_KEY_PASSWORD", "ZKLOCK_SASL_PASSWORD"}; // which have no option
         for (const option_with_variable& each : of_all)
             known.insert(each.variable);
         if (sub.hands_over)
@@ -105,7 +105,7 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
         INFO(words, ": ", ended.text);
         CHECK(ended.status == 120);
         CHECK(steady_clock::now() - began < std::chrono::seconds(8)); // the limit for a connection is 10 s
-        for (const char* const foreign : {" ms", "session_timeout", "loss_notice", "server_tick", "tls.", "handoff.",
+        for (const char* const foreign : {" ms", "session_timeout", "loss_notice", "server_tick", "tls.", "sasl.", "handoff.",
                                           "lease_margin", "clock_drift", "client_options", "acl::"})
             CHECK_MESSAGE(ended.text.find(foreign) == std::string::npos, foreign);
         CHECK(ended.text.find(why) != std::string::npos);
@@ -120,5 +120,15 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("ls --\"$(printf 'no\\033[2J\\302\\233\\377')\" /x", "--no?[2J??");
     refused("run --handoff nonsense /x -- true", "--handoff is \"nonsense\"");
     refused("ls --servers a,,b /x", "--servers is \"a,,b\"");
-    refused("ls --acl creator /x", "--acl is creator, and has to be open where there is neither --auth nor --tls-cert");
+    refused("ls --sasl-user ann /x", "--sasl-user requires --sasl");
+#ifdef ZKLOCK_WITH_SASL
+    refused("ls --sasl digest-md5 /x", "--sasl-user is empty, and has to be set where --sasl is digest-md5");
+    refused("ls --sasl digest-md5 --sasl-user ann /x", "the password (ZKLOCK_SASL_PASSWORD, --sasl-password-file) is");
+    refused("ls --sasl digest-md5 --sasl-user ann --sasl-password-file /no/such/file /x",
+            "--sasl-password-file /no/such/file: No such file");
+    refused("ls --sasl gssapi --sasl-user ann /x", "--sasl-user is \"ann\", and has to be empty");
+    refused("ls --sasl gssapi --sasl-keytab /no/such/file /x", "--sasl-keytab /no/such/file: No such file");
+#endif
+    refused("ls --acl creator /x",
+            "--acl is creator, and has to be open where there is neither --auth nor --sasl nor --tls-cert");
 }

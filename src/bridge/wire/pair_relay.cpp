@@ -1,10 +1,13 @@
-#include "bridge/tls/tls_relay.hpp"
+#include "bridge/wire/pair_relay.hpp"
+#include "bridge/wire/readiness.hpp"
 
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,11 +17,11 @@ namespace {
 
 // In one call: after that, the executor's other work comes first.
 constexpr std::size_t most_received = 4 * 16 * 1024;
-// What is encrypted before it is sent: then one call sends what a busy turn has written, and where the socket takes
-// nothing, no more than this, and a record, is in memory.
+// What is given to the engine before it is sent: then one call sends what a busy turn has written, and where the socket
+// takes nothing, no more than this, and a record, is in memory.
 constexpr std::size_t most_gathered = 64 * 1024;
 
-// More than that waits only for a server that has TLS answer again and again, and reads none of the answers.
+// More than that waits only for a server that has the engine answer again and again, and reads none of the answers.
 constexpr std::size_t most_unsent = 1024 * 1024;
 
 void close_descriptor(int& fd) noexcept
@@ -31,50 +34,47 @@ bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULD
 
 } // namespace
 
-tls_relay::tls_relay(std::shared_ptr<const tls_context> context, const server_name& name)
-    : engine_(std::make_unique<tls_engine>(std::move(context), name))
-{
-}
+pair_relay::pair_relay(std::unique_ptr<engine> speaks) noexcept : engine_(std::move(speaks)) {}
 
-tls_relay::~tls_relay()
+pair_relay::~pair_relay()
 {
     close_descriptor(own_end_);
     close_descriptor(clients_end_);
 }
 
-auto tls_relay::now_in() const noexcept -> state
+auto pair_relay::now_in() const noexcept -> state
 {
     switch (engine_->now_in()) {
-    case tls_engine::state::handshaking: return state::handshaking;
-    case tls_engine::state::open: return state::open;
-    case tls_engine::state::ended:
-    case tls_engine::state::failed: break;
+    case engine::state::handshaking: return state::handshaking;
+    case engine::state::open: return state::open;
+    case engine::state::ended:
+    case engine::state::failed: break;
     }
     return holds_input() ? state::open : state::ended;
 }
 
-bool tls_relay::has_failed() const noexcept
+bool pair_relay::has_failed() const noexcept
 {
     if (now_in() != state::ended || engine_->heard())
         return false;
     const bool agreed = own_end_ != -1;
-    return !agreed || (engine_->now_in() == tls_engine::state::failed && !hung_up_);
+    return !agreed || (engine_->now_in() == engine::state::failed && !hung_up_);
 }
 
-auto tls_relay::shake_hands(int server) noexcept -> state
+auto pair_relay::shake_hands(int server) noexcept -> state
 {
     for (;;) {
         const auto now = engine_->advance();
         send_pending(server);
-        if (now != tls_engine::state::handshaking)
+        if (now != engine::state::handshaking)
             break;
-        if (receive(server) == 0 && engine_->now_in() == tls_engine::state::handshaking)
+        if (receive(server) == 0 && engine_->now_in() == engine::state::handshaking)
             break;
     }
     return now_in();
 }
 
-int tls_relay::open_pair() noexcept
+int pair_relay::open_pair() noexcept
 {
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == -1)
@@ -84,14 +84,21 @@ int tls_relay::open_pair() noexcept
     return clients_end_;
 }
 
-void tls_relay::close_clients_end() noexcept { close_descriptor(clients_end_); }
+void pair_relay::close_clients_end() noexcept { close_descriptor(clients_end_); }
+
+bool pair_relay::is_empty() const noexcept
+{
+    int unread = 0; // of what was given to the C client
+    return !holds_input() && !holds_output() && !is_ready(own_end_, POLLIN) &&
+           ::ioctl(own_end_, SIOCOUTQ, &unread) == 0 && unread == 0;
+}
 
 /// Has the engine take what came, and returns how much that was; 0 also where the connection has ended.
-std::size_t tls_relay::receive(int server) noexcept
+std::size_t pair_relay::receive(int server) noexcept
 {
     if (engine_->pending().size() > most_unsent) {
         hung_up_ = true;
-        engine_->no_more("the server wants answers of TLS, and takes none");
+        engine_->no_more("the server wants answers, and takes none");
         return 0;
     }
     buffer came;
@@ -111,7 +118,7 @@ std::size_t tls_relay::receive(int server) noexcept
     return 0;
 }
 
-void tls_relay::bring_in(int server) noexcept
+void pair_relay::bring_in(int server) noexcept
 {
     bool all = false;
     for (std::size_t received = 0; give_to_client();) {
@@ -119,7 +126,7 @@ void tls_relay::bring_in(int server) noexcept
             waiting_ = {input_.data(), plain};
             continue;
         }
-        if (engine_->now_in() != tls_engine::state::open) {
+        if (engine_->now_in() != engine::state::open) {
             end_input();
             break;
         }
@@ -130,11 +137,11 @@ void tls_relay::bring_in(int server) noexcept
         // Less than there was room for is all. What has come meanwhile, or an end, makes the socket readable.
         all = got < record;
     }
-    send_pending(server); // an answer of TLS's own
+    send_pending(server); // an answer of the engine's own
 }
 
 /// False if the pair takes no more.
-bool tls_relay::give_to_client() noexcept
+bool pair_relay::give_to_client() noexcept
 {
     while (!waiting_.empty()) {
         const auto took = ::send(own_end_, waiting_.data(), waiting_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -148,13 +155,13 @@ bool tls_relay::give_to_client() noexcept
     return true;
 }
 
-void tls_relay::end_input() noexcept
+void pair_relay::end_input() noexcept
 {
     if (!std::exchange(input_ended_, true))
         ::shutdown(own_end_, SHUT_WR);
 }
 
-void tls_relay::bring_out(int server) noexcept
+void pair_relay::bring_out(int server) noexcept
 {
     buffer plain;
     for (bool all = false; !all;) {
@@ -174,14 +181,14 @@ void tls_relay::bring_out(int server) noexcept
     send_pending(server);
 }
 
-void tls_relay::say_goodbye(int server) noexcept
+void pair_relay::say_goodbye(int server) noexcept
 {
     bring_out(server);
     engine_->shut_down();
     send_pending(server);
 }
 
-void tls_relay::send_pending(int server) noexcept
+void pair_relay::send_pending(int server) noexcept
 {
     while (holds_output()) {
         const auto out = engine_->pending();
@@ -198,9 +205,9 @@ void tls_relay::send_pending(int server) noexcept
     }
 }
 
-void tls_relay::leave_to_parent() noexcept
+void pair_relay::leave_to_parent() noexcept
 {
-    (void)engine_.release(); // NOLINT: another thread of the parent may have had a lock of OpenSSL's
+    (void)engine_.release(); // NOLINT: another thread of the parent may have had a lock of a library's
 }
 
 } // namespace zklock::bridge

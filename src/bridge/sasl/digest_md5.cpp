@@ -1,0 +1,182 @@
+#include "bridge/sasl/digest_md5.hpp"
+#include "bridge/sasl/texts.hpp"
+#include "bridge/tls/openssl.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace {
+
+constexpr const char* not_understood =
+    "the server's challenge is none of DIGEST-MD5 that this client understands";
+
+using owned_digest = std::unique_ptr<EVP_MD, freed_by<&EVP_MD_free>>;
+using owned_digest_context = std::unique_ptr<EVP_MD_CTX, freed_by<&EVP_MD_CTX_free>>;
+
+owned_digest fetch_md5() { return owned_digest(EVP_MD_fetch(nullptr, "MD5", nullptr)); }
+
+std::string in_hexadecimal(std::span<const unsigned char> bytes)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+/// Of all parts, one after the other. It is wiped in the end, since some are as good as a password.
+class md5 {
+public:
+    md5(std::initializer_list<std::string_view> parts) noexcept
+    {
+        const own_errors errors;
+        const owned_digest algorithm = fetch_md5();
+        const owned_digest_context context(EVP_MD_CTX_new());
+        unsigned size = 0;
+        made_ = algorithm && context && EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) == 1;
+        for (const std::string_view part : parts)
+            made_ = made_ && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
+        made_ = made_ && EVP_DigestFinal_ex(context.get(), bytes_.data(), &size) == 1 && size == bytes_.size();
+    }
+    ~md5() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+    md5(const md5&) = delete;
+    md5& operator=(const md5&) = delete;
+
+    [[nodiscard]] bool made() const noexcept { return made_; }
+    [[nodiscard]] std::string_view bytes() const noexcept
+    {
+        return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+    }
+    [[nodiscard]] secret text() const { return secret(in_hexadecimal(bytes_)); }
+
+private:
+    std::array<unsigned char, 16> bytes_{};
+    bool made_ = false;
+};
+
+/// Nothing, if the machine has no chance.
+std::string drawn_nonce()
+{
+    const own_errors errors;
+    std::array<unsigned char, 24> drawn{};
+    return RAND_bytes(drawn.data(), static_cast<int>(drawn.size())) == 1 ? in_hexadecimal(drawn) : std::string();
+}
+
+bool lists(std::string_view all, std::string_view wanted)
+{
+    for (;;) {
+        const auto begin = all.find_first_not_of(", \t\r\n");
+        if (begin == all.npos)
+            return false;
+        all.remove_prefix(begin);
+        const auto one = all.substr(0, all.find_first_of(", \t\r\n"));
+        if (one == wanted)
+            return true;
+        all.remove_prefix(one.size());
+    }
+}
+
+/// What ISO 8859-1 holds is hashed in it, though it is sent as UTF-8.
+std::string_view hashed(const std::optional<secret>& latin_1, std::string_view utf_8)
+{
+    return latin_1 ? latin_1->text() : utf_8;
+}
+
+} // namespace
+
+digest_md5::digest_md5(std::string user, std::string_view password, particulars as)
+    : user_(std::move(user)), password_(std::string(password)), particulars_(std::move(as))
+{
+}
+
+std::string digest_md5::missing()
+{
+    const own_errors errors;
+    if (fetch_md5())
+        return {};
+    return "OpenSSL has no MD5 here, perhaps because of FIPS, and DIGEST-MD5 needs it (" + first_error() + ")";
+}
+
+sasl_step digest_md5::step(std::string_view challenge)
+{
+    if (challenge.empty())
+        return unanswered_step(answered_ ? sasl_failure::unproved : sasl_failure::disagreed);
+    if (!answered_) {
+        answered_ = true;
+        return answer(challenge);
+    }
+    const auto all = read_directives(challenge);
+    const auto proof = all ? all->find("rspauth") : decltype(all->end()){};
+    if (!all || proof == all->end())
+        return failed_step(sasl_failure::broken, "the server has sent something else than its proof (rspauth)");
+    const std::string_view got = proof->second;
+    if (got.size() != expected_.size() || CRYPTO_memcmp(got.data(), expected_.data(), got.size()) != 0)
+        return failed_step(sasl_failure::unproved,
+                           "the server does not know the password: its proof (rspauth) is wrong");
+    return {sasl_step::kind::done};
+}
+
+sasl_step digest_md5::refused()
+{
+    if (!answered_)
+        return failed_step(sasl_failure::disagreed, "the server has no DIGEST-MD5: it speaks GSSAPI (Kerberos)");
+    return failed_step(sasl_failure::refused, "the server does not know the user, or the password is wrong");
+}
+
+sasl_step digest_md5::answer(std::string_view challenge)
+{
+    auto all = read_directives(challenge);
+    if (!all || (*all)["algorithm"] != "md5-sess" || (*all)["nonce"].empty())
+        return failed_step(sasl_failure::broken, not_understood);
+    if (all->contains("qop") && !lists((*all)["qop"], "auth"))
+        return failed_step(sasl_failure::broken,
+                           "the server wants more than authentication (qop=" + (*all)["qop"] + ")");
+    const bool utf_8 = (*all)["charset"] == "utf-8";
+    const std::string& realm = (*all)["realm"];
+    const std::string& nonce = (*all)["nonce"];
+    const std::string client_nonce = particulars_.client_nonce.empty() ? drawn_nonce() : particulars_.client_nonce;
+    if (client_nonce.empty())
+        return failed_step(sasl_failure::broken, "OpenSSL has no random numbers");
+
+    const auto latin_user = in_latin_1(user_);
+    const auto latin_password = in_latin_1(password_.text());
+    const auto latin_realm = utf_8 ? in_latin_1(realm) : std::nullopt; // what is not UTF-8 is in it already
+    if (!utf_8 && (!latin_user || !latin_password))
+        return failed_step(sasl_failure::broken,
+                           "the server takes no UTF-8, and the user's name or password is more than ISO 8859-1");
+
+    const md5 identity{hashed(latin_user, user_), ":", hashed(latin_realm, realm), ":",
+                       hashed(latin_password, password_.text())};
+    const md5 session{identity.bytes(), ":", nonce, ":", client_nonce};
+    const secret session_text = session.text();
+    const auto response = [&](std::string_view method) {
+        const md5 request{method, ":", particulars_.uri};
+        const md5 whole{session_text.text(), ":", nonce, ":00000001:", client_nonce, ":auth:", request.text().text()};
+        return whole.made() ? std::string(whole.text().text()) : std::string();
+    };
+    const std::string proof = response("AUTHENTICATE");
+    expected_ = response("");
+    if (!identity.made() || !session.made() || proof.empty() || expected_.empty())
+        return failed_step(sasl_failure::broken, "OpenSSL could not make an MD5");
+    return {sasl_step::kind::token,
+            std::string(utf_8 ? "charset=utf-8," : "") + "username=" +
+                quoted(utf_8 ? std::string_view(user_) : latin_user->text()) + ",realm=" + quoted(realm) +
+                ",nonce=" + quoted(nonce) + ",cnonce=" + quoted(client_nonce) +
+                ",nc=00000001,qop=auth,digest-uri=" + quoted(particulars_.uri) + ",response=" + proof +
+                ",maxbuf=65536"};
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,59 @@
+#pragma once
+#include <boost/asio/execution_context.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace zklock::bridge {
+
+/// What may ask a Kerberos server (KDC). It outlives the execution context, if that ends before, and so must not have
+/// anything that belongs to it: no strand, no executor.
+class kdc_call {
+public:
+    kdc_call() = default;
+    kdc_call(const kdc_call&) = delete;
+    kdc_call& operator=(const kdc_call&) = delete;
+    virtual ~kdc_call() = default;
+
+    /// Says whether it is still to be made. May be called from any thread.
+    [[nodiscard]] virtual bool wanted() const noexcept = 0;
+    /// Makes it. Is called on one of the threads.
+    virtual void run() noexcept = 0;
+};
+
+/// Makes these calls for all clients of an execution context. A KDC that does not answer holds a call for half a
+/// minute, and it cannot be ended. So nobody ever waits for one: neither the end of the context, nor its preparation
+/// for a fork, nor the end of the process, nor a look-up of names.
+///
+/// In the whole process, no more than `at_once` are in work; the others wait, as long as they are wanted. In a process
+/// that was forked off there are none: who waits for one is told so. It may find Kerberos's libraries locked for ever,
+/// if one was in work in the parent just then.
+class kdc_calls final : public boost::asio::execution_context::service {
+public:
+    /// Is called, on any thread, when the call was made: then `why_not` is null. Else it says why it cannot be made. It
+    /// may use the context, and throws nothing.
+    using told = std::function<void(const char* why_not)>;
+
+    inline static boost::asio::execution_context::id id;
+    static constexpr std::size_t at_once = 8;
+
+    explicit kdc_calls(boost::asio::execution_context& context);
+    ~kdc_calls() override;
+
+    /// Makes the call on a thread, and then says so, unless the context ends before, or nobody wants the call when its
+    /// turn comes. From any thread.
+    void begin(std::shared_ptr<kdc_call>, told);
+
+private:
+    class home; // what the threads know of a context
+    struct pool;
+
+    void shutdown() override;
+    void notify_fork(boost::asio::execution_context::fork_event) override;
+    [[nodiscard]] static pool& of_this_process();
+
+    const std::shared_ptr<home> home_;
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,232 @@
+// GSSAPI with a real KDC, and with a server's end that can be told to say something wrong.
+#include "bridge/sasl/credentials.hpp"
+#include "sasl/gssapi_acceptor.hpp"
+#include "support/kerberos_realm.hpp"
+#include "support/skip.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+using namespace zklock::bridge;
+using kind = sasl_step::kind;
+
+namespace {
+
+/// The realm that all test cases here share, made for the first; null if the machine has no KDC.
+kerberos_realm* realm()
+{
+    static std::optional<kerberos_realm> one;
+    if (!one && kerberos_realm::installed()) {
+        one.emplace();
+        one->keytab("zookeeper/localhost");
+    }
+    if (!one)
+        skip("no KDC is installed");
+    return one ? &*one : nullptr;
+}
+
+const std::vector<std::string> localhost{"localhost"};
+
+sasl_start start_with(const std::function<void(sasl_options&)>& change,
+                      const std::vector<std::string>& hosts = localhost)
+{
+    sasl_options options;
+    options.mechanism = sasl_mechanism::gssapi;
+    change(options);
+    const sasl_credentials credentials(options);
+    CHECK(credentials.may_block());
+    return start_sasl(credentials, hosts);
+}
+
+/// Has a client with a keytab begin.
+sasl_start alice_starts(kerberos_realm& realm, const std::vector<std::string>& hosts = localhost)
+{
+    return start_with([&](sasl_options& o) { o.keytab = realm.keytab("alice"); }, hosts);
+}
+
+/// The words have to contain these.
+void check_words(const sasl_start& failed, const std::string& words)
+{
+    CHECK_FALSE(failed.made);
+    CAPTURE(failed.why);
+    CHECK(failed.why.find(words) != std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("GSSAPI: client and server prove who they are, with a keytab or with tickets that are there")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    for (const bool by_keytab : {true, false}) {
+        const auto start = by_keytab ? alice_starts(*kdc)
+                                     : start_with([&](sasl_options& o) { o.credential_cache = kdc->tickets("alice"); });
+        CAPTURE(start.why);
+        REQUIRE(start.made);
+        gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+        auto step = start.made->step(server.accept(start.made->first()));
+        REQUIRE(step.what == kind::token);
+        CHECK(step.text.empty()); // and is sent all the same
+        CHECK(server.client() == "alice@ZK.TEST");
+        step = start.made->step(server.offer(std::string("\7\0\xff\xff", 4)));
+        REQUIRE(step.what == kind::token);
+        CHECK(server.unwrap(step.text) == std::string("\1\0\0\0", 4)); // no layer, nobody else's identity
+        CHECK(start.made->step("").what == kind::done);
+    }
+    CHECK_FALSE(std::filesystem::exists(kdc->default_cache())); // what was got with a keytab is nowhere else
+}
+
+TEST_CASE("GSSAPI: a server that cannot prove who it is, or wants what the client does not")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    struct refusal {
+        std::function<std::string(gssapi_acceptor&, const std::string& proof)> says; ///< first, else the proof
+        std::function<std::string(gssapi_acceptor&)> then;
+        sasl_failure by;
+        std::string words; ///< empty: Kerberos's
+    };
+    const auto proves = [](gssapi_acceptor&, const std::string& proof) { return proof; };
+    const auto nothing = [](gssapi_acceptor&) { return std::string(); };
+    const std::string no_sasl = "the server has no SASL, or lets in whom it refuses";
+    for (const refusal& r : std::vector<refusal>{
+             {[](auto&, auto&) { return std::string(); }, nothing, sasl_failure::disagreed, no_sasl},
+             {[](auto&, auto&) { return std::string(R"(realm="x",nonce="y",charset=utf-8,algorithm=md5-sess)"); },
+              nothing, sasl_failure::disagreed, "the server has no GSSAPI: it speaks DIGEST-MD5"},
+             {[](auto&, auto&) { return std::string("nonsense"); }, nothing, sasl_failure::unproved, ""},
+             {[](auto&, std::string proof) {
+                  proof.back() = static_cast<char>(proof.back() ^ 1);
+                  return proof;
+              },
+              nothing, sasl_failure::unproved, ""},
+             {proves, nothing, sasl_failure::unproved, no_sasl},
+             {proves, [](auto&) { return std::string("nonsense"); }, sasl_failure::unproved, ""},
+             {proves, [](auto& server) { return server.offer("\1"); }, sasl_failure::broken,
+              "the server's offer of layers is none"},
+             {proves, [](auto& server) { return server.offer(std::string("\6\0\xff\xff", 4)); }, sasl_failure::broken,
+              "the server wants a layer of GSSAPI over the connection"},
+         }) {
+        CAPTURE(r.words);
+        const auto start = alice_starts(*kdc);
+        REQUIRE(start.made);
+        gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+        auto step = start.made->step(r.says(server, server.accept(start.made->first())));
+        if (step.what == kind::token)
+            step = start.made->step(r.then(server));
+        CHECK(step.what == kind::failed);
+        CHECK(step.by == r.by);
+        CAPTURE(step.text);
+        CHECK_FALSE(step.text.empty());
+        if (!r.words.empty())
+            CHECK(step.text == r.words);
+    }
+    const auto start = alice_starts(*kdc);
+    gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+    REQUIRE(start.made->step(server.accept(start.made->first())).what == kind::token);
+    REQUIRE(start.made->step(server.offer(std::string("\1\0\0\0", 4))).what == kind::token);
+    const auto step = start.made->step("more");
+    CHECK(step.what == kind::failed);
+    CHECK(step.by == sasl_failure::broken);
+    CHECK(start.made->refused().by == sasl_failure::refused);
+    CHECK(start.made->refused().text == "the server does not accept the Kerberos ticket for zookeeper@localhost");
+}
+
+TEST_CASE("GSSAPI: a service that the KDC does not know by one name is tried by the next")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    CHECK(alice_starts(*kdc, {"alias", "127.0.0.1", "localhost"}).made);
+    check_words(alice_starts(*kdc, {"alias", "127.0.0.1"}), "zookeeper/alias@ZK.TEST not found in Kerberos database");
+    const auto named = [&](const std::string& principal) {
+        return start_with([&](sasl_options& o) {
+            o.keytab = kdc->keytab("alice");
+            o.server_principal = principal;
+        }, {"alias"});
+    };
+    CHECK(named("zookeeper/localhost@ZK.TEST").made);
+    CHECK(named("zookeeper/localhost").made);
+    check_words(named("zookeeper/elsewhere"), "zookeeper/elsewhere@ZK.TEST not found in Kerberos database");
+    check_words(named("zookeeper/localhost@OTHER.TEST"), "OTHER.TEST");
+}
+
+TEST_CASE("GSSAPI: why there is no token, in Kerberos's own words")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    check_words(start_with([](sasl_options&) {}), "No Kerberos credentials available (default cache: ");
+    check_words(start_with([](sasl_options& o) { o.credential_cache = "/nowhere"; }),
+                "No credentials cache found (credential cache /nowhere)");
+    check_words(start_with([](sasl_options& o) { o.keytab = "/nowhere"; }), "/nowhere");
+    const auto gone = kdc->keytab("carol");
+    kdc->remove("carol");
+    check_words(start_with([&](sasl_options& o) { o.keytab = gone; }), "carol@ZK.TEST");
+    const auto old = kdc->keytab("dave");
+    kdc->change_key("dave");
+    check_words(start_with([&](sasl_options& o) { o.keytab = old; }),
+                "Decrypt integrity check failed (keytab " + old + ")");
+    const auto short_lived = kdc->tickets("alice", "1s");
+    std::this_thread::sleep_for(std::chrono::seconds(2)); // the ticket ends by the clock
+    check_words(start_with([&](sasl_options& o) { o.credential_cache = short_lived; }), "expired");
+    const auto keys = kdc->keytab("alice");
+    kdc->stop();
+    check_words(start_with([&](sasl_options& o) { o.keytab = keys; }), "Cannot contact any KDC for realm 'ZK.TEST'");
+    kdc->start();
+}
+
+TEST_CASE("GSSAPI: tickets that were got with a keytab serve later connections, until a server refuses one")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    sasl_options options;
+    options.mechanism = sasl_mechanism::gssapi;
+    options.keytab = kdc->keytab("alice");
+    // A file that was just written may have been changed without a trace, and is read again.
+    std::filesystem::last_write_time(options.keytab, std::filesystem::file_time_type::clock::now() -
+                                                         std::chrono::hours(1));
+    const sasl_credentials credentials(options);
+    const auto first = start_sasl(credentials, localhost);
+    REQUIRE(first.made);
+    kdc->stop();
+    const auto second = start_sasl(credentials, localhost);
+    CAPTURE(second.why);
+    REQUIRE(second.made);
+    CHECK(second.made->first() != first.made->first()); // a token serves once
+    CHECK(second.made->refused().what == kind::failed);
+    check_words(start_sasl(credentials, localhost), "Cannot contact any KDC");
+    kdc->start();
+    REQUIRE(start_sasl(credentials, localhost).made);
+    std::filesystem::copy_file(kdc->keytab("erin"), options.keytab, std::filesystem::copy_options::overwrite_existing);
+    const auto renewed = start_sasl(credentials, localhost);
+    REQUIRE(renewed.made);
+    gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+    (void)server.accept(renewed.made->first());
+    CHECK(server.client() == "erin@ZK.TEST");
+}
+
+TEST_CASE("credentials: the password is taken, and DIGEST-MD5 asks nobody")
+{
+    sasl_options options;
+    options.mechanism = sasl_mechanism::digest_md5;
+    options.user = "bob";
+    options.password = "a password that is longer than what a string holds by itself";
+    const sasl_credentials credentials(options);
+    CHECK(options.password.empty());
+    CHECK_FALSE(credentials.may_block());
+    CHECK(std::string(credentials.mechanism_name()) == "DIGEST-MD5");
+    const auto start = start_sasl(credentials, {});
+    REQUIRE(start.made);
+    CHECK(start.made->first().empty());
+}

@@ -36,7 +36,10 @@ void open_access(transaction& t)
 
 } // namespace
 
-memory_ensemble::memory_ensemble(std::string name) : name_(std::move(name)) {}
+memory_ensemble::memory_ensemble(std::string name, bool exists_needs_read)
+    : name_(std::move(name)), exists_needs_read_(exists_needs_read)
+{
+}
 
 memory_ensemble::~memory_ensemble() { end(); }
 
@@ -160,7 +163,7 @@ void memory_ensemble::serve(links::iterator at, request r)
 answer memory_ensemble::execute(link& from, const request& r)
 {
     if (r.what != operation::write)
-        return from.read(tree_, r);
+        return from.read(tree_, r, exists_needs_read_);
     auto t = r.write;
     open_access(t);
     t.session = from.session;

@@ -31,7 +31,8 @@ class memory_ensemble : public std::enable_shared_from_this<memory_ensemble> {
 public:
     using time_point = lease_clock::time_point;
 
-    explicit memory_ensemble(std::string name);
+    /// `exists_needs_read`: as with servers from 3.8.4 and 3.9.2 on; earlier ones tell everybody of any node.
+    explicit memory_ensemble(std::string name, bool exists_needs_read = true);
     ~memory_ensemble();
     memory_ensemble(const memory_ensemble&) = delete;
     memory_ensemble& operator=(const memory_ensemble&) = delete;
@@ -114,6 +115,7 @@ private:
     void run();
 
     const std::string name_;
+    const bool exists_needs_read_;
     mutable std::mutex mutex_; // guards all below
     std::condition_variable woken_;
     bool ended_ = false;

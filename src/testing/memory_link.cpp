@@ -8,7 +8,7 @@ namespace zklock::testing {
 using store::event_kind;
 using store::outcome;
 
-answer memory_link::read(const znode_tree& tree, const request& r)
+answer memory_link::read(const znode_tree& tree, const request& r, bool exists_needs_read)
 {
     answer a;
     const auto* const node = tree.find(r.path);
@@ -16,35 +16,36 @@ answer memory_link::read(const znode_tree& tree, const request& r)
         if (r.watch && std::ranges::find(watches, r.path) == watches.end())
             watches.push_back(r.path);
     };
-    const auto found = [&] {
-        if (node)
+    const auto show = [&](bool allowed) {
+        a.result = !node ? outcome::no_node : !allowed ? outcome::no_auth : outcome::ok;
+        if (a.result == outcome::ok)
             a.stat = znode_tree::stat(*node);
-        a.result = !node                    ? outcome::no_node
-                   : !node->allowed.read ? outcome::no_auth
-                                            : outcome::ok;
         return a.result == outcome::ok;
     };
+    const bool reads = node && node->allowed.read, administers = node && node->allowed.admin;
     switch (r.what) {
-    case operation::exists: // everybody is told of any node
-        if (!found() && node)
-            a.result = outcome::ok;
-        watch(watched_);
+    case operation::exists: // of what is not there, everybody is told
+        if (show(reads || !exists_needs_read) || !node)
+            watch(watched_);
         break;
     case operation::get:
-        if (found()) {
+        if (show(reads)) {
             a.data = node->data;
             watch(watched_);
         }
         break;
     case operation::children:
-        if (found()) {
+        if (show(reads)) {
             a.names = tree.children(r.path);
             watch(children_watched_);
         }
         break;
     case operation::get_acl:
-        if (found())
-            a.access = node->access ? node->access : std::make_shared<const access_list>();
+        if (!show(reads || administers))
+            break;
+        a.access = node->access ? node->access : std::make_shared<const access_list>();
+        if (!administers)
+            a.access = std::make_shared<const access_list>(without_hashes(*a.access));
         break;
     case operation::unwatch:
         if (std::erase(watched_, r.path) + std::erase(children_watched_, r.path) == 0)

@@ -31,7 +31,7 @@ public:
     std::deque<std::pair<lease_clock::time_point, answer>> answers; ///< and when they are due
 
     /// Answers a request that writes nothing, and sets the watch that it asks for.
-    [[nodiscard]] answer read(const znode_tree&, const request&);
+    [[nodiscard]] answer read(const znode_tree&, const request&, bool exists_needs_read);
     /// Whether the client watches for that; it does so no more.
     [[nodiscard]] bool uses_up_watch(store::event_kind, const std::string& path);
 

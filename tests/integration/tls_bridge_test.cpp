@@ -10,6 +10,8 @@
 #include "support/proxy.hpp"
 #include "zklock/client.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -187,4 +189,12 @@ TEST_CASE("a port without TLS is told as such")
     CHECK(failures.begin()->second.find("does its port speak TLS?") != std::string::npos);
     CHECK(c.connections == 0);
     c.close();
+}
+
+TEST_CASE("a server that is known by name and says nothing is given up in time: its address was looked up before")
+{
+    asio::io_context context;
+    const asio::ip::tcp::acceptor silent(context, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    bridge_client c(secure("localhost:" + std::to_string(silent.local_endpoint().port())));
+    c.run_until([&] { return has_line(c, "did not agree on TLS in time"); });
 }

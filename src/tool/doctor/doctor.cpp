@@ -40,6 +40,8 @@ asio::awaitable<int> examine(client zk, const connection_arguments& connection, 
 {
     found.good("TLS",
                connection.tls.enabled ? "on; the servers' certificates are in order" : "off: what is said can be read");
+    if (connection.sasl.mechanism == sasl_mechanism::digest_md5 && !connection.tls.enabled)
+        found.doubtful("SASL", "DIGEST-MD5 without TLS: who listens can try passwords, and change what is said");
     auto lease = examine_lease(zk, options_of(connection).clock_drift, path, found);
     co_await std::move(lease);
     if (!path.empty()) {

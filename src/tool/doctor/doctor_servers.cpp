@@ -89,6 +89,10 @@ asio::awaitable<bool> open_session(const connection_arguments& connection, serve
     } else {
         found.good("session", fmt::format("{}: {}, after {} ms", server.text(), log.session(), took.count()),
                    {{"server", server.text()}, {"milliseconds", took.count()}});
+        if (connection.sasl.mechanism != sasl_mechanism::off) {
+            auto examining = examine_identity(zk, server.text(), found);
+            co_await std::move(examining);
+        }
     }
     auto closing = zk.close();
     static_cast<void>(co_await std::move(closing)); // it takes a bounded time

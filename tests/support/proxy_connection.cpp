@@ -51,6 +51,7 @@ namespace {
         case opcode::ping:
         case opcode::auth:
         case opcode::set_watches:
+        case opcode::sasl:
         case opcode::multi:
         case opcode::close_session: return false;
         default: return true;

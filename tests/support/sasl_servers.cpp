@@ -9,13 +9,14 @@ sasl_servers::sasl_servers(const std::map<std::string, std::string>& users)
     set_users(users);
 }
 
-sasl_servers::sasl_servers(kerberos_realm& realm) : kerberos_configuration_(realm.configuration())
+sasl_servers::sasl_servers(kerberos_realm& realm, const std::string& principal)
+    : kerberos_configuration_(realm.configuration())
 {
     std::ofstream{file()} << "Server {\n"
                              "  com.sun.security.auth.module.Krb5LoginModule required\n"
                              "  useKeyTab=true storeKey=true useTicketCache=false isInitiator=false\n"
-                             "  principal=\"zookeeper/localhost@ZK.TEST\" keyTab=\""
-                          << realm.keytab("zookeeper/localhost") << "\";\n};\n";
+                             "  principal=\""
+                          << principal << "@ZK.TEST\" keyTab=\"" << realm.keytab(principal) << "\";\n};\n";
 }
 
 void sasl_servers::set_users(const std::map<std::string, std::string>& users) const

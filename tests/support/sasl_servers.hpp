@@ -13,8 +13,8 @@ class sasl_servers {
 public:
     /// By DIGEST-MD5: the users' passwords, in UTF-8, without quotation marks.
     explicit sasl_servers(const std::map<std::string, std::string>& users);
-    /// By Kerberos, as `zookeeper/localhost`, with a key of the realm.
-    explicit sasl_servers(kerberos_realm&);
+    /// By Kerberos, as that principal, with its present key.
+    explicit sasl_servers(kerberos_realm&, const std::string& principal = "zookeeper/localhost");
 
     /// Changes the options of a server, or of all of an ensemble.
     void add_to(server_options&) const;

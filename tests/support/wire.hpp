@@ -35,7 +35,8 @@ enum class opcode : std::int32_t {
     create_container = 19,
     create_ttl = 21,
     auth = 100,
-    set_watches = 101
+    set_watches = 101,
+    sasl = 102
 };
 
 /// Lays out values as ZooKeeper's protocol wants them: big-endian, strings after their length.

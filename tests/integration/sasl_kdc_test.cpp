@@ -1,0 +1,148 @@
+// sanitizers: address
+// program: kerberos
+// A KDC that does not answer holds a call for half a minute. Nobody waits for it but the client that needs a ticket.
+#include "integration/fork_scene.hpp"
+#include "integration/sasl_scene.hpp"
+
+#include <deque>
+#include <optional>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+const auto kdc_server = knowing_by_kerberos();
+
+/// Half of what the call takes, and more than anything else does.
+constexpr auto soon = 13s;
+
+/// The KDC takes connections, and does not answer.
+class silence {
+public:
+    silence() { usual_realm().pause(); }
+    ~silence() { usual_realm().resume(); }
+    silence(const silence&) = delete;
+    silence& operator=(const silence&) = delete;
+};
+
+/// A client that is connecting, and asks the KDC: it has been looked for in vain for a moment.
+struct stuck_client {
+    explicit stuck_client(asio::io_context& io, const std::string& keytab)
+        : zk(io, by_keytab(keytab)), lock(zk, "/kdc/stuck"), waiting(begin_acquire(lock))
+    {
+    }
+    client zk;
+    mutex lock;
+    pending<guard> waiting;
+};
+
+} // namespace
+
+TEST_CASE("KDC that is silent: the executor goes on, and the context's end does not wait")
+{
+    const auto keytab = usual_realm().keytab("alice");
+    (void)server();
+    const silence kdc;
+    auto io = std::make_unique<asio::io_context>();
+    std::optional<stuck_client> one(std::in_place, *io, keytab);
+    const auto began = steady_clock::now();
+    auto longest = steady_clock::duration::zero();
+    for (auto now = began; now < began + 2s;) {
+        io->restart();
+        io->run_one_for(10ms);
+        longest = std::max(longest, steady_clock::now() - now);
+        now = steady_clock::now();
+    }
+    CHECK(longest < 1s);
+    CHECK_FALSE(one->waiting.ended());
+    one.reset();
+    io.reset();
+    CHECK(steady_clock::now() - began < soon);
+}
+
+TEST_CASE("KDC that is silent: forty clients wait for it, and one that needs names, and no ticket, does not")
+{
+    const auto keytab = usual_realm().keytab("alice");
+    zookeeper_server plain;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        std::deque<client> many;
+        std::optional<silence> kdc(std::in_place);
+        for (int i = 0; i < 40; ++i)
+            many.emplace_back(executor, by_keytab(keytab));
+        for (auto& each : many)
+            CHECK(error_in(co_await each.wait_connected(50ms)) == errc::not_connected);
+        const auto began = steady_clock::now();
+        client named(executor, fault_options(at_localhost(plain.port()), long_session));
+        must(co_await named.wait_connected(default_limit));
+        CHECK(steady_clock::now() - began < soon);
+        must(co_await named.close());
+        kdc.reset();
+        for (auto& each : many) // the first few need until their calls have ended
+            must(co_await each.wait_connected(test_limit));
+        for (auto& each : many)
+            must(co_await each.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("KDC that is silent: a fork that Asio is told of does not wait; parent and child go on")
+{
+    const auto keytab = usual_realm().keytab("alice");
+    (void)server();
+    std::optional<silence> kdc(std::in_place);
+    asio::io_context io;
+    stuck_client one(io, keytab);
+    const auto began = steady_clock::now();
+    while (steady_clock::now() < began + 500ms) {
+        io.restart();
+        io.run_one_for(10ms);
+    }
+    io.notify_fork(asio::execution_context::fork_prepare);
+    const pid_t child = ::fork();
+    REQUIRE(child != -1);
+    if (child == 0) {
+        ::alarm(60);
+        io.notify_fork(asio::execution_context::fork_child);
+        io.run_for(200ms);
+        ::_exit(one.waiting.ended() && !one.waiting.error() ? 1 : 0); // it is the parent's client
+    }
+    io.notify_fork(asio::execution_context::fork_parent);
+    CHECK(steady_clock::now() - began < soon);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    kdc.reset();
+    run_until(io, [&] { return one.waiting.ended(); });
+    CHECK_FALSE(one.waiting.error());
+    one.waiting.value() = guard();
+    io.run_for(100ms);
+}
+
+TEST_CASE("KDC that is silent: a child that is forked off by surprise leaves its parent's client alone")
+{
+    const auto keytab = usual_realm().keytab("alice");
+    (void)server();
+    std::optional<silence> kdc(std::in_place);
+    std::optional<asio::io_context> io(std::in_place);
+    std::optional<stuck_client> one(std::in_place, *io, keytab);
+    const auto began = steady_clock::now();
+    while (steady_clock::now() < began + 500ms) {
+        io->restart();
+        io->run_one_for(10ms);
+    }
+    CHECK(in_child([&] {
+              one.reset();
+              io.reset();
+              return 0;
+          }) == 0);
+    CHECK(steady_clock::now() - began < soon);
+    kdc.reset();
+    run_until(*io, [&] { return one->waiting.ended(); });
+    CHECK_FALSE(one->waiting.error());
+    one->waiting.value() = guard();
+    io->restart();
+    io->run_for(100ms);
+}

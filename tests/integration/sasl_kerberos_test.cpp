@@ -1,0 +1,180 @@
+// sanitizers: address
+// program: kerberos
+// Kerberos with real servers and a real KDC: sessions go on over new connections, tickets and keys are renewed, and
+// servers that speak something else are told apart.
+#include "integration/sasl_scene.hpp"
+
+#include <filesystem>
+#include <memory>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+const auto kerberos_server = knowing_by_kerberos();
+
+/// A file that others are copied over.
+class renewed_file {
+public:
+    explicit renewed_file(const std::string& first) { renew(first); }
+    void renew(const std::string& by) const
+    {
+        std::filesystem::copy_file(by, next_, std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::rename(next_, place_);
+    }
+    [[nodiscard]] std::string name() const { return place_.string(); }
+
+private:
+    temporary_directory here_;
+    const std::filesystem::path place_ = here_.path() / "file", next_ = here_.path() / "next";
+};
+
+} // namespace
+
+TEST_CASE("Kerberos: the session and its lock go on over a new connection, which proves the identity anew")
+{
+    const auto keytab = usual_realm().keytab("alice");
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(server().port());
+        client zk(co_await asio::this_coro::executor, by_keytab(keytab, at_localhost(link.port())));
+        mutex lock(zk, "/kerberos/kept");
+        guard held = must(co_await lock.acquire(default_limit));
+        const auto steps = link.count(opcode::sasl);
+        CHECK(steps == 3);
+        co_await reconnect(zk, link);
+        CHECK(lock.is_held());
+        CHECK(link.count(opcode::sasl) == 2 * steps);
+        must(co_await std::move(held).release());
+        CHECK(zk.metrics().expiries == 0);
+        CHECK(link.sessions().size() == 1);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/kerberos/kept"});
+}
+
+TEST_CASE("Kerberos: cut at every step of the exchange, the next attempt comes about")
+{
+    cut_each_step(by_keytab(usual_realm().keytab("alice")), 3, "/kerberos/cut");
+}
+
+TEST_CASE("Kerberos: three servers, one of which is lost: the session goes on with another")
+{
+    const sasl_servers known(usual_realm());
+    zookeeper_ensemble servers(3, known.options());
+    std::string addresses;
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        addresses += (i != 0 ? "," : "") + at_localhost(servers[i].port());
+    const auto keytab = usual_realm().keytab("alice");
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, by_keytab(keytab, addresses));
+        mutex lock(zk, "/kerberos/three");
+        guard held = must(co_await lock.acquire(default_limit));
+        const auto session = zk.session_id();
+        servers[servers.leader()].kill();
+        must(co_await std::move(held).release());
+        guard again = must(co_await lock.acquire(default_limit));
+        must(co_await std::move(again).release());
+        CHECK(zk.session_id() == session);
+        CHECK(zk.metrics().expiries == 0);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+}
+
+TEST_CASE("Kerberos: an open session goes on when its ticket ends; the next connection takes a renewed one")
+{
+    const renewed_file tickets(usual_realm().tickets("alice", "4s"));
+    proxy link(server().port());
+    bridge_client c(by_tickets(tickets.name(), at_localhost(link.port())));
+    c.wait_connected();
+    CHECK(c.create("/ticket-ends", node_kind::ephemeral, "x").result == outcome::ok);
+    const auto ended = steady_clock::now() + 5s;
+    c.run_until([&] { // and is used meanwhile
+        CHECK(c.get("/ticket-ends").data == "x");
+        return steady_clock::now() > ended;
+    });
+    CHECK(c.disconnections == 0);
+    link.cut();
+    c.run_until([&] { return said_in_log(c, "expired"); });
+    CHECK(c.refusals == 0);
+    tickets.renew(usual_realm().tickets("alice"));
+    c.wait_connected(2);
+    CHECK(c.get("/ticket-ends").data == "x");
+    CHECK(c.expiries == 0);
+    c.close();
+    expect_clean(server());
+}
+
+TEST_CASE("Kerberos: a keytab that is renewed is taken up at the next connection")
+{
+    const renewed_file keys(usual_realm().keytab("frank"));
+    proxy link(server().port());
+    bridge_client c(by_keytab(keys.name(), at_localhost(link.port())));
+    c.wait_connected();
+    const access_list own = acl::creator_all;
+    CHECK(c.create("/frank", node_kind::ephemeral, "x", &own).result == outcome::ok);
+    usual_realm().change_key("frank");
+    keys.renew(usual_realm().keytab("frank"));
+    link.cut();
+    c.wait_connected(2);
+    CHECK(c.set("/frank", "y").result == outcome::ok); // still the same identity
+    CHECK(c.expiries == 0);
+    c.close();
+    expect_clean(server());
+}
+
+TEST_CASE("Kerberos: a server that speaks another mechanism, or none, is told apart")
+{
+    const auto keytab = usual_realm().keytab("alice");
+    expect_no_identity(as_user("bob", "bobsecret"), "the server has no DIGEST-MD5: it speaks GSSAPI (Kerberos)");
+    const sasl_servers users({{"bob", "bobsecret"}});
+    zookeeper_server digest(users.options());
+    expect_no_identity(by_keytab(keytab, at_localhost(digest.port())),
+                       "the server has no GSSAPI: it speaks DIGEST-MD5");
+    zookeeper_server plain;
+    expect_no_identity(by_keytab(keytab, at_localhost(plain.port())),
+                       "the server has no SASL, or lets in whom it refuses");
+}
+
+TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ticket")
+{
+    const std::string principal = "zookeeper/outdated";
+    const sasl_servers outdated(usual_realm(), principal);
+    zookeeper_server old(outdated.options());
+    usual_realm().change_key(principal);
+    auto options = by_keytab(usual_realm().keytab("alice"), at_localhost(old.port()));
+    options.sasl.server_principal = principal;
+    bridge_client c(options);
+    c.run_until([&] { return c.refusals != 0; });
+    CHECK(said_in_log(c, "the server does not accept the Kerberos ticket for zookeeper/outdated (error -115)"));
+    CHECK(c.connections == 0);
+    c.close();
+}
+
+TEST_CASE("Kerberos and TLS: with a certificate the client is both, and a session goes on over new connections")
+{
+    const sasl_servers known(usual_realm());
+    server_options options = known.options();
+    options.secure.emplace().client_auth = "want";
+    zookeeper_server both(options);
+    certificate_wish wish;
+    wish.common_name = "shop";
+    auto own = by_keytab(usual_realm().keytab("alice"), at_localhost(both.secure_port()));
+    own.tls = showing(usual_authority().certify(wish));
+    const auto list = identity_of(own, "/kerberos-tls");
+    CHECK(list.find("sasl:alice") != std::string::npos);
+    CHECK(list.find("x509:CN=shop") != std::string::npos);
+
+    proxy link(both.secure_port(), std::nullopt, speech::tls);
+    own.servers = at_localhost(link.port());
+    bridge_client c(own);
+    c.wait_connected();
+    const auto session = c.session;
+    link.cut();
+    c.wait_connected(2);
+    CHECK(c.session == session);
+    c.close();
+    expect_clean(both);
+}

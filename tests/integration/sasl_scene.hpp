@@ -1,0 +1,132 @@
+#pragma once
+// What the tests of SASL have in common: clients of either mechanism, and servers that make them identify themselves.
+#include "integration/bridge_client.hpp"
+#include "integration/tls_scene.hpp"
+#include "support/sasl_servers.hpp"
+#include "support/zookeeper_ensemble.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace zklock::test {
+
+/// The realm of a program's tests. It starts when it is first asked for: do that on the main thread.
+inline kerberos_realm& usual_realm()
+{
+    static kerberos_realm one;
+    return one;
+}
+
+/// A file's server identifies its clients by DIGEST-MD5, or by Kerberos.
+inline server_starts_with knowing(const std::map<std::string, std::string>& users, const char* file = __builtin_FILE())
+{
+    return server_starts_with(
+        [&](server_options& options) {
+            static std::map<std::string, sasl_servers> all;
+            all.try_emplace(file, users).first->second.add_to(options);
+        },
+        file);
+}
+inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE())
+{
+    return server_starts_with(
+        [](server_options& options) {
+            static const sasl_servers servers(usual_realm());
+            servers.add_to(options);
+        },
+        file);
+}
+
+/// The server's name as Kerberos knows it, instead of its address.
+[[nodiscard]] inline std::string at_localhost(std::uint16_t port) { return "localhost:" + std::to_string(port); }
+
+[[nodiscard]] inline client_options as_user(const std::string& user, const std::string& password,
+                                            std::string servers = server().address())
+{
+    client_options options = fault_options(std::move(servers), long_session);
+    options.sasl.mechanism = sasl_mechanism::digest_md5;
+    options.sasl.user = user;
+    options.sasl.password = password;
+    return options;
+}
+
+[[nodiscard]] inline client_options by_kerberos(std::string servers = at_localhost(server().port()))
+{
+    client_options options = fault_options(std::move(servers), long_session);
+    options.sasl.mechanism = sasl_mechanism::gssapi;
+    return options;
+}
+[[nodiscard]] inline client_options by_keytab(const std::string& keytab,
+                                              std::string servers = at_localhost(server().port()))
+{
+    client_options options = by_kerberos(std::move(servers));
+    options.sasl.keytab = keytab;
+    return options;
+}
+[[nodiscard]] inline client_options by_tickets(const std::string& cache,
+                                               std::string servers = at_localhost(server().port()))
+{
+    client_options options = by_kerberos(std::move(servers));
+    options.sasl.credential_cache = cache;
+    return options;
+}
+
+[[nodiscard]] inline bool said_in_log(const bridge_client& c, const std::string& part)
+{
+    return std::ranges::any_of(c.log, [&](const auto& line) { return line.find(part) != line.npos; });
+}
+
+/// It gets no connection, and the log has these words.
+inline void expect_no_identity(const client_options& options, const std::string& words)
+{
+    bridge_client c(options);
+    CAPTURE(words);
+    c.run_until([&] { return said_in_log(c, words); });
+    CHECK(c.connections == 0);
+    c.close();
+}
+
+/// The access list of a node that only its creator may touch.
+[[nodiscard]] inline std::string identity_of(const client_options& options, const std::string& path)
+{
+    bridge_client c(options);
+    c.wait_connected();
+    const access_list own = acl::creator_all;
+    CHECK(c.create(path, node_kind::ephemeral, "x", &own).result == outcome::ok);
+    auto list = c.get_acl(path).list;
+    c.close();
+    return list;
+}
+
+/// The exchange is cut at every frame of it, on its way to the server and back: each time a later attempt comes about.
+inline void cut_each_step(client_options options, std::size_t steps, const std::string& path)
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        for (const auto at : {moment::request, moment::reply, moment::delivered})
+            for (std::size_t step = 0; step < steps; ++step) {
+                const int which = static_cast<int>(at);
+                CAPTURE(which);
+                CAPTURE(step);
+                proxy link(server().port());
+                link.on_next(opcode::sasl, at, fate::cut, step);
+                options.servers = at_localhost(link.port());
+                client zk(executor, options);
+                mutex lock(zk, path);
+                critical_section section;
+                while (!link.struck())
+                    co_await visit(lock, section);
+                co_await visit(lock, section);
+                CHECK(link.accepted() >= 2);
+                CHECK(link.sessions().size() <= 2); // where the first was not known here yet, another is made
+                CHECK(zk.metrics().expiries == 0);
+                must(co_await zk.close());
+            }
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+} // namespace zklock::test

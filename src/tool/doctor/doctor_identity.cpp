@@ -3,7 +3,7 @@
 
 #include "tool/program/voice.hpp"
 
-#include <zklock/access_list.hpp>
+#include <zklock/node.hpp>
 #include <zklock/errc.hpp>
 #include <zklock/node.hpp>
 

@@ -3,7 +3,6 @@
 
 #include "tool/program/voice.hpp"
 
-#include <zklock/node.hpp>
 #include <zklock/errc.hpp>
 #include <zklock/node.hpp>
 

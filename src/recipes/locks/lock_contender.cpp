@@ -53,7 +53,7 @@ known_wait lock_contender::waits_for()
 
 void lock_contender::tell_end(error_code how)
 {
-    session_.tell(shared_from_this(), [how](lock_contender& c) { c.tell_done(how); });
+    session_.news.tell(shared_from_this(), [how](lock_contender& c) { c.tell_done(how); });
 }
 
 bool lock_contender::withdraw()
@@ -77,7 +77,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
     tell_end({});
     fencing_token_ = fencing_token;
     disarm_deadline();
-    state_.grant(session_.lease_held_since(now));
+    state_.grant(session_.lease.held_since(now));
     if (events_) {
         queued(node); // if it took over the node of another one
         events_->acquired(node, fencing_token);
@@ -122,7 +122,7 @@ void lock_contender::lose(std::string_view node)
     else
         log_loss(how, node);
     finish_downgrade(errc::lost, {});
-    session_.tell(shared_from_this(), [](lock_contender& c) {
+    session_.news.tell(shared_from_this(), [](lock_contender& c) {
         if (c.request_.lost) // not released meanwhile
             std::exchange(c.request_.lost, nullptr)();
     });
@@ -142,7 +142,7 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
-    session_.notice_lapse(session_.scheduler.now());
+    session_.lease.notice_lapse(session_.scheduler.now());
     request_.lost = nullptr;
     asked_ = nullptr;
     downgraded_ = nullptr;
@@ -159,7 +159,7 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
 
 void lock_contender::tell_released(error_code ec)
 {
-    session_.tell(shared_from_this(), [ec](lock_contender& c) {
+    session_.news.tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.released_)
             std::exchange(c.released_, nullptr)(ec);
     });
@@ -177,7 +177,7 @@ void lock_contender::revoke()
 {
     if (!asked_)
         return;
-    session_.tell(shared_from_this(), [](lock_contender& c) {
+    session_.news.tell(shared_from_this(), [](lock_contender& c) {
         if (!c.asked_) // lost or released meanwhile
             return;
         const std::function<void()> asked = std::exchange(c.asked_, nullptr);
@@ -189,7 +189,7 @@ bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> d
 {
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
-    session_.notice_lapse(session_.scheduler.now());
+    session_.lease.notice_lapse(session_.scheduler.now());
     const bool holds = holding() && path_;
     downgraded_ = std::move(done);
     if (holds)
@@ -213,7 +213,7 @@ void lock_contender::tell_downgraded(error_code ec, std::string node)
 {
     given_ = {std::move(node), fencing_token_};
     given_.kind = request_.kind;
-    session_.tell(shared_from_this(), [ec](lock_contender& c) {
+    session_.news.tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.downgraded_) // not released meanwhile
             std::exchange(c.downgraded_, nullptr)(ec || c.holding() ? ec : errc::lost, std::move(c.given_));
     });

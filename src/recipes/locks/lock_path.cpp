@@ -262,7 +262,7 @@ void lock_path::carry_out_decisions()
         return;
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
-    for (const queue::action& action : queue_.next(may_grant && session_.lease_fresh(now)))
+    for (const queue::action& action : queue_.next(may_grant && session_.lease.fresh(now)))
         carry_out(action, now);
     session_.writes.name_create(*this, next_to_create());
     if (wants_budget_ && !queue_.wants_node()) {

@@ -322,7 +322,7 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
     }
     contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
     session_.granted_by(contender.czxid);
-    session_.granted(*this);
+    session_.lease.granted(*this);
 }
 
 void lock_path::log_handoff(const lock_contender& contender) const noexcept

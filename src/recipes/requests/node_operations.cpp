@@ -258,7 +258,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
 void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<commit_result>& self)
 {
     if (c->guard) {
-        session_.notice_lapse(session_.scheduler.now());
+        session_.lease.notice_lapse(session_.scheduler.now());
         if (!c->guard->lock->held(session_.scheduler.now()))
             return self.fail(errc::lost);
         // It has another node meanwhile, or is about to.

@@ -63,7 +63,7 @@ void node_wait::end(error_code ec, const std::optional<node_stat>& found)
         return;
     how_ = ec;
     found_ = found;
-    session_.tell(shared_from_this(), [](node_wait& w) {
+    session_.news.tell(shared_from_this(), [](node_wait& w) {
         if (const auto done = std::exchange(w.done_, nullptr))
             done(w.how_, w.found_);
     });

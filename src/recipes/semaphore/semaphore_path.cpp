@@ -148,7 +148,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     const auto ending = node->ending;
     if (ending) {
         const bool first_loss = ec == errc::lost && ending->first != errc::lost;
-        permits_release::one_ended(ending, ec, [this](auto news) { session_.tell(std::move(news)); });
+        permits_release::one_ended(ending, ec, [this](auto news) { session_.news.tell(std::move(news)); });
         if (first_loss)
             session_.log_loss(loss_of(*node, *ending), path_, node->name, ending->token);
     }

@@ -53,7 +53,7 @@ void semaphore_path::session_overdue()
 {
     for (const auto& [id, node] : nodes_)
         if (node->ending && node->ending->released)
-            session_.tell([ending = node->ending] { ending->tell_released(); });
+            session_.news.tell([ending = node->ending] { ending->tell_released(); });
 }
 
 void semaphore_path::lease_lapsed()

@@ -130,7 +130,7 @@ void semaphore_path::forget_holder() noexcept
 bool semaphore_path::look_is_due() const
 {
     const bool all_sent = to_create_.empty() && unknown_.empty() && look_up_ == look_up::none && !parents_.busy();
-    return stale_ && !listing_ && !heads_.empty() && all_sent && session_.lease_fresh();
+    return stale_ && !listing_ && !heads_.empty() && all_sent && session_.lease.fresh();
 }
 
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.

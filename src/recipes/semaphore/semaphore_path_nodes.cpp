@@ -298,7 +298,7 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
         node->may_be_deleted = true; // by others then, who do what it wanted
         if (node->ending)
             permits_release::one_ended(node->ending, error_of(result),
-                                       [this](auto news) { session_.tell(std::move(news)); });
+                                       [this](auto news) { session_.news.tell(std::move(news)); });
         node->ending = nullptr;
         after_a_while([this, node] {
             if (node->now != phase::removing)

@@ -65,7 +65,7 @@ void group_commit::gather_until_the_turn_ends()
 {
     if (gathering_)
         return;
-    session_.tell([this] {
+    session_.news.tell([this] {
         gathering_ = false;
         flush();
     });

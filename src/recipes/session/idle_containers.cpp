@@ -51,7 +51,7 @@ void idle_containers::proceed()
 {
     if (waiting_.empty() || in_round_ || gathering_ || !session_.connected)
         return;
-    session_.tell([this] {
+    session_.news.tell([this] {
         gathering_ = false;
         begin_round();
     });
@@ -91,7 +91,7 @@ void idle_containers::look()
     session_.store.sync("/", [this, round](const store::reply& answer) {
         if (round == round_)
             caught_up_ = answer.result == outcome::ok;
-        session_.heard(answer);
+        session_.lease.heard(answer);
     });
     for (std::size_t i = 0; i != under_way_.size(); ++i)
         session_.store.exists(under_way_[i].node, false, [this, round, i](const store::stat_reply& answer) {

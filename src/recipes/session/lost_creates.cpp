@@ -66,7 +66,7 @@ void lost_creates::look_up_later(const std::string& parent)
     constexpr std::chrono::seconds before_next_attempt{1};
     if (!to_be_looked_up_.insert(parent).second)
         return;
-    session_.later(before_next_attempt, [this, parent, epoch = epoch_] {
+    session_.news.later(before_next_attempt, [this, parent, epoch = epoch_] {
         if (epoch != epoch_)
             return;
         to_be_looked_up_.erase(parent);
@@ -103,7 +103,7 @@ void lost_creates::missed(names& all)
 {
     std::erase_if(all, [&](const auto& each) {
         const create& c = each.second;
-        return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.old_leader_answers();
+        return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.lease.old_leader_answers();
     });
     for (auto& [name, create] : all)
         if (create.looked_for && !create.missed)

@@ -18,7 +18,7 @@ void recipe_path::tell_if_idle()
 {
     if (place_ != place::nowhere || idle_told_ || !idle())
         return;
-    session_.tell(on_idle_);
+    session_.news.tell(on_idle_);
     idle_told_ = true;
 }
 

@@ -96,7 +96,8 @@ protected:
             return;
         end_.emplace(ec, std::move(values)...);
         write_.close();
-        session_.tell(std::static_pointer_cast<request_for>(shared_from_this()), [](request_for& r) { r.deliver(); });
+        session_.news.tell(std::static_pointer_cast<request_for>(shared_from_this()),
+                           [](request_for& r) { r.deliver(); });
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost. `weight`: see request_line.

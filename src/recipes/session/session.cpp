@@ -12,9 +12,7 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
                  const client_options& the_options, std::function<std::string()> uuid_source, store::peers* peers)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
       handoffs(peers ? std::make_unique<recipes::handoffs>(*peers, counted.handoff.taken) : nullptr),
-      lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
-      budget_(options.node_budget, options.node_budget_limit), counters_(counted),
-      alive_(std::make_shared<session*>(this))
+      lease(*this, counted), budget_(options.node_budget, options.node_budget_limit), counters_(counted)
 {
     store.attach(*this);
     if (peers)
@@ -24,9 +22,6 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
 session::~session()
 {
     connected = false; // nothing is sent any more
-    for (store::scheduler::timer_id timer :
-         {beat_timer_, lease_timer_, holders_timer_, overdue_timer_, chroot_timer_})
-        scheduler.cancel(timer);
 }
 
 std::optional<errc> session::why_unusable(const std::string& path, bool known) const
@@ -36,7 +31,7 @@ std::optional<errc> session::why_unusable(const std::string& path, bool known) c
     if (!known)
         if (const auto fault = find_path_fault(path, options.chroot))
             return report_path_fault(*this, path, *fault);
-    if (connected && lease_impossible())
+    if (connected && lease.impossible())
         return errc::invalid_option;
     return std::nullopt;
 }
@@ -73,7 +68,7 @@ void session::change(connection_state next)
         tell_listener(next);
     if (!on_state_ || std::exchange(tells_state_, true))
         return; // news that are on their way tell of it
-    tell([this] {
+    news.tell([this] {
         tells_state_ = false;
         on_state_(state_);
     });
@@ -88,20 +83,6 @@ void session::tell_listener(connection_state now, const boost::system::error_cod
     event.at = scheduler.now();
     event.why = why;
     notify(options.listener, event);
-}
-
-void session::deliver_news()
-{
-    // A grant still holds when it is told: an end of the lease since it was decided is noticed here, before.
-    notice_lapse(scheduler.now());
-    // What comes up meanwhile is told next time.
-    for (std::size_t n = news_.size(); n != 0; --n) {
-        const auto news = std::move(news_.front());
-        news_.pop_front();
-        news();
-    }
-    delivering_ = false;
-    deliver_soon();
 }
 
 void session::fail(const boost::system::error_code& why, std::string_view words) noexcept
@@ -122,23 +103,22 @@ void session::on_connected(const store::connect_reply& answer)
         return; // it was on its way when the session was closed
     const auto now = scheduler.now();
     if (answer.renewed) {
-        unopened_ = answer.sent;
         began_ = now;
         own_writes.session_began(); // not at the end of the one before, which has some nodes told of as lost
         if (has_chroot())
             chroot_.session_began(should_be_over_);
     }
     epoch_open_ = true;
-    notice_lapse(now);
+    lease.notice_lapse(now);
     id_ = answer.session_id;
     overdue_ = false;
-    call_off(overdue_timer_);
+    overdue_timer_.call_off();
     reconnected_ = std::exchange(connected_before_, true);
     if (reconnected_)
         counters_.reconnects.add();
     server_proved_ = false;
     refusal_logged_ = false;
-    open_lease(answer, now);
+    lease.open(answer, now);
     may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag || own_writes.known_by_event());
     const bool waits = chroot_.due() && chroot_.known();
     if (chroot_.due())
@@ -166,7 +146,7 @@ void session::look_at_chroot()
 void session::begin_epoch_in_time()
 {
     if (scheduler.now() < chroot_.not_before())
-        plan(chroot_timer_, chroot_.not_before(), &session::catch_up_first);
+        chroot_timer_.plan(chroot_.not_before(), [this] { catch_up_first(); });
     else if (may_lag_)
         catch_up_first();
     else
@@ -205,18 +185,14 @@ void session::distrust_servers(std::string_view node, std::string_view what_it_s
 {
     log(log_level::warning, "the ensemble was set back: ", node, ' ', what_it_shows, "; session ",
         store::session_name{id_}, " is ended, with all its nodes, and a new one will be opened");
-    lease_.end(); // before anybody can hold what this session holds
-    tell_lapse();
+    lease.end(); // before anybody can hold what this session holds
+    lease.tell_lapse();
     store.give_up_session();
 }
 
 void session::begin_epoch()
 {
-    if (taken_up_) {
-        notice_lapse(scheduler.now());
-        lease_.answered(*taken_up_, scheduler.now());
-        taken_up_.reset();
-    }
+    lease.epoch_began();
     connected = true;
     lost_containers.epoch_began(); // first of all: what users make now must not be taken for what was lost
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
@@ -225,9 +201,9 @@ void session::begin_epoch()
     for (session_member* member : members())
         member->epoch_began();
     containers.proceed();
-    plan_beat();
-    if (lease_impossible())
-        refuse_all(std::chrono::duration_cast<std::chrono::milliseconds>(last_granted_));
+    lease.plan_beat();
+    if (lease.impossible())
+        refuse_all(lease.granted_timeout());
     change(connection_state::connected);
 }
 
@@ -255,11 +231,9 @@ void session::on_disconnected()
     if (over)
         return;
     counters_.disconnects.add();
-    const auto& times = lease_.times();
-    should_be_over_ = scheduler.now() + std::max(first_granted_, last_granted_) + times.margin() + times.tick;
+    should_be_over_ = lease.connection_ended(scheduler.now());
     epoch_open_ = false;
-    taken_up_.reset();
-    call_off(chroot_timer_);
+    chroot_timer_.call_off();
     contact_lost(); // known to all before the end of the epoch makes one of them have another do something
     end_epoch();
     change(connection_state::suspended);
@@ -271,8 +245,8 @@ void session::on_expired()
         return;
     counters_.expiries.add();
     id_ = 0;
-    lease_.end();
-    call_off(overdue_timer_);
+    lease.end();
+    overdue_timer_.call_off();
     tell_expiry();
     change(connection_state::connecting);
 }
@@ -292,10 +266,10 @@ void session::stop(errc why)
 {
     over = why;
     connected = false;
-    for (store::scheduler::timer_id* timer : {&chroot_timer_, &overdue_timer_})
-        call_off(*timer);
+    chroot_timer_.call_off();
+    overdue_timer_.call_off();
     id_ = 0;
-    lease_.end();
+    lease.end();
     for (session_member* member : members())
         member->stop(why);
     requests.stop(why);
@@ -304,7 +278,7 @@ void session::stop(errc why)
 void session::close(std::function<void()> closed)
 {
     if (gone_)
-        return tell(std::move(closed));
+        return news.tell(std::move(closed));
     closed_.push_back(std::move(closed));
     if (std::exchange(closing_, true))
         return;
@@ -316,8 +290,8 @@ void session::close(std::function<void()> closed)
 /// Comes last of all: after the answers to what was called while this was on its way, too.
 void session::tell_closed()
 {
-    tell([this] {
-        if (has_news())
+    news.tell([this] {
+        if (!news.empty())
             return tell_closed();
         gone_ = true;
         for (const auto& f : std::exchange(closed_, {}))

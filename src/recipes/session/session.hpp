@@ -2,25 +2,23 @@
 #include "counters/counters.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/handoffs/handoffs.hpp"
-#include "recipes/lease/held_lease.hpp"
-#include "recipes/lease/lease.hpp"
 #include "recipes/session/chroot_check.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/idle_containers.hpp"
+#include "recipes/session/lease_keeper.hpp"
 #include "recipes/session/lost_containers.hpp"
 #include "recipes/session/lost_creates.hpp"
-#include "recipes/session/news_for.hpp"
+#include "recipes/session/news.hpp"
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/own_writes.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
+#include "recipes/session/session_timer.hpp"
 #include "store/logger.hpp"
 #include "store/peers.hpp"
-#include "store/repeats.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 #include "store/tell_listener.hpp"
-#include "store/unique_function.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
@@ -43,9 +41,8 @@
 
 namespace zklock::recipes {
 
-/// The session of one client, as its recipes share it: what the connection tells, the lease with its heartbeat (which
-/// goes on while nobody waits or holds, so that a lock can be granted by the first answer), the node budget, and the
-/// way out for news. Everything is called on one strand unless it says otherwise; no function given to it is called
+/// The session of one client, as its recipes share it: what the connection tells, and the parts that serve them all.
+/// Everything is called on one strand unless it says otherwise; no function given to it is called
 /// inside a call to it, but for the log's, which may not call back; and it must not be destroyed inside a function it
 /// calls.
 class session final : store::observer, store::peers_observer {
@@ -118,64 +115,14 @@ public:
     /// Where a path's numbers are scarce. Tests set another before the first path is used.
     std::int32_t numbers_scarce_from = queue::sequence_scarce;
 
-    /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
-    /// way, so that whatever they do about it comes between two steps of the protocol. A lease that has ended meanwhile
-    /// is noticed first: news of a grant looks whether it still holds, and else tells granted_and_lost().
-    template <class News> void tell(News&& news)
-    {
-        news_.emplace_back(std::forward<News>(news));
-        deliver_soon();
-    }
-    /// Calls `say(*what)` soon, too, which tells the caller of `what` something. If the session is destroyed before,
-    /// `what->forget_caller()` is called instead; see news_for.hpp. Whatever is told by a function that a recipe keeps
-    /// for its caller goes this way.
-    template <class What, class Say> void tell(std::shared_ptr<What> what, Say say)
-    {
-        tell(news_for(std::move(what), std::move(say)));
-    }
     /// Why a wait fails whose grant came to an end before it was told.
     [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }
-    [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
 
-    // --- lease ------------------------------------------------------------------------------------------------------
-
-    [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
-    [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
-    [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return lease_.span(); }
-    /// The lease of one that is granted something now.
-    [[nodiscard]] held_lease lease_held_since(store::scheduler::time_point now) const noexcept
-    {
-        return {span(), lease_.times().notice, now};
-    }
-    /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
-    [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
-
-    /// With what an acquire ends whose time is up: with `errc::timed_out` if others keep it waiting, as the last look
-    /// in this session has shown, and the servers were heard from within its time-out; else with `errc::not_connected`.
-    [[nodiscard]] errc time_is_up(bool others) const noexcept;
-
-    /// Takes note of the answer to a write or a sync. It renews the lease if it is `ok`: that came through the leader.
-    /// A follower cut off from its leader answers reads for a while, although the leader may have ended the session;
-    /// and with enableEagerACLCheck it refuses writes by itself. The C client refuses some, too.
-    void heard(const store::reply&);
     /// Takes note of the answer to a write. A write that was done also shows that the server is not a leader that
     /// others have replaced unawares.
     void wrote(const store::reply&);
     /// Whether a write was done over the present connection.
     [[nodiscard]] bool server_proved() const noexcept { return server_proved_; }
-    /// For how long a leader answers syncs, at most, that others have replaced without its knowing: see lease.
-    [[nodiscard]] lease_clock::duration old_leader_answers() const noexcept
-    {
-        return std::max(lease_.times().margin(), lease_.times().tick);
-    }
-
-    /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer
-    /// for that may be late, when the process was not running.
-    void notice_lapse(store::scheduler::time_point now);
-
-    /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
-    /// the node.
-    void granted(session_member&);
     /// It was granted on a node that this transaction made.
     void granted_by(std::int64_t czxid);
     /// A contender's node was made by that transaction, asked for at `sent`. If the number is smaller than that of a
@@ -210,9 +157,6 @@ public:
     {
         store::tell_listener(*to, event, log);
     }
-
-    /// Calls `f` after a while, unless the session is destroyed before.
-    void later(lease_clock::duration, std::function<void()> f);
 
     // --- node budget -------------------------------------------------------------------------------------------------
 
@@ -259,6 +203,8 @@ public:
     recipes::own_writes own_writes{*this};
     recipes::lost_containers lost_containers{*this};
     idle_containers containers{*this};
+    lease_keeper lease;
+    recipes::news news{*this};
 
 private:
     enum class catch_up_state : std::uint8_t { not_asked, under_way, done };
@@ -280,14 +226,10 @@ private:
     void tell_listener(connection_state, const boost::system::error_code& why = {}) noexcept;
     void tell_closed();
     void stop(errc why); ///< nothing will be sent any more
-    void open_lease(const store::connect_reply&, store::scheduler::time_point now);
     void refuse_all(std::chrono::milliseconds granted);
     void server_is_proved();
     void catching_up_refused(store::outcome);
     template <class F> void tell_listeners(std::string_view path, F);
-    void deliver_soon();
-    void deliver_news();
-    void tell_lapse();
     void tell_expiry();
     void watch_overdue();
     void notice_overdue();
@@ -295,18 +237,7 @@ private:
     void end_epoch();
     void share_budget();
     void share_budget_soon();
-    void beat();
-    void count_beat_not_sent(store::scheduler::time_point now) noexcept;
-    void plan_beat();
-    void watch_lease();
-    void plan_lease_watch();
-    void look_at_later(session_member&);
-    void look_for_long_holders();
-    [[nodiscard]] lease_clock::duration bearable_delay() const noexcept;
-    void notice_slow_turn(store::scheduler::time_point due) noexcept;
     bool forget_left_watch(std::string_view path) noexcept;
-    void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());
-    void call_off(store::scheduler::timer_id& timer) { scheduler.cancel(std::exchange(timer, 0)); }
 
     std::function<void(connection_state)> on_state_;
     std::atomic<connection_state> state_{connection_state::connecting};
@@ -316,9 +247,6 @@ private:
     bool closing_ = false;
     bool gone_ = false; ///< the store is closed
     bool context_gone_ = false;
-    lease lease_;
-    std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
-    std::chrono::nanoseconds last_granted_{0};  ///< by the connection before, or by this one
     /// The session, if nothing was heard of it after the last connection: by the longest time that it was granted.
     store::scheduler::time_point should_be_over_{};
     bool may_lag_ = false; ///< the server may not have got as far as one of an earlier connection: no sync has shown it
@@ -329,18 +257,12 @@ private:
     std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
     std::deque<session_member*> wanting_budget_;
     bool budget_freed_ = false;
-    std::deque<store::unique_function<void()>> news_;
-    bool delivering_ = false;
     bool tells_state_ = false; ///< soon
     bool epoch_open_ = false;  ///< also after an answer was lost: others may come
     bool overdue_ = false;     ///< the session should be over, as long as there is no connection
-    std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
-    std::optional<store::scheduler::time_point> taken_up_; ///< the session was after that, in an epoch that may begin
     store::scheduler::time_point began_{}; ///< the present session, for all we know
     std::int64_t granted_zxid_ = 0; ///< the largest that something was granted by, in any session
     store::scheduler::time_point granted_zxid_known_{}; ///< since then
-    store::repeats slow_turns_;
-    bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
     catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch
     errc refusal_to_catch_up_{};                             ///< the last
@@ -348,15 +270,8 @@ private:
     bool connected_before_ = false;
     bool reconnected_ = false; ///< this epoch is not the first
     counters::connection_counters& counters_;
-    store::scheduler::time_point beat_due_{};
-    store::scheduler::timer_id beat_timer_ = 0;
-    store::scheduler::timer_id lease_timer_ = 0;
-    store::scheduler::timer_id holders_timer_ = 0;
-    store::scheduler::timer_id overdue_timer_ = 0;
-    store::scheduler::timer_id chroot_timer_ = 0;
-    std::vector<session_member*> holders_; ///< granted lately
-    /// Whether posted functions may still touch this object.
-    std::shared_ptr<session*> alive_;
+    session_timer overdue_timer_{*this};
+    session_timer chroot_timer_{*this};
 };
 
 } // namespace zklock::recipes

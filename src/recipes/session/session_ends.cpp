@@ -1,4 +1,4 @@
-// What all members are told: the end of an epoch, of the lease and of the session, and news.
+// What all members are told: the end of an epoch and of the session.
 #include "recipes/session/session.hpp"
 
 #include <utility>
@@ -16,12 +16,6 @@ void session::end_epoch()
     watch_overdue();
 }
 
-void session::tell_lapse()
-{
-    for (session_member* member : members())
-        member->lease_lapsed();
-}
-
 void session::tell_expiry()
 {
     lost_creates.session_ended();
@@ -33,9 +27,9 @@ void session::tell_expiry()
 /// of it until the connection ended, keep it no longer, if they run.
 void session::watch_overdue()
 {
-    if (overdue_timer_ != 0 || overdue_ || id_ == 0 || over)
+    if (overdue_timer_.planned() || overdue_ || id_ == 0 || over)
         return;
-    plan(overdue_timer_, should_be_over_, &session::notice_overdue);
+    overdue_timer_.plan(should_be_over_, [this] { notice_overdue(); });
 }
 
 void session::notice_overdue()
@@ -44,7 +38,7 @@ void session::notice_overdue()
         return;
     overdue_ = true;
     log(log_level::warning, "session ", store::session_name{id_}, " should be over: nothing was heard of it for ",
-        scheduler.now() - span()->heard(), "; it goes on if the servers still know it");
+        scheduler.now() - lease.span()->heard(), "; it goes on if the servers still know it");
     change(connection_state::connecting);
     tell_overdue();
 }
@@ -54,17 +48,6 @@ void session::tell_overdue()
 {
     for (session_member* member : members())
         member->session_overdue();
-}
-
-void session::deliver_soon()
-{
-    if (delivering_ || news_.empty())
-        return;
-    scheduler.post([alive = std::weak_ptr(alive_)] {
-        if (const auto self = alive.lock())
-            (*self)->deliver_news();
-    });
-    delivering_ = true;
 }
 
 } // namespace zklock::recipes

@@ -1,15 +1,11 @@
 // What a session has its log say of locks that are lost or left, and of turns that come late.
 #include "recipes/session/session.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
 namespace zklock::recipes {
 namespace {
-
-constexpr lease_clock::duration least_slow_turn = std::chrono::milliseconds(20);
 
 std::string_view describe(loss_reason why) noexcept
 {
@@ -29,12 +25,12 @@ std::string_view describe(loss_reason why) noexcept
 lock_loss session::loss_of(store::scheduler::time_point held_since) const noexcept
 {
     const auto now = scheduler.now();
-    lock_loss lost{loss_reason::node_deleted, now - held_since, now - span()->heard()};
+    lock_loss lost{loss_reason::node_deleted, now - held_since, now - lease.span()->heard()};
     if (over)
         lost.reason = *over == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
     else if (id_ == 0 || held_since < began_)
         lost.reason = loss_reason::session_expired;
-    else if (!lease_fresh(now))
+    else if (!lease.fresh(now))
         lost.reason = loss_reason::lease_ended;
     return lost;
 }
@@ -58,8 +54,8 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
 errc session::note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept
 {
     const auto now = scheduler.now();
-    const auto unheard = now - span()->heard();
-    const bool expired = unheard >= lease_.times().timeout;
+    const auto unheard = now - lease.span()->heard();
+    const bool expired = unheard >= lease.times().timeout;
     const auto say = [&](const auto&... who) {
         log(log_level::warning, who..., " the node of a waiter for ", path, ", which has lost its place",
             node.empty() ? "" : ": ", node);
@@ -67,7 +63,7 @@ errc session::note_waiters_node_gone(std::string_view path, std::string_view nod
     if (expired)
         say("most likely the servers have ended the session, of which nothing was heard for ", unheard,
             ", and with it");
-    else if (!lease_fresh(now))
+    else if (!lease.fresh(now))
         say("nothing was heard from the servers for ", unheard, ", and now they tell of the end of");
     else
         say("somebody else has deleted");
@@ -90,27 +86,6 @@ void session::log_left_held(std::string_view path, std::string_view node, std::i
         log(log_level::warning, "left ", path, " held (node ", node, ", token ", fencing_token,
             "): the execution context was destroyed before the client was closed; the node goes with the session, when "
             "that expires at the latest");
-}
-
-/// By how much a turn may be late that a timer has begun: the lease cannot bear more often.
-lease_clock::duration session::bearable_delay() const noexcept
-{
-    const auto& times = lease_.times();
-    return std::max({lease_clock::duration(times.margin() / 4), lease_clock::duration(times.timeout / 16),
-                     least_slow_turn});
-}
-
-void session::notice_slow_turn(store::scheduler::time_point due) noexcept
-{
-    if (!log.on(log_level::warning))
-        return;
-    const auto now = scheduler.now();
-    if (now - due < bearable_delay())
-        return;
-    if (const auto left_out = slow_turns_.say(now))
-        log(log_level::warning, "a turn of the client began ", now - due,
-            " late, and so did its heartbeats: something blocks its executor, or this process did not run",
-            store::times_left_out{*left_out});
 }
 
 } // namespace zklock::recipes

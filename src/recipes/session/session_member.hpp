@@ -64,6 +64,7 @@ public:
 
 private:
     friend class session;
+    friend class lease_keeper;
     std::list<session_member*>::iterator place_;
     bool among_holders_ = false; ///< granted lately
 };

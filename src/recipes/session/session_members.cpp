@@ -18,7 +18,7 @@ void session::remove(session_member& member)
 {
     members_.erase(member.place_);
     std::erase(wanting_budget_, &member);
-    std::erase(holders_, &member);
+    lease.forget(member);
 }
 
 void session::listen(std::string_view path, session_member& member)
@@ -144,7 +144,7 @@ void session::share_budget_soon()
 {
     if (wanting_budget_.empty() || budget_freed_)
         return;
-    tell([this] {
+    news.tell([this] {
         budget_freed_ = false;
         share_budget();
     });

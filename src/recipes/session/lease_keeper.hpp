@@ -1,0 +1,114 @@
+#pragma once
+#include "counters/counters.hpp"
+#include "recipes/lease/held_lease.hpp"
+#include "recipes/lease/lease.hpp"
+#include "recipes/session/session_timer.hpp"
+#include "store/repeats.hpp"
+#include "store/scheduler.hpp"
+#include "store/store.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace zklock::recipes {
+
+class session;
+class session_member;
+
+/// Keeps a session's lease: by its heartbeat, which goes on while nobody waits or holds, so that a lock can be granted
+/// by the first answer. And it tells the members when the lease has ended.
+class lease_keeper {
+public:
+    using time_point = store::scheduler::time_point;
+
+    lease_keeper(session&, counters::connection_counters&);
+    lease_keeper(const lease_keeper&) = delete;
+    lease_keeper& operator=(const lease_keeper&) = delete;
+
+    [[nodiscard]] bool fresh() const;
+    [[nodiscard]] bool fresh(time_point now) const { return lease_.fresh(now); }
+    [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return lease_.span(); }
+    /// The times of the present session.
+    [[nodiscard]] const lease_times& times() const noexcept { return lease_.times(); }
+    /// The lease of one that is granted something now.
+    [[nodiscard]] held_lease held_since(time_point now) const noexcept { return {span(), times().notice, now}; }
+    /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
+    [[nodiscard]] bool impossible() const noexcept { return !times().possible(); }
+    /// For how long a leader answers syncs, at most, that others have replaced without its knowing: see lease.
+    [[nodiscard]] lease_clock::duration old_leader_answers() const noexcept
+    {
+        return std::max(times().margin(), times().tick);
+    }
+
+    /// With what an acquire ends whose time is up: with `errc::timed_out` if others keep it waiting, as the last look
+    /// in this session has shown, and the servers were heard from within its time-out; else with `errc::not_connected`.
+    [[nodiscard]] errc time_is_up(bool others) const noexcept;
+
+    /// Takes note of the answer to a write or a sync. It renews the lease if it is `ok`: that came through the leader.
+    /// A follower cut off from its leader answers reads for a while, although the leader may have ended the session;
+    /// and with enableEagerACLCheck it refuses writes by itself. The C client refuses some, too.
+    void heard(const store::reply&);
+
+    /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer
+    /// for that may be late, when the process was not running.
+    void notice_lapse(time_point now);
+
+    /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
+    /// the node.
+    void granted(session_member&);
+    /// That member goes.
+    void forget(session_member&) noexcept;
+
+    // --- called by the session ---------------------------------------------------------------------------------------
+
+    /// There is a connection, and the lease of its session is opened, or goes on.
+    void open(const store::connect_reply&, time_point now);
+    /// An epoch begins: the session lives, as its answer has shown.
+    void epoch_began();
+    /// Plans the next heartbeat, while there is a connection.
+    void plan_beat();
+    /// The connection is gone. Gives when the session should be over, if nothing is heard of it any more.
+    [[nodiscard]] time_point connection_ended(time_point now) noexcept;
+    /// The session is over, or no longer ours to use.
+    void end() noexcept { lease_.end(); }
+    void tell_lapse();
+    /// How much time the servers have given the session last.
+    [[nodiscard]] std::chrono::milliseconds granted_timeout() const noexcept
+    {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(last_granted_);
+    }
+
+    /// The turn of a timer begins that was due then.
+    void notice_slow_turn(time_point due) noexcept;
+
+private:
+    void beat();
+    void count_beat_not_sent(time_point now) noexcept;
+    void plan_watch();
+    void watch();
+    void look_at_later(session_member&);
+    void plan_look(time_point now);
+    void look_for_long_holders();
+    [[nodiscard]] lease_clock::duration bearable_delay() const noexcept;
+
+    session& session_;
+    counters::connection_counters& counters_;
+    lease lease_;
+    std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
+    /// By the connection before, or by this one.
+    std::chrono::nanoseconds last_granted_{0};
+    std::optional<time_point> taken_up_; ///< the session was after that, in an epoch that may begin
+    bool beating_ = false;               ///< a sync is under way
+    time_point beat_due_{};
+    store::repeats slow_turns_;
+    std::vector<session_member*> holders_; ///< granted lately
+    session_timer beat_timer_;
+    session_timer lapse_timer_;
+    session_timer holders_timer_;
+};
+
+} // namespace zklock::recipes

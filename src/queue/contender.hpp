@@ -93,6 +93,8 @@ struct contender : boost::intrusive::list_base_hook<boost::intrusive::link_mode<
         prefix = std::move(kept);
     }
 };
+[[nodiscard]] inline const std::string& node_of(const contender& c) { return c.spot->first.node; }
+
 struct by_id {
     bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
 };
@@ -110,6 +112,7 @@ struct by_sequence {
 /// The contenders in one phase, in that order; `counted` if it is asked how many they are. It is a list, because mostly
 /// those that come are the last, and those that go are the first.
 template <class Order, bool counted = false> class contender_index {
+    friend class own_contenders; // puts each where its phase says
     using list = boost::intrusive::list<contender, boost::intrusive::constant_time_size<counted>>;
 
 public:
@@ -126,6 +129,7 @@ public:
         return all_.size();
     }
 
+private:
     /// Mostly it is the last one now, or the first; and where many come to stand in between, each stands behind the one
     /// that came before it. So the search begins there.
     void add(contender& c) noexcept
@@ -148,7 +152,6 @@ public:
             near_ = next != all_.end() ? &*next : &all_.back();
     }
 
-private:
     list all_;
     contender* near_ = nullptr; ///< the one that came last, or stood behind it; counts only if there is one
 };

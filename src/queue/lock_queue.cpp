@@ -12,33 +12,12 @@ namespace zklock::queue {
 
 void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 {
-    contender& c = new_contender(id);
-    c.look_once = look_once;
-    c.kind = kind;
-    wanted_.add(c);
-    ++contending_;
-    contending_alone_ += !is_shared(kind);
-}
-
-/// In the memory of the last one that was forgotten, if there is one.
-contender& lock_queue::new_contender(contender_id id)
-{
-    if (spare_contender_) {
-        spare_contender_.key() = id;
-        spare_contender_.mapped().reset();
-    } else {
-        contenders fresh;
-        fresh.try_emplace(id);
-        spare_contender_ = fresh.extract(fresh.begin());
-    }
-    contender& c = contenders_.insert(contenders_.end(), std::move(spare_contender_))->second;
-    c.id = id;
-    return c;
+    ours_.add(id, look_once, kind);
 }
 
 void lock_queue::leave(contender_id id, bool by_own_will)
 {
-    leave(at(id), by_own_will);
+    leave(ours_.at(id), by_own_will);
 }
 
 void lock_queue::leave(contender& c, bool by_own_will)
@@ -46,12 +25,12 @@ void lock_queue::leave(contender& c, bool by_own_will)
     switch (c.now) {
     case phase::wanted: forget(c, action::kind::gone); break;
     case phase::creating:
-    case phase::unknown: abandon(c); break;
+    case phase::unknown: ours_.abandon(c); break;
     case phase::downgrading:
         if (c.into_reader == downgrade_state::unsent)
             start_leaving(c);
         else
-            abandon(c);
+            ours_.abandon(c);
         break;
     case phase::inspecting: start_leaving(c); break;
     case phase::queued:
@@ -66,25 +45,15 @@ void lock_queue::leave(contender& c, bool by_own_will)
     }
 }
 
-/// The contender leaves as soon as it is known what its node is.
-void lock_queue::abandon(contender& c)
-{
-    if (std::exchange(c.abandoned, true))
-        return;
-    --contending_;
-    contending_alone_ -= !is_shared(c.kind);
-    --with_node_;
-}
-
 void lock_queue::hold_on(contender_id id)
 {
-    if (!std::exchange(at(id).holds_on, true))
+    if (!std::exchange(ours_.at(id).holds_on, true))
         look_after_holders_ = true;
 }
 
 void lock_queue::revoke(contender_id id)
 {
-    contender& c = at(id);
+    contender& c = ours_.at(id);
     c.revoked = true;
     if (c.now == phase::lingering)
         start_leaving(c, true);
@@ -102,23 +71,23 @@ bool lock_queue::owns(std::string_view node) const
     const auto made_it = [prefix = prefix_of(node, sequence)](const contender& c) { return c.prefix == prefix; };
     const auto reads_on = [node](const contender& c) { return reader_name(node_of(c)) == node; };
     return contender_of(node) != 0 || left_.contains(place_name{sequence, node}) ||
-           std::any_of(unknown_.begin(), unknown_.end(), made_it) ||
-           std::any_of(downgrading_.begin(), downgrading_.end(), reads_on);
+           std::any_of(ours_.unknown().begin(), ours_.unknown().end(), made_it) ||
+           std::any_of(ours_.downgrading().begin(), ours_.downgrading().end(), reads_on);
 }
 
 bool lock_queue::misses_any(const std::set<std::string_view>& names) const
 {
     return std::any_of(view_.begin(), view_.end(), [&](const auto& known) {
         const auto& [where, id] = known;
-        return id != 0 && at(id).now != phase::downgrading && !names.contains(where.node);
+        return id != 0 && ours_.at(id).now != phase::downgrading && !names.contains(where.node);
     });
 }
 
 /// Before it, all nodes that are not known to be gone are there: so one of ours knows, the first that waits.
 view::const_iterator lock_queue::known_until() const
 {
-    const bool known = !queued_.empty() && queued_.begin()->covered;
-    return known ? view::const_iterator(queued_.begin()->spot) : view_.begin();
+    const bool known = !ours_.queued().empty() && ours_.queued().begin()->covered;
+    return known ? view::const_iterator(ours_.queued().begin()->spot) : view_.begin();
 }
 
 /// Elsewhere a watch would tell that one is gone.
@@ -131,7 +100,7 @@ bool lock_queue::is_there(const view::value_type& node, view::const_iterator unt
 view::const_iterator lock_queue::first_obstacle(view::const_iterator here, view::const_iterator until) const
 {
     return std::find_if(view_.begin(), here, [&](const auto& known) {
-        return known.second != 0 ? holds(known.second) : is_there(known, until);
+        return known.second != 0 ? ours_.holds(known.second) : is_there(known, until);
     });
 }
 
@@ -147,8 +116,8 @@ bool lock_queue::excluded_before(view::const_iterator here, view::const_iterator
 auto lock_queue::before(contender_id id, std::size_t most_counted) const -> those_before
 {
     those_before found;
-    const auto waiting = contenders_.find(id);
-    if (waiting == contenders_.end())
+    const auto waiting = ours_.all().find(id);
+    if (waiting == ours_.all().end())
         return found;
     const phase now = waiting->second.now;
     const bool has_place = now == phase::queued || now == phase::inspecting;
@@ -161,7 +130,7 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
         ++found.count;
     if (has_place)
         return found;
-    for (auto other = contenders_.begin(); other != waiting && found.count < most_counted; ++other) {
+    for (auto other = ours_.all().begin(); other != waiting && found.count < most_counted; ++other) {
         const phase its = other->second.now;
         const bool wants_a_node = its == phase::wanted || its == phase::creating || its == phase::unknown;
         found.count += wants_a_node && !other->second.abandoned;
@@ -171,18 +140,18 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
 
 void lock_queue::stop_lingering()
 {
-    if (lingering_ != nullptr)
-        start_leaving(*lingering_, true);
+    if (ours_.lingering() != nullptr)
+        start_leaving(*ours_.lingering(), true);
 }
 
 std::vector<contender_id> lock_queue::lapse()
 {
-    if (lingering_ != nullptr)
-        start_leaving(*lingering_);
-    std::vector<contender_id> lost = holders();
+    if (ours_.lingering() != nullptr)
+        start_leaving(*ours_.lingering());
+    std::vector<contender_id> lost = ours_.holders();
     for (contender_id id : lost)
-        start_leaving(at(id));
-    for (auto next = downgrading_.begin(); next != downgrading_.end();) {
+        start_leaving(ours_.at(id));
+    for (auto next = ours_.downgrading().begin(); next != ours_.downgrading().end();) {
         contender& c = *next++;
         if (c.abandoned)
             continue;
@@ -192,36 +161,28 @@ std::vector<contender_id> lock_queue::lapse()
     return lost;
 }
 
-std::vector<contender_id> lock_queue::holders() const
-{
-    std::vector<contender_id> ids;
-    ids.reserve(held_.size());
-    for (const contender& c : held_)
-        ids.push_back(c.id);
-    return ids;
-}
-
 // --- creates -------------------------------------------------------------------------------------------------------
 
 contender_id lock_queue::next_to_create() const
 {
     // Contenders whose create is looked for joined before, and keep their place before those who come later.
-    const bool may_create =
-        connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr && !holds_back();
+    const bool may_create = connected_ && ours_.unknown().empty() && !ours_.wanted().empty() &&
+                            ours_.lingering() == nullptr && !holds_back();
     if (!may_create)
         return 0;
     // Where nodes are passed on, one is enough, and the next one queues while the last of the cohort holds.
-    if (allowed_.cohort > 1 && with_node_ != 0) {
-        const bool last_of_cohort = with_node_ == 1 && held_.size() == 1 && held_.begin()->cohort_left == 0;
+    if (allowed_.cohort > 1 && ours_.with_node() != 0) {
+        const bool last_of_cohort =
+            ours_.with_node() == 1 && ours_.held().size() == 1 && ours_.held().begin()->cohort_left == 0;
         if (!last_of_cohort)
             return 0;
     }
-    return wanted_.begin()->id;
+    return ours_.wanted().begin()->id;
 }
 
 void lock_queue::create_sent(contender_id id, std::string_view prefix)
 {
-    contender& c = at(id);
+    contender& c = ours_.at(id);
     c.prefix = prefix;
     c.create_stamp = ++stamp_;
     move(c, phase::creating);
@@ -229,15 +190,12 @@ void lock_queue::create_sent(contender_id id, std::string_view prefix)
 
 void lock_queue::create_sent_again(contender_id id)
 {
-    contender& c = at(id);
-    creating_.remove(c);
-    c.create_stamp = ++stamp_;
-    creating_.add(c);
+    ours_.create_again(ours_.at(id), ++stamp_);
 }
 
 void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence, std::int64_t czxid)
 {
-    contender& c = at(id);
+    contender& c = ours_.at(id);
     c.czxid = czxid;
     const bool known_to_be_given = dense_ && sequence <= known_through_;
     const bool numbers_began_again = sequence >= 0 && (known_to_be_given || own_node_from(sequence));
@@ -272,7 +230,7 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
 
 void lock_queue::token_known(contender_id id, unsigned further_grants, std::int64_t czxid)
 {
-    contender* const found = find(id);
+    contender* const found = ours_.find(id);
     if (found == nullptr)
         return;
     contender& c = *found;
@@ -287,18 +245,8 @@ void lock_queue::token_known(contender_id id, unsigned further_grants, std::int6
 
 void lock_queue::token_missed(contender_id id)
 {
-    if (contender* const c = find_in(phase::queued, id))
+    if (contender* const c = ours_.find_in(phase::queued, id))
         move(*c, phase::inspecting);
-}
-
-bool lock_queue::stands_on(contender_id id, std::string_view prefix) const
-{
-    const contender* const found = find(id);
-    if (found == nullptr)
-        return false;
-    const phase now = found->now;
-    const bool placed = now != phase::wanted && now != phase::creating && now != phase::unknown;
-    return placed && node_of(*found).starts_with(prefix);
 }
 
 /// Whether a node of ours is known with that number or a higher one. A parent's numbers only grow, and answers come in
@@ -306,7 +254,7 @@ bool lock_queue::stands_on(contender_id id, std::string_view prefix) const
 bool lock_queue::own_node_from(std::int32_t sequence) const
 {
     for (auto known = view_.lower_bound(place_name{sequence, {}}); known != view_.end(); ++known)
-        if (known->second != 0 && !contenders_.at(known->second).parent_gone)
+        if (known->second != 0 && !ours_.at(known->second).parent_gone)
             return true;
     return left_.lower_bound(place_name{sequence, {}}) != left_.end();
 }
@@ -318,8 +266,8 @@ void lock_queue::forget_view()
         const auto gone = known++;
         if (gone->second == 0)
             view_.erase(gone);
-        else if (const auto c = contenders_.find(gone->second); c->second.now == phase::downgrading)
-            c->second.parent_gone = true; // its answer is still due
+        else if (contender& c = ours_.at(gone->second); c.now == phase::downgrading)
+            c.parent_gone = true; // its answer is still due
         else
             own_node_gone(c);
     }
@@ -331,7 +279,7 @@ void lock_queue::forget_view()
 
 void lock_queue::create_failed(contender_id id)
 {
-    create_failed(at(id));
+    create_failed(ours_.at(id));
 }
 
 void lock_queue::create_failed(contender& c)
@@ -344,7 +292,7 @@ void lock_queue::create_failed(contender& c)
 
 void lock_queue::create_unknown(contender_id id)
 {
-    move(at(id), phase::unknown);
+    move(ours_.at(id), phase::unknown);
 }
 
 // --- epochs and sessions ---------------------------------------------------------------------------------------------
@@ -353,7 +301,7 @@ void lock_queue::epoch_began()
 {
     connected_ = true;
     to_remove_.clear();
-    for (const auto& [id, c] : contenders_)
+    for (const auto& [id, c] : ours_.all())
         if (c.now == phase::leaving)
             to_remove_.push_back(id);
     look_after_holders_ = true;
@@ -387,14 +335,13 @@ void lock_queue::epoch_ended()
 
 void lock_queue::session_ended()
 {
-    for (auto next = contenders_.begin(); next != contenders_.end();) {
-        const auto here = next++;
-        contender& c = here->second;
+    for (auto next = ours_.all().begin(); next != ours_.all().end();) {
+        contender& c = (next++)->second;
         const bool holds = c.now == phase::held || (c.now == phase::downgrading && !c.abandoned);
         if (holds)
-            forget(here, action::kind::lost);
+            forget(c, action::kind::lost);
         else if (c.now == phase::leaving || c.now == phase::lingering || c.abandoned)
-            forget(here, action::kind::gone);
+            forget(c, action::kind::gone);
         else if (c.now != phase::wanted)
             want_again(c);
     }

@@ -1,7 +1,7 @@
 #pragma once
-#include "queue/contender.hpp"
 #include "queue/lock_queue_action.hpp"
 #include "queue/node_name.hpp"
+#include "queue/own_contenders.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
 
@@ -183,23 +183,13 @@ public:
     /// sent, and that contenders without a node have left.
     [[nodiscard]] bool unsettled() const noexcept { return !news_.empty() || scarce() || creates_seek_coverage(); }
 
+    [[nodiscard]] const own_contenders& own() const noexcept { return ours_; }
+
     /// Whether next() may have a grant to give, if the lease is fresh.
-    [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != nullptr; }
-    /// A contender of this client that excludes that kind holds, waits, or is about to: to one that looks once the lock
-    /// is busy.
-    [[nodiscard]] bool contended(contender_kind kind = contender_kind::mutex) const noexcept
-    {
-        const bool all_count = !is_shared(kind);
-        return (all_count ? contending_ : contending_alone_) != 0;
-    }
-    /// A contender of this client that has not left has a node, or may have one.
-    [[nodiscard]] bool has_node() const noexcept { return with_node_ != 0; }
-    /// A contender has no node, and wants one.
-    [[nodiscard]] bool wants_node() const noexcept { return !wanted_.empty(); }
-    [[nodiscard]] bool lingering() const noexcept { return lingering_ != nullptr; }
+    [[nodiscard]] bool may_grant() const noexcept { return !ours_.queued().empty() || ours_.lingering() != nullptr; }
     /// Contenders without a node get none before the parent has been made again.
     [[nodiscard]] bool holds_back() const noexcept { return scarce() && emptying_ != emptying::impossible; }
-    [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
+    [[nodiscard]] bool idle() const noexcept { return ours_.empty() && watches_.empty(); }
     /// A watch on that node is there or asked for, and not to be taken back.
     [[nodiscard]] bool is_watched(std::string_view node) const;
     /// There is a watch on the path's own node.
@@ -209,8 +199,6 @@ public:
     }
     /// Forgets that watch, and what is known by it.
     void forget_parent();
-    [[nodiscard]] bool knows(contender_id id) const { return find(id) != nullptr; }
-    [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
     /// Whether a contender waits behind that node, which is another client's.
     [[nodiscard]] bool waits_behind(std::string_view node) const;
     /// The nodes of other clients before the first contender that waits: the nearest first.
@@ -219,24 +207,12 @@ public:
     [[nodiscard]] std::size_t passed_over() const noexcept;
     /// The nearest of those that this one was the first to be granted over; empty if there are none.
     [[nodiscard]] std::string_view passed_over_by(contender_id) const noexcept;
-    /// The contenders that hold the lock now: one, or readers.
-    [[nodiscard]] std::vector<contender_id> holders() const;
-    /// A writer that holds is about to hold on as a reader.
-    [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
-    /// The contenders that look once and have no node yet.
-    [[nodiscard]] std::vector<contender_id> looking_without_node() const;
-    /// Whether the contender has a node now whose name begins with `prefix`.
-    [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
-    /// Whether the node that the contender has is to be given up.
-    [[nodiscard]] bool revoked(contender_id id) const { return at(id).revoked; }
     /// The contender that has that node and has not left, or 0.
     [[nodiscard]] contender_id contender_of(std::string_view node) const;
     /// It is the node of a contender, of one that has left, too, or one that a lost create or a downgrade has made.
     [[nodiscard]] bool owns(std::string_view node) const;
     /// A list of children lacks the node of a contender that has not left.
     [[nodiscard]] bool misses_any(const std::set<std::string_view>& names) const;
-    /// The node of a contender that has one.
-    [[nodiscard]] const std::string& node(contender_id id) const { return node_of(at(id)); }
     /// Who is before a contender that waits, as far as it is known.
     struct those_before {
         std::string_view first; ///< in the queue; empty if there is none, or it is one of ours and does not hold
@@ -265,23 +241,12 @@ private:
         occupied,  ///< there were children: the youngest is waited for
         impossible ///< not in this epoch
     };
-    using contenders = std::map<contender_id, contender>;
-
     struct sent_read {
         std::uint64_t stamp;
         bool looks_up; ///< follows a sync
         bool watches;  ///< the children
     };
 
-    contender& new_contender(contender_id);
-    /// None, if it is not known. The one that was looked for last is remembered: mostly it is asked for again.
-    [[nodiscard]] const contender* find(contender_id) const;
-    [[nodiscard]] contender* find(contender_id id) { return const_cast<contender*>(std::as_const(*this).find(id)); }
-    [[nodiscard]] const contender& at(contender_id id) const;
-    [[nodiscard]] contender& at(contender_id id) { return const_cast<contender&>(std::as_const(*this).at(id)); }
-    /// The contender if it is in that phase, or none.
-    [[nodiscard]] contender* find_in(phase, contender_id);
-    [[nodiscard]] contender& first_queued() { return *queued_.begin(); }
     [[nodiscard]] static bool excludes(contender_kind before, contender_kind kind)
     {
         return !is_shared(kind) || !is_shared(before);
@@ -292,18 +257,14 @@ private:
     [[nodiscard]] view::const_iterator first_obstacle(view::const_iterator here, view::const_iterator until) const;
     [[nodiscard]] bool excluded_before(view::const_iterator here, view::const_iterator until, contender_kind) const;
     void leave(contender&, bool by_own_will);
-    void abandon(contender&);
     void create_failed(contender&);
     void move(contender&, phase);
-    void put(contender&, phase);
-    void forget(contenders::iterator, action::kind news);
-    void forget(const contender& c, action::kind news) { forget(contenders_.find(c.id), news); }
+    void forget(contender&, action::kind news);
     void want_again(contender&);
     void start_leaving(contender&, bool by_own_will = false);
     void give_place(contender&, std::string_view node, std::int32_t sequence);
-    [[nodiscard]] static const std::string& node_of(const contender& c) { return c.spot->first.node; }
     void own_node_gone(contender_id);
-    void own_node_gone(contenders::iterator);
+    void own_node_gone(contender&);
     void forget_watch(std::string_view node);
     void suspect_others();
     void may_have_read_on(contender_kind its);
@@ -330,7 +291,7 @@ private:
     /// Nobody waits, and it is not known who is before those whose creates were sent.
     [[nodiscard]] bool creates_seek_coverage() const noexcept
     {
-        return queued_.empty() && !creating_.empty() && (!dense_ || others_expected_);
+        return ours_.queued().empty() && !ours_.creating().empty() && (!dense_ || others_expected_);
     }
     void seek_coverage(std::vector<action>&, std::uint64_t stamp);
     void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
@@ -379,25 +340,12 @@ private:
     std::uint64_t growth_stamp_ = 0;    ///< only a read sent after this tells whether a reader has come to be there
     std::uint64_t carried_over_stamp_ = 0; ///< what was known by then is of a connection before
     bool goes_on_ = false;                 ///< the session has had a connection before
-    std::size_t contending_ = 0;
-    std::size_t contending_alone_ = 0; ///< how many of them exclude readers
-    std::size_t with_node_ = 0;
-    std::size_t looking_once_ = 0; ///< how many of the queued ones look once
-    contender* lingering_ = nullptr;
     std::vector<action> news_;
     std::vector<action> actions_;          ///< what next() gave last
     std::vector<contender_id> to_remove_;  ///< some may be forgotten
     std::vector<contender_id> to_inspect_; ///< some may be forgotten
-    contenders contenders_; // outlives the indexes
-    mutable const contender* recent_ = nullptr; ///< the last that was looked for
-    contender_index<by_id> wanted_;
-    contender_index<by_create_stamp> creating_;
-    contender_index<by_sequence> queued_;
-    contender_index<by_id, true> held_;
-    contender_index<by_id> unknown_;
-    contender_index<by_id> downgrading_;
+    own_contenders ours_;
     view view_; ///< live nodes that count: of others, and of ours that have not left
-    contenders::node_type spare_contender_; ///< the last that was forgotten: memory for the next
     view::node_type spare_place_;           ///< of the last node of ours that has gone: likewise
     view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
     view let_go_; ///< nodes of others that were let go, until they are gone; with who was first granted over them, or 0

@@ -23,7 +23,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
     others_expected_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
     disturbed_ = disturbed_ || others_expected_;
     know_through(ever);
-    if (!unknown_.empty())
+    if (!ours_.unknown().empty())
         look_up_unknown(names, sent.looks_up && synced);
 }
 
@@ -77,7 +77,7 @@ void lock_queue::see_whether_alone()
         const auto youngest = where.lower_bound(place_name{ever - 1, {}});
         if (youngest == where.end() || youngest->first.sequence != ever - 1 || youngest->second == 0)
             return false;
-        return at(youngest->second).czxid == changed_by;
+        return ours_.at(youngest->second).czxid == changed_by;
     };
     const bool alone = children == 1 && (ours(view_) || ours(left_));
     if (children == 0 || alone) {
@@ -102,7 +102,7 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
         else if (!the_youngest || here->first.sequence != ever - 1)
             missing.push_back(here->second);
         else
-            at(here->second).covered = true;
+            ours_.at(here->second).covered = true;
     }
     for (contender_id id : missing)
         own_node_gone(id);
@@ -177,7 +177,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     strangers_ = listed.size() != names.size();
     std::sort(listed.begin(), listed.end());
     // A downgrade under way may have made its reader's node. Its answer will tell; until then the writer stands for it.
-    for (const contender& c : downgrading_)
+    for (const contender& c : ours_.downgrading())
         std::erase_if(listed, [reader = reader_name(node_of(c))](const place& p) { return p.node == reader; });
 
     std::erase_if(let_go_, [&listed](const auto& known) {
@@ -200,7 +200,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
         }
         if (known != view_.end() && known->first == live) {
             if (known->second != 0)
-                at(known->second).covered = true;
+                ours_.at(known->second).covered = true;
             ++known;
         } else if (!counts_no_more(live)) {
             view_.emplace_hint(known, std::move(live), 0);
@@ -220,7 +220,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
 void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool complete)
 {
     std::unordered_map<std::string_view, contender*> prefixes;
-    for (contender& c : unknown_)
+    for (contender& c : ours_.unknown())
         prefixes.emplace(c.prefix, &c);
     for (const std::string& name : names) {
         const auto sequence = names_.sequence_of(name);
@@ -240,8 +240,8 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
     }
     if (!complete)
         return;
-    while (!unknown_.empty()) {
-        contender& c = *unknown_.begin();
+    while (!ours_.unknown().empty()) {
+        contender& c = *ours_.unknown().begin();
         news_.push_back({action::kind::not_found, c.id, c.prefix});
         create_failed(c);
     }
@@ -249,7 +249,7 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
 
 void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
 {
-    contender* const c = find_in(phase::inspecting, id);
+    contender* const c = ours_.find_in(phase::inspecting, id);
     if (c == nullptr || node_of(*c) != node)
         return;
     watched(node);
@@ -264,7 +264,7 @@ void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
 
 void lock_queue::inspect_unknown(contender_id id)
 {
-    contender* const c = find_in(phase::inspecting, id);
+    contender* const c = ours_.find_in(phase::inspecting, id);
     if (c == nullptr)
         return;
     c->prefix = prefix_of(node_of(*c), c->spot->first.sequence);
@@ -317,7 +317,7 @@ void lock_queue::node_gone(std::string_view node)
         return;
     }
     if (gone->second != 0) {
-        if (find_in(phase::downgrading, gone->second) != nullptr)
+        if (ours_.find_in(phase::downgrading, gone->second) != nullptr)
             return; // most likely by its own transaction
         own_node_gone(gone->second);
         return suspect_others();
@@ -338,7 +338,7 @@ void lock_queue::may_have_read_on(contender_kind its)
 /// With a node of another client that has stood there: those before it that went unwatched.
 void lock_queue::doubt_unwatched_before(const place_name& where)
 {
-    const contender_kind kind = queued_.empty() ? contender_kind::mutex : first_queued().kind;
+    const contender_kind kind = ours_.queued().empty() ? contender_kind::mutex : ours_.first_queued().kind;
     const auto unwatched = [this, kind](const auto& known) {
         return known.second == 0 && excludes(known.first.kind, kind) && !is_watched(known.first.node);
     };
@@ -350,28 +350,28 @@ void lock_queue::doubt_unwatched_before(const place_name& where)
 /// granted.
 void lock_queue::suspect_others()
 {
-    if (!queued_.empty())
-        first_queued().waited_for_another = true;
+    if (!ours_.queued().empty())
+        ours_.first_queued().waited_for_another = true;
 }
 
 void lock_queue::removed(contender_id id, bool was_there)
 {
-    const auto whose = contenders_.find(id);
-    if (whose == contenders_.end())
+    contender* const c = ours_.find(id);
+    if (c == nullptr)
         return;
-    whose->second.removing = was_there;
-    own_node_gone(whose);
+    c->removing = was_there;
+    own_node_gone(*c);
 }
 
 void lock_queue::remove_failed(contender_id id)
 {
-    if (contender* const c = find(id))
+    if (contender* const c = ours_.find(id))
         c->removing = false;
 }
 
 void lock_queue::retry_remove(contender_id id)
 {
-    const contender* const c = find_in(phase::leaving, id);
+    const contender* const c = ours_.find_in(phase::leaving, id);
     if (connected_ && c != nullptr && !c->removing)
         to_remove_.push_back(id);
 }

@@ -15,10 +15,10 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
     actions.clear();
     const auto looks_up = [](const sent_read& r) { return r.looks_up; };
     if (connected_) {
-        if (!unknown_.empty() && !look_up_refused_ && std::none_of(reads_.begin(), reads_.end(), looks_up))
+        if (!ours_.unknown().empty() && !look_up_refused_ && std::none_of(reads_.begin(), reads_.end(), looks_up))
             read(actions, action::kind::read_children, true);
         for (contender_id id : to_inspect_) {
-            const contender* const c = find_in(phase::inspecting, id);
+            const contender* const c = ours_.find_in(phase::inspecting, id);
             if (c == nullptr)
                 continue;
             watches_.insert_or_assign(node_of(*c), watch_state::arming);
@@ -26,23 +26,23 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
         }
         to_inspect_.clear();
     }
-    if (lingering_ != nullptr)
+    if (ours_.lingering() != nullptr)
         decide_lingering(actions, lease_fresh);
-    const auto anybody_waits = [this] { return !queued_.empty() || !creating_.empty(); };
+    const auto anybody_waits = [this] { return !ours_.queued().empty() || !ours_.creating().empty(); };
     while (anybody_waits() && decide_first(actions, lease_fresh)) {
     }
-    if (looking_once_ != 0)
+    if (ours_.looking_once() != 0)
         refuse_those_behind();
     if (connected_ && scarce())
         empty_parent(actions);
     if (connected_) {
         if (!to_remove_.empty())
             remove_those_left(actions);
-        for (contender& c : downgrading_)
+        for (contender& c : ours_.downgrading())
             if (std::exchange(c.into_reader, downgrade_state::sent) != downgrade_state::sent)
                 actions.push_back({action::kind::downgrade, c.id, node_of(c)});
         if (std::exchange(look_after_holders_, false))
-            for (const contender& c : held_)
+            for (const contender& c : ours_.held())
                 if (c.holds_on)
                     arm(actions, node_of(c));
         if (!watched_others_.empty())
@@ -69,25 +69,16 @@ bool lock_queue::busy(const std::vector<std::string>& names, contender_kind kind
     });
 }
 
-std::vector<contender_id> lock_queue::looking_without_node() const
-{
-    std::vector<contender_id> found;
-    for (const contender& c : wanted_)
-        if (c.look_once)
-            found.push_back(c.id);
-    return found;
-}
-
 /// Only the first of those that wait has to know who is before it: the others wait for the first. True when another one
 /// is the first now.
 bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
-    if (queued_.empty()) {
+    if (ours_.queued().empty()) {
         if (connected_ && creates_seek_coverage())
-            seek_coverage(actions, creating_.begin()->create_stamp);
+            seek_coverage(actions, ours_.creating().begin()->create_stamp);
         return false;
     }
-    contender& c = first_queued();
+    contender& c = ours_.first_queued();
     // What stands before it is to be known: all who were there when it came.
     if (!c.covered) {
         if (connected_)
@@ -205,12 +196,13 @@ bool lock_queue::only_known_of_old(const contender& c) const noexcept
 /// Whether the node of a holder that gives the lock back may serve another contender of this client.
 bool lock_queue::may_stay(const contender& c) const
 {
-    const bool others_of_ours = with_node_ > 1 || !creating_.empty() || !unknown_.empty(); // some may be leaving
+    // Some may be leaving.
+    const bool others_of_ours = ours_.with_node() > 1 || !ours_.creating().empty() || !ours_.unknown().empty();
     if (!connected_ || others_of_ours || c.further_grants == 0)
         return false;
     if (c.revoked)
         return false;
-    return (!wanted_.empty() && c.cohort_left > 0) || undisturbed(c);
+    return (!ours_.wanted().empty() && c.cohort_left > 0) || undisturbed(c);
 }
 
 /// Whether a node may stay without counting on its cohort: nobody else is known to be behind it.
@@ -227,7 +219,7 @@ bool lock_queue::undisturbed(const contender& c) const
 /// The node of a holder that gave the lock back is passed on, left to linger, or not needed any more.
 void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh)
 {
-    contender& c = *lingering_;
+    contender& c = *ours_.lingering();
     const bool alone = undisturbed(c);
     // The children are watched even if the node is passed on at once: its cohort is not counted then, and those who
     // queue have to be noticed.
@@ -235,13 +227,13 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         children_ = watch_state::arming;
         read(actions, action::kind::watch_children, false);
     }
-    if (!wanted_.empty() && (alone || c.cohort_left > 0)) {
+    if (!ours_.wanted().empty() && (alone || c.cohort_left > 0)) {
         if (!lease_fresh)
             return;
         if (!may_pass_over(actions, c))
             return;
         const bool over_let_go = stands_over_let_go(c);
-        contender& next = *wanted_.begin();
+        contender& next = *ours_.wanted().begin();
         next.spot = c.spot;
         next.spot->second = next.id;
         next.create_stamp = c.create_stamp;
@@ -264,14 +256,15 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
 void lock_queue::refuse_those_behind()
 {
     std::vector<contender*> behind;
-    bool after_any = !held_.empty() || !downgrading_.empty();
-    bool after_one_alone = !downgrading_.empty() || (!held_.empty() && !is_shared(held_.begin()->kind));
-    if (!queued_.empty()) { // if the first is a reader that waits, it is for a writer, and so do all behind it
-        const contender& first = first_queued();
+    bool after_any = !ours_.held().empty() || !ours_.downgrading().empty();
+    bool after_one_alone =
+        !ours_.downgrading().empty() || (!ours_.held().empty() && !is_shared(ours_.held().begin()->kind));
+    if (!ours_.queued().empty()) { // if the first is a reader that waits, it is for a writer, and so do all behind it
+        const contender& first = ours_.first_queued();
         after_one_alone = after_one_alone || (is_shared(first.kind) && first.covered &&
                                               nearest_below(first.spot, first.kind) != view_.end());
     }
-    for (contender& c : queued_) {
+    for (contender& c : ours_.queued()) {
         if (c.look_once && (is_shared(c.kind) ? after_one_alone : after_any))
             behind.push_back(&c);
         after_any = true;
@@ -288,7 +281,7 @@ void lock_queue::refuse_those_behind()
 void lock_queue::remove_those_left(std::vector<action>& actions)
 {
     for (contender_id id : to_remove_) {
-        contender* const found = find(id);
+        contender* const found = ours_.find(id);
         if (found == nullptr || std::exchange(found->removing, true))
             continue;
         const contender& c = *found;
@@ -302,7 +295,7 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
 bool lock_queue::only_ours_wait_for(const place& left) const
 {
     for (auto above = view_.upper_bound(left); above != view_.end(); ++above) {
-        if (above->second == 0 || !contenders_.at(above->second).covered)
+        if (above->second == 0 || !ours_.at(above->second).covered)
             return false;
         if (is_shared(left.kind) || !is_shared(above->first.kind))
             return true;
@@ -325,7 +318,7 @@ view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kin
         const bool ours = node->second != 0;
         if (excludes(node->first.kind, kind))
             return node;
-        if (ours && at(node->second).now == phase::held)
+        if (ours && ours_.at(node->second).now == phase::held)
             break; // this reader of ours holds: so no writer is before it
     }
     return view_.end();
@@ -351,17 +344,17 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
     auto predecessor = view_.end();
     auto before = view_.end();
-    const bool held_back = queued_.empty() && !awaited_.empty();
-    if (contending_ > held_.size() && !held_back) {
-        if (queued_.empty() || !first_queued().covered)
+    const bool held_back = ours_.queued().empty() && !awaited_.empty();
+    if (ours_.contending() > ours_.held().size() && !held_back) {
+        if (ours_.queued().empty() || !ours_.first_queued().covered)
             return; // not known yet
-        const contender& first = first_queued();
+        const contender& first = ours_.first_queued();
         predecessor = nearest_below(first.spot, first.kind);
         if (predecessor != view_.end())
             before = nearest_below(predecessor, first.kind);
     }
     const auto needed = [&](const std::string& node) {
-        return (!wanted_.empty() && node == awaited_) ||
+        return (!ours_.wanted().empty() && node == awaited_) ||
                (predecessor != view_.end() && node == predecessor->first.node) ||
                (before != view_.end() && node == before->first.node);
     };

@@ -9,14 +9,14 @@ namespace zklock::queue {
 
 void lock_queue::downgrade(contender_id id)
 {
-    contender& c = at(id);
+    contender& c = ours_.at(id);
     if (c.now == phase::held && c.kind == contender_kind::writer)
         move(c, phase::downgrading);
 }
 
 void lock_queue::downgraded(contender_id id, bool before)
 {
-    contender* const found = find_in(phase::downgrading, id);
+    contender* const found = ours_.find_in(phase::downgrading, id);
     if (found == nullptr)
         return;
     contender& c = *found;
@@ -29,25 +29,24 @@ void lock_queue::downgraded(contender_id id, bool before)
     moved.key() = std::move(reader);
     c.spot = view_.insert(std::move(moved)).position;
     c.spot->second = id;
-    c.kind = contender_kind::reader;
+    ours_.read_on(c);
     look_after_holders_ = true; // its node is another
     if (c.abandoned)
         return start_leaving(c);
-    --contending_alone_;
     move(c, phase::held);
     news_.push_back(std::move(shares));
 }
 
 void lock_queue::downgrade_unknown(contender_id id)
 {
-    contender* const c = find_in(phase::downgrading, id);
+    contender* const c = ours_.find_in(phase::downgrading, id);
     if (c != nullptr && c->into_reader == downgrade_state::sent)
         c->into_reader = downgrade_state::unknown; // it is asked for again in the next epoch
 }
 
 void lock_queue::downgrade_refused(contender_id id)
 {
-    contender* const c = find_in(phase::downgrading, id);
+    contender* const c = ours_.find_in(phase::downgrading, id);
     if (c == nullptr)
         return;
     if (c->parent_gone)
@@ -62,7 +61,7 @@ void lock_queue::downgrade_refused(contender_id id)
 
 void lock_queue::downgrade_lost(contender_id id)
 {
-    const contender* const c = find_in(phase::downgrading, id);
+    contender* const c = ours_.find_in(phase::downgrading, id);
     if (c == nullptr)
         return;
     const view::iterator place = c->spot;

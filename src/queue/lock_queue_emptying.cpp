@@ -31,24 +31,24 @@ void lock_queue::empty_parent(std::vector<action>& actions)
         if (next_number_ < sequence_limit)
             return; // creates go on
         send_away(action::kind::exhausted, asked_for_);
-        if (!wanted_.empty())
+        if (!ours_.wanted().empty())
             emptying_ = emptying::unasked; // for those who have come since: it may be possible by now
     }
-    if (with_node_ != 0)
+    if (ours_.with_node() != 0)
         send_away(action::kind::refused);
-    const bool own_nodes = with_node_ != 0 || !left_.empty() || !creating_.empty() || !unknown_.empty() ||
-                           !downgrading_.empty() || lingering_ != nullptr;
+    const bool own_nodes = ours_.with_node() != 0 || !left_.empty() || !ours_.creating().empty() ||
+                           !ours_.unknown().empty() || !ours_.downgrading().empty() || ours_.lingering() != nullptr;
     // Past the limit also for the sake of those to come, who do not know yet and would get a number that is refused.
-    if (own_nodes || (wanted_.empty() && next_number_ <= sequence_limit))
+    if (own_nodes || (ours_.wanted().empty() && next_number_ <= sequence_limit))
         return;
     if (emptying_ == emptying::occupied) {
         send_away(action::kind::refused);
-        if (wanted_.empty() || wait_for_youngest(actions))
+        if (ours_.wanted().empty() || wait_for_youngest(actions))
             return;
     }
     if (emptying_ == emptying::unasked) {
         emptying_ = emptying::asked;
-        asked_for_ = wanted_.empty() ? 0 : wanted_.last().id;
+        asked_for_ = ours_.wanted().empty() ? 0 : ours_.wanted().last().id;
         actions.push_back({action::kind::remove_parent, 0, {}});
     }
 }
@@ -95,8 +95,8 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
 /// left, of all that came up to `up_to`.
 void lock_queue::send_away(action::kind how, contender_id up_to)
 {
-    for (auto next = wanted_.begin(); next != wanted_.end();) {
-        const contender& c = *next++;
+    for (auto next = ours_.wanted().begin(); next != ours_.wanted().end();) {
+        contender& c = *next++;
         if ((how == action::kind::refused && !c.look_once) || c.id > up_to)
             continue;
         news_.push_back({how, c.id, {}});

@@ -86,18 +86,18 @@ std::string_view lock_queue::passed_over_by(contender_id id) const noexcept
 
 bool lock_queue::waits_behind(std::string_view node) const
 {
-    if (queued_.empty())
+    if (ours_.queued().empty())
         return false;
     const auto known = view_.find(place_name{names_.sequence_of(node).value_or(0), node});
-    return known != view_.end() && known->second == 0 && known->first < queued_.last().spot->first;
+    return known != view_.end() && known->second == 0 && known->first < ours_.queued().last().spot->first;
 }
 
 std::vector<std::string> lock_queue::others_before_ours(std::size_t most) const
 {
     std::vector<std::string> found;
-    if (queued_.empty())
+    if (ours_.queued().empty())
         return found;
-    const view::const_iterator first = queued_.begin()->spot;
+    const view::const_iterator first = ours_.queued().begin()->spot;
     for (auto known = std::make_reverse_iterator(first); known != view_.rend() && found.size() < most; ++known)
         if (known->second == 0)
             found.push_back(known->first.node);

@@ -46,7 +46,7 @@ TEST_SUITE("lock queue, connection lost")
             q.inspected(1, ours(1, 4), true);
             q.token_known(1, 0);
             CHECK(q.act() == "granted 1");
-            CHECK(q.node(1) == ours(1, 4));
+            CHECK(q.own().node(1) == ours(1, 4));
             CHECK(q.next_to_create() == 2);
         }
         SUBCASE("found, but gone when it is read: created again")

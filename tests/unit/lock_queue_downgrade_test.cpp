@@ -17,7 +17,7 @@ TEST_SUITE("a downgrade")
         q.downgrade(1);
         CHECK(q.act() == "downgrade 1 " + writer(1, 0));
         CHECK(q.act() == ""); // once
-        CHECK(q.contended(contender_kind::reader));
+        CHECK(q.own().contended(contender_kind::reader));
         q.downgraded(1);
         CHECK(q.act() == "shares 1 " + reader(1, 0) + ", granted 2, granted 3");
         q.reads(5, 5); // the reader's node has used number 4
@@ -124,7 +124,7 @@ TEST_SUITE("a downgrade")
         CHECK(q.act() == "not_found 3 _c_3-__WRIT__");
         q.downgraded(1, true);
         CHECK(q.act() == "shares 1 " + reader(1, 0));
-        CHECK(q.contended(contender_kind::reader)); // two writers wait
+        CHECK(q.own().contended(contender_kind::reader)); // two writers wait
         q.leave(1);
         CHECK(q.act().find("granted 2") != std::string::npos);
     }

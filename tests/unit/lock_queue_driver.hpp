@@ -44,7 +44,7 @@ struct driver : queue::lock_queue {
             text += names[static_cast<int>(a.what)];
             if (a.id != 0)
                 text += " " + std::to_string(a.id);
-            const std::string& named = a.what == queue::action::kind::remove ? node(a.id) : a.node;
+            const std::string& named = a.what == queue::action::kind::remove ? own().node(a.id) : a.node;
             if (!named.empty() && a.what == queue::action::kind::vanished)
                 text += " by others";
             else if (!named.empty() && a.what != queue::action::kind::lost)

@@ -41,8 +41,8 @@ TEST_SUITE("lock queue, lingering")
             q.join_and_send(id);
             CHECK(q.act() == "granted " + std::to_string(id) + " from " + std::to_string(id - 1) + ", gone " +
                                  std::to_string(id - 1));
-            CHECK(q.node(id) == ours(1, 0));
-            CHECK_FALSE(q.lingering());
+            CHECK(q.own().node(id) == ours(1, 0));
+            CHECK(q.own().lingering() == nullptr);
             q.leave(id);
             CHECK(q.act() == "lingers " + std::to_string(id)); // the watch is still there
         }
@@ -199,7 +199,7 @@ TEST_SUITE("lock queue, lingering")
             q.contact_lost();
             q.read_failed();
             q.epoch_ended();
-            CHECK_FALSE(q.lingering());
+            CHECK(q.own().lingering() == nullptr);
             CHECK(q.act() == "");
             q.epoch_began();
             CHECK(q.act() == "remove 1 " + ours(1, 0));
@@ -208,7 +208,7 @@ TEST_SUITE("lock queue, lingering")
         {
             q.contact_lost();
             CHECK(q.act() == "");
-            CHECK_FALSE(q.lingering());
+            CHECK(q.own().lingering() == nullptr);
         }
         SUBCASE("the lease: nobody is told, because nobody holds")
         {
@@ -233,7 +233,7 @@ TEST_SUITE("lock queue, lingering")
         q.epoch_ended();
         q.leave(1);
         CHECK(q.act() == "");
-        CHECK_FALSE(q.lingering());
+        CHECK(q.own().lingering() == nullptr);
         q.epoch_began();
         CHECK(q.act() == "remove 1 " + ours(1, 0));
     }
@@ -243,7 +243,7 @@ TEST_SUITE("lock queue, lingering")
         lingering_driver q;
         q.children_read({}, 1, true);
         CHECK(q.act() == "gone 1 by others");
-        CHECK_FALSE(q.lingering());
+        CHECK(q.own().lingering() == nullptr);
         q.join_and_send(2);
         CHECK(q.act() == "");
         q.enqueued(2, 1);

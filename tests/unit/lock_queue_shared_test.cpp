@@ -98,8 +98,8 @@ TEST_SUITE("readers and writers")
         shared_driver q;
         q.begin_behind(foreign_reader(0));
         CHECK(q.act() == "granted 1");
-        CHECK(q.contended());
-        CHECK_FALSE(q.contended(contender_kind::reader));
+        CHECK(q.own().contended());
+        CHECK_FALSE(q.own().contended(contender_kind::reader));
         const std::vector<std::string> names{foreign_reader(0), reader(1, 1), "notes"};
         CHECK(q.busy(names, contender_kind::writer));
         CHECK_FALSE(q.busy(names, contender_kind::reader));
@@ -114,9 +114,9 @@ TEST_SUITE("readers and writers")
         q.writes(4, 4);
         q.reads(5, 5, true); // behind a writer of ours that waits
         CHECK(q.act() == "remove 5 " + reader(5, 5) + ", gone 3, refused 5");
-        CHECK(q.contended(contender_kind::reader));
+        CHECK(q.own().contended(contender_kind::reader));
         q.leave(4);
-        CHECK_FALSE(q.contended(contender_kind::reader));
+        CHECK_FALSE(q.own().contended(contender_kind::reader));
     }
 
     TEST_CASE("a reader that looks once is refused behind one of ours that waits for another client's writer")

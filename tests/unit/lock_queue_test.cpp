@@ -107,7 +107,7 @@ TEST_SUITE("lock queue")
         q.begin_with(1);
         q.leave(1);
         CHECK(q.act() == "");
-        CHECK_FALSE(q.contended());
+        CHECK_FALSE(q.own().contended());
         q.enqueued(1, 0);
         CHECK(q.act() == "remove 1 " + ours(1, 0));
         q.parent_shows_one(1);
@@ -220,17 +220,17 @@ TEST_SUITE("lock queue")
     TEST_CASE("counts who contends and who has a node")
     {
         driver q;
-        CHECK_FALSE(q.contended());
+        CHECK_FALSE(q.own().contended());
         q.epoch_began();
         q.join(1, false);
-        CHECK(q.contended());
-        CHECK_FALSE(q.has_node());
+        CHECK(q.own().contended());
+        CHECK(q.own().with_node() == 0);
         q.send_creates();
-        CHECK(q.has_node());
+        CHECK(q.own().with_node() != 0);
         q.enqueued(1, 0);
         q.leave(1);
-        CHECK_FALSE(q.has_node());
-        CHECK_FALSE(q.contended());
+        CHECK(q.own().with_node() == 0);
+        CHECK_FALSE(q.own().contended());
     }
 }
 

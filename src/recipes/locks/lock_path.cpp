@@ -90,7 +90,8 @@ bool lock_path::idle() const noexcept
 
 bool lock_path::only_leaving() const noexcept
 {
-    return !parents_.busy() && !queue_.lingering() && std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
+    return !parents_.busy() && queue_.own().lingering() == nullptr &&
+           std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
         return each.second->waiting() || each.second->holding();
     });
 }
@@ -102,7 +103,7 @@ std::string lock_path::full(std::string_view node) const
 
 std::string_view lock_path::node_of_holder(queue::contender_id id) const
 {
-    return queue_.knows(id) && queue_.holds(id) ? queue_.node(id) : std::string_view();
+    return queue_.own().knows(id) && queue_.own().holds(id) ? queue_.own().node(id) : std::string_view();
 }
 
 // --- contenders ------------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ void lock_path::look(const contender_ptr& contender)
         return refuse(*contender, errc::not_connected);
     if (overtaken(*contender))
         return refuse_as_busy(*contender, queue_.excludes_newcomers(contender->kind()));
-    if (queue_.lingering())
+    if (queue_.own().lingering() != nullptr)
         return queue_.join(contender->id, true, contender->kind());
     if (looks_.add(contender))
         send_looks();
@@ -140,7 +141,7 @@ void lock_path::look(const contender_ptr& contender)
 /// Behind others of ours it would wait: for readers who hold it, if nothing else, or for the node budget.
 bool lock_path::overtaken(const lock_contender& contender) const
 {
-    return queue_.contended(contender.kind()) || (queue_.has_node() && wants_budget_);
+    return queue_.own().contended(contender.kind()) || (queue_.own().with_node() != 0 && wants_budget_);
 }
 
 /// Ends the wait of one that looks once.
@@ -188,9 +189,10 @@ void lock_path::on_look(lock_contender& contender, what_is_seen& seen)
 
 void lock_path::leave(lock_contender& contender)
 {
-    if (queue_.knows(contender.id)) {
-        if (session_.log.on(log_level::info) && queue_.holds(contender.id) && queue_.revoked(contender.id))
-            session_.log(log_level::info, "lets go of ", path_, ", as it was asked to: ", queue_.node(contender.id));
+    if (queue_.own().knows(contender.id)) {
+        if (session_.log.on(log_level::info) && queue_.own().holds(contender.id) && queue_.own().revoked(contender.id))
+            session_.log(log_level::info, "lets go of ", path_,
+                         ", as it was asked to: ", queue_.own().node(contender.id));
         if (handoffs_)
             handoffs_->leaves(contender);
         queue_.leave(contender.id);
@@ -200,9 +202,9 @@ void lock_path::leave(lock_contender& contender)
 
 void lock_path::watch_for_revocation(lock_contender& contender)
 {
-    if (!queue_.knows(contender.id))
+    if (!queue_.own().knows(contender.id))
         return;
-    if (queue_.revoked(contender.id))
+    if (queue_.own().revoked(contender.id))
         return contender.revoke();
     queue_.hold_on(contender.id);
     advance();
@@ -210,7 +212,7 @@ void lock_path::watch_for_revocation(lock_contender& contender)
 
 void lock_path::downgrade(lock_contender& contender)
 {
-    if (queue_.holds(contender.id)) // or it is about to hear of its loss
+    if (queue_.own().holds(contender.id)) // or it is about to hear of its loss
         queue_.downgrade(contender.id);
     advance();
 }
@@ -239,7 +241,7 @@ void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
 {
     std::vector<contender_ptr> waiting;
     for (const auto& [id, contender] : contenders_)
-        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.knows(id))
+        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.own().knows(id))
             waiting.push_back(contender);
     for (const contender_ptr& contender : waiting) {
         contender->fail(why);
@@ -265,7 +267,7 @@ void lock_path::carry_out_decisions()
     for (const queue::action& action : queue_.next(may_grant && session_.lease.fresh(now)))
         carry_out(action, now);
     session_.writes.name_create(*this, next_to_create());
-    if (wants_budget_ && !queue_.wants_node()) {
+    if (wants_budget_ && queue_.own().wanted().empty()) {
         wants_budget_ = false;
         session_.want_no_budget(*this);
     }

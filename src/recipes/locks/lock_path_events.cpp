@@ -64,8 +64,8 @@ void lock_path::stop(errc why)
 bool lock_path::notice_long_holder(store::scheduler::time_point now)
 {
     constexpr std::chrono::milliseconds long_hold{100};
-    bool more = queue_.downgrading(); // it is among the holders before and after
-    for (queue::contender_id id : queue_.holders()) {
+    bool more = !queue_.own().downgrading().empty(); // it is among the holders before and after
+    for (queue::contender_id id : queue_.own().holders()) {
         const bool long_since = now - contenders_.at(id)->held_since() >= long_hold;
         if (long_since)
             queue_.hold_on(id);

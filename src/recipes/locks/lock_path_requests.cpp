@@ -108,7 +108,7 @@ void lock_path::send_remove_parent()
         switch (answer.result) {
         case outcome::ok:
             queue_.parent_absent();
-            if (!queue_.wants_node() && parent_kind_ == parent_kind::persistent && !parents_.busy())
+            if (queue_.own().wanted().empty() && parent_kind_ == parent_kind::persistent && !parents_.busy())
                 make_path(parent_kind_, access_); // others may rely on it
             return;
         case outcome::no_node: return queue_.parent_absent();
@@ -182,7 +182,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         default: // it is ours, but what it is worth cannot be known
             queue_.watch_failed(node);
             contender->fail(error_of(answer.result));
-            if (queue_.knows(contender->id))
+            if (queue_.own().knows(contender->id))
                 queue_.leave(contender->id);
         }
     }));
@@ -219,7 +219,7 @@ void lock_path::look_at_data(const std::string& node, std::string_view data)
     const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
     if (!its)
         return;
-    if (session_.log.on(log_level::info) && !queue_.revoked((*its)->id))
+    if (session_.log.on(log_level::info) && !queue_.own().revoked((*its)->id))
         session_.log(log_level::info, "is asked to let go of ", path_, ": ", node);
     queue_.revoke((*its)->id);
     (*its)->revoke();
@@ -306,7 +306,7 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
 
 void lock_path::grant(lock_contender& contender, const queue::action& action, store::scheduler::time_point now)
 {
-    std::string node = full(queue_.node(contender.id));
+    std::string node = full(queue_.own().node(contender.id));
     if (handoffs_) {
         lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
         handoffs_->granted(contender, before, action);
@@ -348,7 +348,7 @@ void lock_path::plan_end_of_lingering()
 
 void lock_path::end_lingering()
 {
-    if (!queue_.lingering())
+    if (queue_.own().lingering() == nullptr)
         return;
     if (session_.scheduler.now() < lingers_since_ + options_.linger)
         return plan_end_of_lingering();

@@ -37,8 +37,8 @@ known_wait lock_path::describe_wait(const lock_contender& contender) const
     const auto before = queue_.before(contender.id, wait_report::most_counted);
     report.others = before.excluded;
     report.before_us = before.count;
-    if (queue_.stands_on(contender.id, {}))
-        report.node = full(queue_.node(contender.id));
+    if (queue_.own().stands_on(contender.id, {}))
+        report.node = full(queue_.own().node(contender.id));
     if (before.first.empty())
         return report;
     if (look_ && look_->child() == before.first && look_->found()) {

@@ -25,10 +25,10 @@ bool lock_path::prepare(node_write& next)
 
 bool lock_path::prepare_delete(node_write& next)
 {
-    if (!queue_.knows(next.id))
+    if (!queue_.own().knows(next.id))
         return false; // others have deleted its node meanwhile
     lock_contender& contender = *contenders_.at(next.id);
-    queue::child_of(path_, queue_.node(next.id), next.node);
+    queue::child_of(path_, queue_.own().node(next.id), next.node);
     contender.delete_sent();
     if (handoffs_)
         handoffs_->delete_goes(contender, queue::name_of(next.node));
@@ -50,10 +50,10 @@ bool lock_path::prepare_create(node_write& next)
 /// when a create has found no parent. 0 if none can be now.
 queue::contender_id lock_path::next_to_create()
 {
-    if (!queue_.wants_node() || parents_.busy())
+    if (queue_.own().wanted().empty() || parents_.busy())
         return 0;
     const queue::contender_id id = queue_.next_to_create();
-    const bool may_have_room = !wants_budget_ || !queue_.has_node(); // the first of a path need not wait
+    const bool may_have_room = !wants_budget_ || queue_.own().with_node() == 0; // the first of a path need not wait
     return id != 0 && (may_have_room || contenders_.at(id)->reserved != 0) ? id : 0;
 }
 
@@ -95,12 +95,13 @@ bool lock_path::reserve(lock_contender& contender)
 {
     if (contender.reserved != 0)
         return true;
-    switch (session_.reserve(node_cost_, !queue_.has_node())) {
+    switch (session_.reserve(node_cost_, queue_.own().with_node() == 0)) {
     case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
     case node_budget::verdict::wait:
         wants_budget_ = true;
         session_.wait_for_budget(*this);
-        for (queue::contender_id id : queue_.looking_without_node()) { // among readers, for the others are no obstacle
+        // among readers, for the others are no obstacle
+        for (queue::contender_id id : queue_.own().looking_without_node()) {
             contenders_.at(id)->fail(errc::busy);
             queue_.leave(id);
         }
@@ -160,7 +161,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         log_refusal(session_, path_, contender.options().access, answer.result);
         contender.fail(error_of(answer.result));
         queue_.create_failed(id);
-        if (queue_.knows(id))
+        if (queue_.own().knows(id))
             queue_.leave(id);
     }
 }
@@ -169,7 +170,7 @@ void lock_path::on_czxid(const node_write& made, std::int64_t czxid)
 {
     answer_came();
     // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
-    if (!queue_.stands_on(made.id, queue::name_of(made.node)))
+    if (!queue_.own().stands_on(made.id, queue::name_of(made.node)))
         return;
     const contender_ptr* const its = contenders_.find(made.id);
     if (!its)
@@ -201,7 +202,7 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
 {
     answer_came();
     const contender_ptr contender = contenders_.at(id);
-    const bool vanished = !queue_.knows(id); // that was heard first
+    const bool vanished = !queue_.own().knows(id); // that was heard first
     contender->delete_answered(result, vanished);
     if (vanished) {
         notice_refusal(result);

@@ -129,7 +129,7 @@ void queue_world::settle()
         if (pick(true) != 0) {
             leave(true);
             advance();
-        } else if (queue_.lingering()) {
+        } else if (queue_.own().lingering() != nullptr) {
             queue_.stop_lingering();
             advance();
         }
@@ -139,7 +139,8 @@ void queue_world::settle()
         deliver();
         advance();
     }
-    require(queue_.idle() && !queue_.contended() && !queue_.has_node(), "when all have left, nothing is left to do");
+    require(queue_.idle() && !queue_.own().contended() && queue_.own().with_node() == 0,
+            "when all have left, nothing is left to do");
     require(watched_.empty(), "no watch is left on the server");
     require(lists_lie_ || !queue_.watches_parent() || parent_watched_ || children_watched_ || refused_,
             "a watch on the parent that is relied on is there");
@@ -225,7 +226,7 @@ void queue_world::advance()
         decide();
     const bool should_know = was_quiet_ && quiet() && lease_fresh_;
     if (should_know && others_queue())
-        require(!queue_.lingering(), "no node lingers before others who queue");
+        require(queue_.own().lingering() == nullptr, "no node lingers before others who queue");
 }
 
 bool queue_world::quiet() const
@@ -264,8 +265,8 @@ bool queue_world::send_writes()
         return false;
     std::vector<write> writes;
     for (const id whose : std::exchange(removes_, {}))
-        if (queue_.knows(whose))
-            writes.push_back({false, whose, queue_.node(whose)});
+        if (queue_.own().knows(whose))
+            writes.push_back({false, whose, queue_.own().node(whose)});
     while (may_create_) {
         const id whose = queue_.next_to_create();
         if (whose == 0)
@@ -301,7 +302,7 @@ void queue_world::perform(const queue::action& a)
         check_remove(a);
         removes_.push_back(a.id);
         if (a.by_own_will)
-            told_.insert(queue_.node(a.id));
+            told_.insert(queue_.own().node(a.id));
         return;
     case kind::downgrade: {
         require(callers_.contains(a.id), "a writer that becomes a reader is known");

@@ -11,7 +11,7 @@ void queue_world::check_remove(const queue::action& a) const
 {
     require(connected_ && in_contact_, "deletes are wanted on a connection");
     require(callers_.contains(a.id) && callers_.at(a.id).left, "only the node of one who has left is deleted");
-    const std::string& node = queue_.node(a.id);
+    const std::string& node = queue_.own().node(a.id);
     require(callers_.at(a.id).nodes.contains(node) || lists_lie_, "nobody's node is deleted but one's own");
     if (!a.may_wait || !was_quiet_ || !touched_.empty() || !tree_.children.contains(node))
         return;
@@ -104,7 +104,7 @@ void queue_world::granted(const queue::action& a)
     caller& c = callers_.at(whose);
     require(!c.left && !c.held && lease_fresh_, "the lock goes to one who waits, under a fresh lease");
     c.held = true;
-    const std::string& own = queue_.node(whose);
+    const std::string& own = queue_.own().node(whose);
     check_passes_over(a, own);
     if (from != 0) {
         require(callers_.contains(from) && callers_.at(from).left, "a node is passed on by one who has left");
@@ -137,7 +137,7 @@ void queue_world::forgotten(id whose, bool was_held)
     require(at != callers_.end(), "each contender is forgotten once");
     const caller& c = at->second;
     require(was_held ? c.held && !c.left : c.left, "who held loses it, who left is gone");
-    require(!queue_.knows(whose), "what is forgotten is not known");
+    require(!queue_.own().knows(whose), "what is forgotten is not known");
     if (!lists_lie_)
         for (const std::string& name : c.nodes)
             require(!tree_.children.contains(name), "a contender that is forgotten leaves no node");

@@ -75,7 +75,8 @@ void queue_world::await_ours()
     trace("another client waits for one of ours");
     queue_.awaited();
     decide();
-    require(!queue_.lingering() || queue_.wants_node(), "no node lingers that others wait for");
+    require(queue_.own().lingering() == nullptr || !queue_.own().wanted().empty(),
+            "no node lingers that others wait for");
 }
 
 /// By its name. Ours count, whatever others say.

@@ -1,7 +1,7 @@
 #pragma once
 #include "recipes/session/news_for.hpp"
 #include "store/unique_function.hpp"
-#include "zklock/lease_clock.hpp"
+#include "zklock/events.hpp"
 
 #include <deque>
 #include <functional>

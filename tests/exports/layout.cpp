@@ -79,7 +79,6 @@ int main()
     PRINT(reentrant_mutex);
     PRINT(result<zklock::guard>);
     PRINT(sasl_options);
-    PRINT(sasl_options);
     PRINT(semaphore);
     PRINT(semaphore_options);
     PRINT(shared_mutex);

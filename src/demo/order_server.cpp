@@ -50,6 +50,7 @@ struct settings {
     bool fenced = false;
     std::string servers = "127.0.0.1:2181";
     zklock::tls_options tls;
+    zklock::sasl_options sasl;
     std::string path = "/zklock-demo/stock";
     int connect_timeout_ms = 8'000;
     int lock_timeout_ms = 10'000;
@@ -65,6 +66,7 @@ demo::desk_settings desk_of(const settings& s, const std::optional<zklock::clien
         if (s.session_per_order) {
             desk.lock->session_per_order.emplace().servers = s.servers;
             desk.lock->session_per_order->tls = s.tls;
+            desk.lock->session_per_order->sasl = s.sasl;
         }
     }
     return desk;
@@ -121,6 +123,7 @@ asio::awaitable<int> run(const settings& s)
         zklock::client_options options;
         options.servers = s.servers;
         options.tls = s.tls;
+        options.sasl = s.sasl;
         options.identifier = s.name; // in its log, which ZKLOCK_LOG turns on
         client.emplace(executor, options);
         auto connected = co_await client->wait_connected(std::chrono::milliseconds(s.connect_timeout_ms));
@@ -188,6 +191,7 @@ int main(int argc, char** argv)
         ->excludes(no_lock);
     app.add_option("--servers", s.servers, "ZooKeeper's HOST:PORT[,HOST:PORT...]")->capture_default_str();
     demo::add_tls_arguments(app, s.tls);
+    demo::add_sasl_arguments(app, s.sasl);
     app.add_option("--path", s.path, "the lock")->capture_default_str();
     app.add_option("--connect-timeout", s.connect_timeout_ms, "milliseconds that ZooKeeper may take to answer at first")
         ->check(CLI::Range(1, 3'600'000))

@@ -30,6 +30,7 @@ using std::chrono::milliseconds;
 struct settings {
     std::string servers = "127.0.0.1:2181";
     zklock::tls_options tls;
+    zklock::sasl_options sasl;
     std::string path = "/zklock-demo/two-clients";
     std::string path_of_b; ///< empty: the same
     int hold_ms = 2'000;
@@ -92,6 +93,7 @@ zklock::client client_named(const std::string& name, asio::any_io_executor execu
     zklock::client_options options;
     options.servers = s.servers;
     options.tls = s.tls;
+    options.sasl = s.sasl;
     options.identifier = name; // in the queue, and in the log, which ZKLOCK_LOG turns on
     return {executor, options};
 }
@@ -184,7 +186,8 @@ asio::awaitable<bool> play(const settings& s, zklock::client a, zklock::client b
             co_return false;
         }
     }
-    story.tell("A and B are connected to {}{}: two sessions", s.servers, s.tls.enabled ? ", with TLS" : "");
+    story.tell("A and B are connected to {}{}{}: two sessions", s.servers, s.tls.enabled ? ", with TLS" : "",
+               s.sasl.user.empty() ? "" : ", as " + s.sasl.user);
 
     zklock::mutex a_lock(a, s.path);
     zklock::result<zklock::guard> held = co_await a_lock.acquire(timeout);
@@ -242,6 +245,7 @@ int main(int argc, char** argv)
     app.footer("With ZKLOCK_LOG=info in the environment, it writes to stderr what the locks and the connections do.");
     app.add_option("--servers", s.servers, "ZooKeeper's HOST:PORT[,HOST:PORT...]")->capture_default_str();
     demo::add_tls_arguments(app, s.tls);
+    demo::add_sasl_arguments(app, s.sasl);
     app.add_option("--path", s.path, "the lock")->capture_default_str();
     app.add_option("--path-of-b", s.path_of_b, "another lock for B: then B does not wait, and the program fails");
     app.add_option("--hold", s.hold_ms, "milliseconds that A holds the lock while B waits")

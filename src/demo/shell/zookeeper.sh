@@ -5,6 +5,7 @@ zookeeper_port=
 zookeeper_secure= # if it is set before the start, there is a port for TLS, too; all that know it trust zookeeper_ca
 zookeeper_secure_port=
 zookeeper_ca=
+zookeeper_user= # if it is set before the start, it serves nobody else, who has to know ZKLOCK_SASL_PASSWORD
 
 # make_keys PLACE: an authority, and a key and a certificate of it for this machine.
 make_keys() {
@@ -34,6 +35,20 @@ ssl.keyStore.location=$place/store.pem
 ssl.trustStore.location=$place/ca.pem
 ssl.clientAuth=none"
     fi
+    local identified=()
+    if [[ $zookeeper_user ]]; then
+        secure+="
+authProvider.sasl=org.apache.zookeeper.server.auth.SASLAuthenticationProvider
+enforce.auth.enabled=true
+enforce.auth.schemes=sasl"
+        (umask 077 && cat >"$place/jaas.conf") <<END
+Server {
+  org.apache.zookeeper.server.auth.DigestLoginModule required
+  user_$zookeeper_user="$ZKLOCK_SASL_PASSWORD";
+};
+END
+        identified=("-Djava.security.auth.login.config=$place/jaas.conf")
+    fi
     cat >"$place/zoo.cfg" <<END
 dataDir=$place/data
 clientPort=$zookeeper_port
@@ -45,7 +60,7 @@ preAllocSize=4096
 $secure
 END
     start "$place/log" java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-        -Dorg.slf4j.simpleLogger.defaultLogLevel=error \
+        -Dorg.slf4j.simpleLogger.defaultLogLevel=error "${identified[@]}" \
         -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar \
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$place/zoo.cfg"
     zookeeper=$!

@@ -47,7 +47,8 @@ expect 2 '--tls-ca needs a value' --tls --tls-ca
 expect 2 '--tls-ca takes a file' --tls --tls-ca /no/such/file --servers localhost:1
 expect 2 '--tls-ca goes with --tls and --servers' --tls-ca /dev/null --servers localhost:1
 expect 2 '--tls-ca goes with --tls and --servers' --tls-ca /dev/null --tls
-for option in --fenced --sessions-per-buyer --two-clients --tls --stay; do
+expect 2 '--sasl does not go with --servers' --sasl --servers localhost:1
+for option in --fenced --sessions-per-buyer --two-clients --tls --sasl --stay; do
     expect 2 "$option takes no value" "$option=yes"
 done
 expect 2 'unknown argument' --byers 3

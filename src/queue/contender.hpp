@@ -112,7 +112,6 @@ struct by_sequence {
 /// The contenders in one phase, in that order; `counted` if it is asked how many they are. It is a list, because mostly
 /// those that come are the last, and those that go are the first.
 template <class Order, bool counted = false> class contender_index {
-    friend class own_contenders; // puts each where its phase says
     using list = boost::intrusive::list<contender, boost::intrusive::constant_time_size<counted>>;
 
 public:
@@ -129,7 +128,6 @@ public:
         return all_.size();
     }
 
-private:
     /// Mostly it is the last one now, or the first; and where many come to stand in between, each stands behind the one
     /// that came before it. So the search begins there.
     void add(contender& c) noexcept
@@ -152,6 +150,7 @@ private:
             near_ = next != all_.end() ? &*next : &all_.back();
     }
 
+private:
     list all_;
     contender* near_ = nullptr; ///< the one that came last, or stood behind it; counts only if there is one
 };

@@ -22,8 +22,8 @@ struct lingering_driver : driver {
         hold();
         leave(1);
         CHECK(act() == "read and watch, lingers 1");
-        CHECK(lingering());
-        CHECK_FALSE(contended());
+        CHECK(own().lingering() != nullptr);
+        CHECK_FALSE(own().contended());
         CHECK_FALSE(idle());
     }
 };

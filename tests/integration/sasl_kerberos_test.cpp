@@ -129,7 +129,7 @@ TEST_CASE("Kerberos: a server that speaks another mechanism, or none, is told ap
 {
     const auto keytab = usual_realm().keytab("alice");
     expect_no_identity(as_user("bob", "bobsecret"), "the server has no DIGEST-MD5: it speaks GSSAPI (Kerberos)");
-    const sasl_servers users({{"bob", "bobsecret"}});
+    const sasl_servers users(std::map<std::string, std::string>{{"bob", "bobsecret"}});
     zookeeper_server digest(users.options());
     expect_no_identity(by_keytab(keytab, at_localhost(digest.port())),
                        "the server has no GSSAPI: it speaks DIGEST-MD5");

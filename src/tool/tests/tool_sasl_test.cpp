@@ -14,7 +14,7 @@ using namespace zklock::test;
 namespace {
 
 const server_starts_with digest_md5([](server_options& options) {
-    static const sasl_servers servers({{"bob", "bobsecret"}});
+    static const sasl_servers servers(std::map<std::string, std::string>{{"bob", "bobsecret"}});
     servers.add_to(options);
 });
 

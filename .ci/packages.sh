@@ -7,7 +7,7 @@ packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev libssl-dev li
 # A ZooKeeper of one's own, started as a plain Java program; its port for TLS takes Netty, and keys.
 packages_server=(default-jre-headless libzookeeper-java libnetty-java openssl)
 # A Kerberos realm of one's own, and what kazoo speaks SASL with.
-packages_kerberos=(krb5-kdc krb5-admin-server krb5-user python3-pure-sasl)
+packages_kerberos=(krb5-kdc krb5-admin-server krb5-user python3-pure-sasl python3-kerberos)
 packages_tool=(libcli11-dev libfmt-dev)
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
 packages_tests=(doctest-dev libcli11-dev @clang libzookeeper-mt2 procps pkg-config doxygen groff-base python3)

@@ -8,8 +8,11 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
 
 /**
  * A peer with a session of Curator's; peer.hpp tells what it reads and notes. Arguments: NAME SERVERS
@@ -24,7 +27,24 @@ final class Peer {
     private Peer(String name, String servers, int sessionTimeoutMs, String journal) throws IOException {
         this.name = name;
         this.journal = new FileOutputStream(journal, true);
-        client = CuratorFrameworkFactory.newClient(servers, sessionTimeoutMs, 60_000, new RetryForever(20));
+        var builder = CuratorFrameworkFactory.builder().connectString(servers).sessionTimeoutMs(sessionTimeoutMs)
+            .connectionTimeoutMs(60_000).retryPolicy(new RetryForever(20));
+        if (System.getenv("ZKLOCK_PEER_SASL") != null) // the rest is in a file that the virtual machine is told of
+            builder.aclProvider(new OwnNodes());
+        client = builder.build();
+    }
+
+    /** What it creates is its own. */
+    private static final class OwnNodes implements ACLProvider {
+        @Override
+        public List<ACL> getDefaultAcl() {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+        }
+
+        @Override
+        public List<ACL> getAclForPath(String path) {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+        }
     }
 
     /** One line by one write: where it stands among those of others is when it was noted. */

@@ -43,6 +43,10 @@ public:
 ///
 /// and notes what becomes of it. An attempt is a name of its own; with `times` it is as many turns, one after the
 /// other, and ends with "done". What recipes and options there are is told at the top of each program.
+///
+/// If the environment has ZKLOCK_PEER_SASL, it identifies itself by SASL, and its nodes are its own: `DIGEST-MD5 USER
+/// PASSWORD`, or `GSSAPI KEYTAB`. kazoo takes the tickets that are there then, and Curator's virtual machine is told by
+/// JAVA_TOOL_OPTIONS.
 class peer {
 public:
     /// Make it on the test's main thread. The session's time-out is what it asks for.

@@ -18,6 +18,7 @@ import time
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import CancelledError, LockTimeout
+from kazoo.security import CREATOR_ALL_ACL
 
 README = pathlib.Path(__file__).with_name("README.md")
 
@@ -156,12 +157,23 @@ class Attempt(threading.Thread):
         self.lock.cancel()
 
 
+def identity():
+    """By SASL, if the test says so: see peer.hpp. Then the nodes are its own."""
+    mechanism, _, details = os.environ.get("ZKLOCK_PEER_SASL", "").partition(" ")
+    if not mechanism:
+        return {}
+    options = {"mechanism": mechanism}
+    if mechanism == "DIGEST-MD5":
+        options["username"], options["password"] = details.split()
+    return {"sasl_options": options, "default_acl": CREATOR_ALL_ACL}
+
+
 def main(name, servers, session_timeout_ms, file):
     logging.basicConfig(level=logging.ERROR)
     journal = Journal(name, file)
     soon = {"max_tries": -1, "delay": 0.02, "max_delay": 0.2}
     client = KazooClient(hosts=servers, timeout=int(session_timeout_ms) / 1000, connection_retry=soon,
-                         command_retry=soon)
+                         command_retry=soon, **identity())
     client.start(60)
     journal.note("-", "ready")
     attempts = {}

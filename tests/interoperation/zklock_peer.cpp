@@ -136,6 +136,19 @@ private:
         o.server_tick = zklock::test::usual_tick;
         o.connect_backoff = milliseconds(20);
         o.connect_backoff_limit = milliseconds(200);
+        if (const char* const identity = std::getenv("ZKLOCK_PEER_SASL")) {
+            std::istringstream words(identity);
+            std::string mechanism;
+            words >> mechanism;
+            o.access = zklock::acl::creator_all;
+            if (mechanism == "GSSAPI") {
+                o.sasl.mechanism = zklock::sasl_mechanism::gssapi;
+                words >> o.sasl.keytab;
+            } else {
+                o.sasl.mechanism = zklock::sasl_mechanism::digest_md5;
+                words >> o.sasl.user >> o.sasl.password;
+            }
+        }
         if (direct) {
             o.handoff.listen = "127.0.0.1:0";
             o.handoff.peers.emplace_back("127.0.0.0/8");

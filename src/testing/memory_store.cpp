@@ -197,7 +197,7 @@ std::string memory_store::full(std::string_view path) const
 
 std::string_view memory_store::own(std::string_view path) const noexcept
 {
-    if (!path.starts_with(chroot_))
+    if (path.empty() || !path.starts_with(chroot_))
         return path; // of nothing that was made
     path.remove_prefix(chroot_.size());
     return path.empty() ? "/" : path;

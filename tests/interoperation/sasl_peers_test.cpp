@@ -63,7 +63,7 @@ TEST_CASE("DIGEST-MD5: Curator, kazoo and ours, with one user's name, share a pa
     const auto login = (directory.path() / "login").string();
     write_login(login, "org.apache.zookeeper.server.auth.DigestLoginModule required "
                        "username=\"bob\" password=\"bobsecret\"");
-    const sasl_servers known({{"bob", "bobsecret"}});
+    const sasl_servers known(std::map<std::string, std::string>{{"bob", "bobsecret"}});
     zookeeper_server visited(known.options());
     take_turns(visited, "DIGEST-MD5 bob bobsecret", "-Djava.security.auth.login.config=" + login);
 }

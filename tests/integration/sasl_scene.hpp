@@ -39,12 +39,14 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
         file);
 }
 
-/// The server's name as Kerberos knows it, instead of its address.
+/// The server's name as Kerberos knows it, instead of its address. Without servers, all these are for the file's own.
 [[nodiscard]] inline std::string at_localhost(std::uint16_t port) { return "localhost:" + std::to_string(port); }
 
 [[nodiscard]] inline client_options as_user(const std::string& user, const std::string& password,
-                                            std::string servers = server().address())
+                                            std::string servers = {}, const char* file = __builtin_FILE())
 {
+    if (servers.empty())
+        servers = server(file).address();
     client_options options = fault_options(std::move(servers), long_session);
     options.sasl.mechanism = sasl_mechanism::digest_md5;
     options.sasl.user = user;
@@ -52,23 +54,25 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
     return options;
 }
 
-[[nodiscard]] inline client_options by_kerberos(std::string servers = at_localhost(server().port()))
+[[nodiscard]] inline client_options by_kerberos(std::string servers = {}, const char* file = __builtin_FILE())
 {
+    if (servers.empty())
+        servers = at_localhost(server(file).port());
     client_options options = fault_options(std::move(servers), long_session);
     options.sasl.mechanism = sasl_mechanism::gssapi;
     return options;
 }
-[[nodiscard]] inline client_options by_keytab(const std::string& keytab,
-                                              std::string servers = at_localhost(server().port()))
+[[nodiscard]] inline client_options by_keytab(const std::string& keytab, std::string servers = {},
+                                              const char* file = __builtin_FILE())
 {
-    client_options options = by_kerberos(std::move(servers));
+    client_options options = by_kerberos(std::move(servers), file);
     options.sasl.keytab = keytab;
     return options;
 }
-[[nodiscard]] inline client_options by_tickets(const std::string& cache,
-                                               std::string servers = at_localhost(server().port()))
+[[nodiscard]] inline client_options by_tickets(const std::string& cache, std::string servers = {},
+                                               const char* file = __builtin_FILE())
 {
-    client_options options = by_kerberos(std::move(servers));
+    client_options options = by_kerberos(std::move(servers), file);
     options.sasl.credential_cache = cache;
     return options;
 }

@@ -165,10 +165,10 @@ enum class sasl_mechanism : std::uint8_t {
 /// is any mechanism where the library was built without SASL (CMake's option ZKLOCK_SASL).
 struct sasl_options {
     sasl_options() = default; // no aggregate: see client_options
-    sasl_options(const sasl_options&) = default;
-    sasl_options(sasl_options&&) = default;
-    sasl_options& operator=(const sasl_options&) = default;
-    sasl_options& operator=(sasl_options&&) = default;
+    sasl_options(const sasl_options&) = default;            ///< copies the password, too
+    sasl_options(sasl_options&&) = default;                 ///< moves it
+    sasl_options& operator=(const sasl_options&) = default; ///< copies it
+    sasl_options& operator=(sasl_options&&) = default;      ///< moves it
     /// Overwrites the password in memory.
     ~sasl_options() { forget(password); }
 

@@ -1,6 +1,7 @@
 // sanitizers: address
 // program: kerberos
 // A client that identifies itself by Kerberos, while its KDC answers, and while it does not.
+#include "integration/sasl_scene.hpp"
 #include "integration/bridge_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
@@ -18,11 +19,7 @@ using namespace zklock::test;
 
 namespace {
 
-kerberos_realm& realm()
-{
-    static kerberos_realm one;
-    return one;
-}
+kerberos_realm& realm() { return usual_realm(); } // a process has one: its environment says which
 
 const server_starts_with kerberos([](server_options& options) {
     static const sasl_servers servers(realm());

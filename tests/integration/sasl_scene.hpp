@@ -39,14 +39,12 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
         file);
 }
 
-/// The server's name as Kerberos knows it, instead of its address. Without servers, all these are for the file's own.
+/// The server's name as Kerberos knows it, instead of its address.
 [[nodiscard]] inline std::string at_localhost(std::uint16_t port) { return "localhost:" + std::to_string(port); }
 
 [[nodiscard]] inline client_options as_user(const std::string& user, const std::string& password,
-                                            std::string servers = {}, const char* file = __builtin_FILE())
+                                            std::string servers = server().address())
 {
-    if (servers.empty())
-        servers = server(file).address();
     client_options options = fault_options(std::move(servers), long_session);
     options.sasl.mechanism = sasl_mechanism::digest_md5;
     options.sasl.user = user;
@@ -54,25 +52,23 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
     return options;
 }
 
-[[nodiscard]] inline client_options by_kerberos(std::string servers = {}, const char* file = __builtin_FILE())
+[[nodiscard]] inline client_options by_kerberos(std::string servers = at_localhost(server().port()))
 {
-    if (servers.empty())
-        servers = at_localhost(server(file).port());
     client_options options = fault_options(std::move(servers), long_session);
     options.sasl.mechanism = sasl_mechanism::gssapi;
     return options;
 }
-[[nodiscard]] inline client_options by_keytab(const std::string& keytab, std::string servers = {},
-                                              const char* file = __builtin_FILE())
+[[nodiscard]] inline client_options by_keytab(const std::string& keytab,
+                                              std::string servers = at_localhost(server().port()))
 {
-    client_options options = by_kerberos(std::move(servers), file);
+    client_options options = by_kerberos(std::move(servers));
     options.sasl.keytab = keytab;
     return options;
 }
-[[nodiscard]] inline client_options by_tickets(const std::string& cache, std::string servers = {},
-                                               const char* file = __builtin_FILE())
+[[nodiscard]] inline client_options by_tickets(const std::string& cache,
+                                               std::string servers = at_localhost(server().port()))
 {
-    client_options options = by_kerberos(std::move(servers), file);
+    client_options options = by_kerberos(std::move(servers));
     options.sasl.credential_cache = cache;
     return options;
 }

@@ -5,6 +5,7 @@
 #include "bridge/wire/session_question.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
+#include "zklock/errc.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,5 +1,5 @@
 // A file of a user's program. What it is compiled with is wrong in the test.
-#include <zklock/events.hpp>
+#include <zklock/client.hpp>
 
 int main()
 {

@@ -3,7 +3,6 @@
 #include "testing/memory_store.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/prefer.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -20,13 +19,10 @@ constexpr std::chrono::seconds longest_step{1};
 } // namespace
 
 struct passage::shared {
-    shared(handler h, asio::any_io_executor e)
-        : told(std::move(h)), executor(asio::prefer(std::move(e), asio::execution::outstanding_work.tracked))
-    {
-    }
+    shared(handler h, asio::any_io_executor e) : told(std::move(h)), executor(std::move(e)) {}
 
     handler told;
-    asio::any_io_executor executor; ///< the handler's, in work until it is told
+    asio::any_io_executor executor; ///< the handler's. Not in work: its context may end before this, as a test fails
     std::mutex mutex; // guards these
     std::condition_variable changed;
     std::size_t awaited = 0; ///< functions that are to run
@@ -43,6 +39,7 @@ struct passage::turn {
         {
             const std::scoped_lock lock(of->mutex);
             --of->awaited;
+            of->stops = of->stops || dropped;
             of->next = std::min(of->next, deadline);
         }
         of->changed.notify_all();
@@ -52,6 +49,7 @@ struct passage::turn {
 
     const std::shared_ptr<shared> of;
     lease_clock::time_point deadline = lease_clock::time_point::max();
+    bool dropped = false; ///< its execution context has ended, unless the function says otherwise
 };
 
 passage::passage(std::shared_ptr<memory_ensemble> servers, std::chrono::nanoseconds time, handler h,
@@ -132,7 +130,9 @@ void passage::pass_again(const std::shared_ptr<memory_store>& through, std::shar
 
 void passage::pass_again(const asio::any_io_executor& through, std::shared_ptr<turn> t, int left)
 {
+    t->dropped = true;
     asio::post(through, [through, t = std::move(t), left] {
+        t->dropped = false;
         if (left != 0)
             pass_again(through, t, left - 1);
     });

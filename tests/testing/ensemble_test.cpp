@@ -23,7 +23,7 @@ using testing::ensemble;
 
 namespace {
 
-constexpr auto limit = milliseconds(20'000);
+constexpr auto limit = milliseconds(60'000); // a sanitizer on a busy machine
 
 client_options options_for(const ensemble& zookeeper, milliseconds session_timeout = milliseconds(10'000))
 {
@@ -155,21 +155,21 @@ TEST_CASE("parted from the servers, the holder is told before they give the lock
     with_client(body);
 }
 
-TEST_CASE("an hour passes, and a held lock stays; a timer on the lease clock fires when it is due")
+TEST_CASE("ten minutes pass, and a held lock stays; a timer on the lease clock fires when it is due")
 {
     const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
-        testing::timer due(co_await asio::this_coro::executor, 30min);
+        testing::timer due(co_await asio::this_coro::executor, 5min);
         std::optional<lease_clock::time_point> fired;
         const auto begun = lease_clock::now();
         due.async_wait([&](error_code) { fired = lease_clock::now(); });
-        REQUIRE(co_await zookeeper.pass(1h));
-        CHECK(lease_clock::now() - begun >= 1h);
+        REQUIRE(co_await zookeeper.pass(10min));
+        CHECK(lease_clock::now() - begun >= 10min);
         CHECK(held.value());
         REQUIRE(fired);
-        CHECK(*fired - begun >= 30min);
-        CHECK(*fired - begun < 30min + 2s);
+        CHECK(*fired - begun >= 5min);
+        CHECK(*fired - begun < 5min + 2s);
         CHECK(zookeeper.sessions() == std::vector{zk.session_id()});
     };
     with_client(body);

@@ -128,7 +128,7 @@ struct tls_options {
 
 /// By which mechanism a client identifies itself. A server speaks one of the two.
 enum class sasl_mechanism : std::uint8_t {
-    off,       ///< none: the servers are told by none of these who the client is
+    off,       ///< the client does not identify itself by SASL
     gssapi,    ///< Kerberos
     digest_md5 ///< a user's name and password
 };

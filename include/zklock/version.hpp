@@ -11,7 +11,7 @@
 /// The first number of the version: from 1.0 on, programs may have to be changed for a new one.
 #define ZKLOCK_VERSION_MAJOR 0
 /// The second number: until 1.0, programs may have to be changed for a new one.
-#define ZKLOCK_VERSION_MINOR 1
+#define ZKLOCK_VERSION_MINOR 2
 /// The third number: programs need not even be linked anew for a new one.
 #define ZKLOCK_VERSION_PATCH 0
 

@@ -207,7 +207,7 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
     std::optional<reentrant_mutex> lock(std::in_place, *f.own, "/fork-of-owners");
     const lock_owner me;
     guard held;
-    lock->acquire(me, [&](error_code ec, guard g) {
+    lock->owned_by(me).acquire([&](error_code ec, guard g) {
         CHECK_FALSE(ec);
         held = std::move(g);
     });
@@ -218,7 +218,7 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
     for (int i = 0; i < 2; ++i)
         asking.emplace_back([&, asked_of = *lock] {
             while (!done)
-                asked += asked_of.hold_count(me) == 1 && asked_of.is_held(me);
+                asked += asked_of.hold_count(me) == 1 && asked_of.owned_by(me).is_held();
         });
     while (asked < 10)
         std::this_thread::yield();

@@ -20,8 +20,8 @@
 
 namespace zklock {
 
-/// What every lock has. A lock is a handle to shared state and cheap to copy; it keeps its client open. See `client` for
-/// executors, lifetimes and the errors that every operation can end with.
+/// What every lock has. A lock is a handle to shared state and cheap to copy; it keeps its client open. See `client`
+/// for executors, lifetimes and the errors that every operation can end with.
 ///
 /// **Thread safety.** Distinct objects: safe. One object: its const member functions, which are nearly all, may be
 /// called from any threads at once; assigning, moving and destroying are for one thread at a time, and not at the same
@@ -80,8 +80,8 @@ public:
     /// The lock's path; valid as long as this object or a copy of it is there.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state()); }
 
-    /// Reads who holds the lock and who waits, in the order of the queue; of a semaphore, who is in the waiting line. An
-    /// owner of a re-entrant lock is listed once, however often it holds. `contender::shared` tells the readers. It
+    /// Reads who holds the lock and who waits, in the order of the queue; of a semaphore, who is in the waiting line.
+    /// An owner of a re-entrant lock is listed once, however often it holds. `contender::shared` tells the readers. It
     /// waits for a connection. It takes one request, and one more for each contender, as the client's window (see
     /// `client`, Nodes) lets them go: a long queue takes its time, and may change meanwhile.
     ///
@@ -98,11 +98,11 @@ public:
 
     /// Asks a contender, as `contenders()` lists it, to let go; of a semaphore the holder of a permit, as
     /// `semaphore::holders()` lists it. The contender is told if it waits for that (`guard::wait_revoked()`, Curator's
-    /// `makeRevocable`), and nobody is forced. It may be a contender of any client, this one included. It may still wait
-    /// for the lock: a contender of this library then learns of the request when it holds the lock, one of Curator's at
-    /// once. All holds of an owner of a re-entrant lock are told. The call waits for a connection, and takes one
-    /// request; one more if a writer has become a reader since. If the connection is lost before the answer, it asks
-    /// again on the next.
+    /// `makeRevocable`), and nobody is forced. It may be a contender of any client, this one included. It may still
+    /// wait for the lock: a contender of this library then learns of the request when it holds the lock, one of
+    /// Curator's at once. All holds of an owner of a re-entrant lock are told. The call waits for a connection, and
+    /// takes one request; one more if a writer has become a reader since. If the connection is lost before the answer,
+    /// it asks again on the next.
     ///
     /// The request replaces the contender's data: who it is can be read no more (`contender::revoked`). Curator's
     /// programs would not understand a request of another form.
@@ -157,8 +157,8 @@ private:
 /// re-entrant lock by one owner, some permits of a semaphore, several locks at once. Each acquire is a contender of its
 /// own, unless the lock says otherwise: one that is acquired twice waits for itself.
 ///
-/// What a lock gives to be acquired (`shared_mutex::shared()`, `reentrant_mutex::owned_by()`, `semaphore::permits_of()`)
-/// is of this very type. It can be kept, and is a handle of the lock itself.
+/// What a lock gives to be acquired (`shared_mutex::shared()`, `reentrant_mutex::owned_by()`,
+/// `semaphore::permits_of()`) is of this very type. It can be kept, and is a handle of the lock itself.
 template <class Guard, class Base = queued_lock> class acquirable : public Base {
 public:
     using guard_type = Guard; ///< what holds it

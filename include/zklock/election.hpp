@@ -170,8 +170,8 @@ public:
     ///     auto reign = [&](zklock::leadership& term) -> asio::awaitable<void> { … };
     ///     zklock::result<void> led = co_await chair.lead(reign);
     ///
-    /// @param body Called with `leadership&`; what it may be is told at `acquirable::run()`. It is cancelled (terminal) when
-    /// the leadership is lost, and when `resign()` is called. The leadership is given up however the body ends.
+    /// @param body Called with `leadership&`; what it may be is told at `acquirable::run()`. It is cancelled (terminal)
+    /// when the leadership is lost, and when `resign()` is called. The leadership is given up however the body ends.
     ///
     /// With `election_options::requeue` the participant stands again, behind all who wait, when the body has returned a
     /// value or the leadership was lost; the body is then run once for each term, each with a larger token. An error or

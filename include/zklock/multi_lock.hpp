@@ -122,11 +122,11 @@ template <> inline guard_state* held_by(const multi_guard& g) noexcept
 /// every operation ends with `errc::invalid_option`; without a member that is told by a thread of the system executor,
 /// unless the handler has an executor of its own.
 ///
-/// **One deadline** is for all of them. At the deadline it ends as the acquire of the member does that it waits for: with
-/// `not_connected`, too, if it was granted the member before so late that no answer about the next has come. A
-/// `try_acquire()` takes and gives back the locks before the first that is busy; it ends with `errc::lost` if a lock was
-/// lost meanwhile. While it `is_held()`, each member says so of itself, too; a caller that acquires the members one by
-/// one does not hold this.
+/// **One deadline** is for all of them. At the deadline it ends as the acquire of the member does that it waits for:
+/// with `not_connected`, too, if it was granted the member before so late that no answer about the next has come. A
+/// `try_acquire()` takes and gives back the locks before the first that is busy; it ends with `errc::lost` if a lock
+/// was lost meanwhile. While it `is_held()`, each member says so of itself, too; a caller that acquires the members one
+/// by one does not hold this.
 ///
 /// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their
 /// users.

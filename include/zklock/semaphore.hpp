@@ -189,9 +189,10 @@ public:
     /// there are (with a shared count they wait for them instead); if other semaphores of the client on this path have
     /// other options; if the path's data says another number (`check_permits`), or the shared count's node holds none.
     ///
-    /// A `try_acquire()` is `busy` if there are not enough, or if somebody waits for some, or takes some at this moment;
-    /// it ends with `errc::lost` also if its session or its lease ends meanwhile. The holder that `last_timeout()` names
-    /// holds permits, and may be one of several. `is_held()` is whether acquires of this semaphore hold any.
+    /// A `try_acquire()` is `busy` if there are not enough, or if somebody waits for some, or takes some at this
+    /// moment; it ends with `errc::lost` also if its session or its lease ends meanwhile. The holder that
+    /// `last_timeout()` names holds permits, and may be one of several. `is_held()` is whether acquires of this
+    /// semaphore hold any.
     [[nodiscard]] acquirable<permits> permits_of(std::size_t count) const
     {
         return detail::access::make<acquirable<permits>>(detail::permits_of(state(), count));

@@ -32,8 +32,8 @@ namespace zklock {
 /// each other's nodes. (A writer that downgrades through Curator before 5.5.0 lets other writers in: CURATOR-621.) A
 /// `mutex` of another client on the path acts as a writer.
 ///
-/// The lock itself is acquired by writers; `shared()` is what readers acquire. A client may have any number per path, and
-/// each acquire is a contender of its own: it is not re-entrant (`owned_shared_mutex` is).
+/// The lock itself is acquired by writers; `shared()` is what readers acquire. A client may have any number per path,
+/// and each acquire is a contender of its own: it is not re-entrant (`owned_shared_mutex` is).
 ///
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`.
 class shared_mutex : public acquirable<guard> {

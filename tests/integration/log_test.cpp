@@ -281,7 +281,8 @@ TEST_CASE("locks that are held when the execution context is destroyed: which, w
         mutex(*zk, "/log/left").acquire([&](auto, guard g) { held = std::move(g); });
         zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire(
             [&](auto, zklock::multi_guard g) { both = std::move(g); });
-        zklock::semaphore(*zk, "/log/left-permits", 3).permits_of(2).acquire([&](auto, permits p) { some = std::move(p); });
+        const zklock::semaphore gate(*zk, "/log/left-permits", 3);
+        gate.permits_of(2).acquire([&](auto, permits p) { some = std::move(p); });
         mutex(*zk, "/log/given-back").acquire([&](auto, guard g) { given_back = std::move(g); });
         const auto deadline = steady_clock::now() + 60s;
         while (!(held && both && some && given_back) && steady_clock::now() < deadline)

@@ -40,7 +40,8 @@ public:
         return found == counts_.end() ? hold_count() : found->second.holds;
     }
     /// The holds that of() gives, but none once the lock is lost.
-    [[nodiscard]] hold_count held(const std::string& path, owner_id owner, store::scheduler::time_point now) const noexcept
+    [[nodiscard]] hold_count held(const std::string& path, owner_id owner,
+                                  store::scheduler::time_point now) const noexcept
     {
         if (!mutex_.is_ours())
             return {};

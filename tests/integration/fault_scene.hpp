@@ -132,7 +132,8 @@ private:
 inline awaitable<void> release_well(pending<guard>& held)
 {
     auto releasing = begin_release(held.value());
-    CHECK(!co_await releasing.end());
+    const error_code failed = co_await releasing.end();
+    CHECK_MESSAGE(!failed, failed.message());
 }
 
 [[nodiscard]] inline pending<> begin_wait_lost(const guard& held)

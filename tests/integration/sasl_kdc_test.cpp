@@ -39,6 +39,8 @@ struct stuck_client {
 
 } // namespace
 
+TEST_SUITE_BEGIN("kerberos" * needs_kdc());
+
 TEST_CASE("KDC that is silent: the executor goes on, and the context's end does not wait")
 {
     const auto keytab = usual_realm().keytab("alice");
@@ -146,3 +148,5 @@ TEST_CASE("KDC that is silent: a child that is forked off by surprise leaves its
     io->restart();
     io->run_for(100ms);
 }
+
+TEST_SUITE_END();

@@ -5,7 +5,6 @@
 #include "integration/bridge_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
-#include "support/sasl_servers.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -21,10 +20,7 @@ namespace {
 
 kerberos_realm& realm() { return usual_realm(); } // a process has one: its environment says which
 
-const server_starts_with kerberos([](server_options& options) {
-    static const sasl_servers servers(realm());
-    servers.add_to(options);
-});
+const auto kerberos = knowing_by_kerberos();
 
 client_options with_keytab(const std::string& keytab, const std::string& host = "localhost")
 {
@@ -46,6 +42,8 @@ bool waits_for_kdc(bridge_client& c)
 }
 
 } // namespace
+
+TEST_SUITE_BEGIN("kerberos" * needs_kdc());
 
 TEST_CASE("a keytab is enough; the nodes are the principal's")
 {
@@ -110,3 +108,5 @@ TEST_CASE("what Kerberos says is told in its own words")
     CHECK(c.refusals == 0);
     c.close();
 }
+
+TEST_SUITE_END();

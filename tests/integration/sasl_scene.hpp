@@ -3,6 +3,7 @@
 #include "integration/bridge_client.hpp"
 #include "integration/tls_scene.hpp"
 #include "support/sasl_servers.hpp"
+#include "support/skip.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <algorithm>
@@ -11,6 +12,12 @@
 #include <utility>
 
 namespace zklock::test {
+
+/// For files that need a KDC: `TEST_SUITE_BEGIN("kerberos" * needs_kdc())`.
+[[nodiscard]] inline doctest::skip needs_kdc()
+{
+    return skipped_if(!kerberos_realm::installed(), "no KDC is installed");
+}
 
 /// The realm of a program's tests. It starts when it is first asked for: do that on the main thread.
 inline kerberos_realm& usual_realm()
@@ -33,6 +40,8 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
 {
     return server_starts_with(
         [](server_options& options) {
+            if (!kerberos_realm::installed())
+                return;
             static const sasl_servers servers(usual_realm());
             servers.add_to(options);
         },

@@ -2,6 +2,7 @@
 #include "bridge/sasl/credentials.hpp"
 #include "sasl/gssapi_acceptor.hpp"
 #include "support/kerberos_realm.hpp"
+#include "support/polling.hpp"
 #include "support/skip.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +11,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace zklock;
@@ -177,8 +177,12 @@ TEST_CASE("GSSAPI: why there is no token, in Kerberos's own words")
     check_words(start_with([&](sasl_options& o) { o.keytab = old; }),
                 "Decrypt integrity check failed (keytab " + old + ")");
     const auto short_lived = kdc->tickets("alice", "1s");
-    std::this_thread::sleep_for(std::chrono::seconds(2)); // the ticket ends by the clock
-    check_words(start_with([&](sasl_options& o) { o.credential_cache = short_lived; }), "expired");
+    std::string why;
+    wait_until("the ticket ends", default_limit, [&] {
+        why = start_with([&](sasl_options& o) { o.credential_cache = short_lived; }).why;
+        return !why.empty();
+    });
+    CHECK_MESSAGE(why.find("expired") != std::string::npos, why);
     const auto keys = kdc->keytab("alice");
     kdc->stop();
     check_words(start_with([&](sasl_options& o) { o.keytab = keys; }), "Cannot contact any KDC for realm 'ZK.TEST'");

@@ -24,6 +24,8 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
+    /// An exchange begins with it. Says whether another did before: then its tickets may be older than a server's key.
+    [[nodiscard]] bool use() noexcept { return used_.exchange(true); }
     /// A server has refused one of its tickets: the next exchange begins with new ones.
     void spoil() noexcept { spoiled_ = true; }
     [[nodiscard]] bool is_spoiled() const noexcept { return spoiled_; }
@@ -34,6 +36,7 @@ private:
     ::_krb5_ccache* cache_ = nullptr;
     std::string name_;
     std::string why_;
+    std::atomic<bool> used_{false};
     std::atomic<bool> spoiled_{false};
 };
 

@@ -246,6 +246,8 @@ gssapi_start start_gssapi(const kerberos_names& names)
     if (result.failed()) {
         made.unknown_service = result.minor == static_cast<OM_uint32>(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN);
     } else {
+        if (names.own)
+            names.own->use();
         made.start.made = std::move(exchange);
     }
     return made;

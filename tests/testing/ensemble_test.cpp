@@ -309,6 +309,36 @@ TEST_CASE("all recipes, below a chroot")
     run_test(limit, body);
 }
 
+TEST_CASE("an event names whom an acquire waits behind, and costs no request")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        for (const std::string path : {"/a", "/b"})
+            zookeeper.hold(path, "billing");
+        std::vector<lock_event> heard;
+        mutex_options options;
+        options.listener = listen(co_await asio::this_coro::executor, [&](const lock_event& e) { heard.push_back(e); });
+        std::vector<std::size_t> reads;
+        for (auto lock : {mutex(zk, "/a"), mutex(zk, "/b", options)}) {
+            const auto before = zookeeper.requests(ensemble::request::read);
+            CHECK(co_await acquire_in_vain(zookeeper, lock) == errc::timed_out);
+            reads.push_back(zookeeper.requests(ensemble::request::read) - before);
+        }
+        CHECK(reads.front() == reads.back());
+        REQUIRE(heard.size() == 2);
+        REQUIRE(heard.front().behind);
+        CHECK(heard.front().behind->identifier == "billing");
+        heard.clear();
+        multi_lock both(mutex(zk, "/b", options), mutex(zk, "/c", options));
+        const auto acquires = [&]() -> awaitable<void> { static_cast<void>(co_await both.acquire(5s)); };
+        asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
+        REQUIRE(co_await zookeeper.pass(6s));
+        REQUIRE_FALSE(heard.empty());
+        REQUIRE(heard.front().behind);
+        CHECK(heard.front().behind->node == "/b/" + zookeeper.children("/b").front());
+    };
+    with_client(body);
+}
+
 TEST_CASE("clients on many threads share a lock")
 {
     ensemble zookeeper;

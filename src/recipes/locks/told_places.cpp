@@ -31,10 +31,10 @@ void told_places::tell()
         const auto [node, is_read] = queue_.predecessor_of(id);
         if (node.empty() || is_read)
             continue;
-        const auto* const ours = contenders_.find(queue_.contender_of(node));
+        const auto* const own = contenders_.find(queue_.contender_of(node));
         zklock::contender before = by_name(node);
-        if (ours) {
-            zklock::contender more = (*ours)->described();
+        if (own) {
+            zklock::contender more = (*own)->described();
             more.node = std::move(before.node);
             more.sequence = before.sequence;
             more.shared = before.shared;

@@ -185,19 +185,19 @@ void semaphore_path::on_list(const std::vector<std::string>& names)
         if (found != head->nodes.end())
             lost_to_others(permit_ptr(*found));
         else
-            decide(*head, names);
+            decide(*head, names, names.size());
     }
 }
 
-/// `in_use`: the permits that are, those of the head among them.
-void semaphore_path::decide(semaphore_acquisition& head, const std::vector<std::string>& in_use)
+/// `in_use`: how many permits are, those of the head among them.
+void semaphore_path::decide(semaphore_acquisition& head, const std::vector<std::string>& permits, std::size_t in_use)
 {
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
     const bool all_there = head.nodes.size() == head.request().count &&
                            std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
     if (!all_there || !count_.is_current() || check_ != check::none)
         return; // what is missing makes it look again
-    head.no_room = static_cast<std::int64_t>(in_use.size()) > *count_.maximum();
+    head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();
     if (!head.no_room) {
         // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head())
@@ -211,17 +211,17 @@ void semaphore_path::decide(semaphore_acquisition& head, const std::vector<std::
         stale_ = true;
     }
     if (head.no_room && head.place_untold())
-        head.waits_behind(holder_among(in_use));
+        head.waits_behind(holder_among(permits));
 }
 
 /// The permit that came first of those that nobody at the head of the line has.
-std::shared_ptr<const contender> semaphore_path::holder_among(std::vector<std::string> in_use) const
+std::shared_ptr<const contender> semaphore_path::holder_among(std::vector<std::string> permits) const
 {
-    std::erase_if(in_use, [this](const std::string& name) {
+    std::erase_if(permits, [this](const std::string& name) {
         const auto own = by_name_.find(name);
         return own != by_name_.end() && own->second->owner != nullptr && own->second->owner->waiting();
     });
-    const std::string first = first_permit(in_use);
+    const std::string first = first_permit(permits);
     if (first.empty())
         return nullptr;
     const auto holder = std::make_shared<contender>();

@@ -152,6 +152,7 @@ void ensemble::expect_alone() const
 void ensemble::begin_pass(std::chrono::nanoseconds time, asio::any_completion_handler<void(error_code)> handler,
                           asio::any_io_executor executor)
 {
+    const std::scoped_lock lock(one_passes_);
     expect_alone();
     passing_.reset();
     passing_ = std::make_unique<passage>(servers_, time, std::move(handler), std::move(executor));
@@ -161,6 +162,7 @@ void ensemble::stall(std::chrono::nanoseconds time)
 {
     if (time.count() < 0)
         throw std::logic_error("time is not set back");
+    const std::scoped_lock lock(one_passes_);
     expect_alone();
     runtime::move_lease_clock(time);
     servers_->look_again();

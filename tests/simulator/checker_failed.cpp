@@ -19,20 +19,18 @@ bool checker::sees_holder(const contender_record& c) const
     });
 }
 
-/// One that looked once is refused for others if there are any, and its client has nobody else there who may not know
-/// of them yet.
+/// One that looked once is refused for others if there are any but those of its own client.
 void checker::check_refusal(const contender_record& c)
 {
     if (expects_faults_ || plan_.which != recipe::mutex) return;
-    const instant long_ago = world_.time.now() - plan_.set.a_while();
-    bool others = false, holder = false, ours_wait = false;
+    bool others = false, ours = false;
     for (const auto& o : records_) {
         if (&o == &c || o.path != c.path) continue;
         others |= o.client != c.client;
-        holder |= o.client != c.client && o.now == phase::holding && o.granted_at < long_ago;
-        ours_wait |= o.client == c.client && o.now == phase::waiting;
+        const bool there = o.now == phase::waiting || o.now == phase::holding || o.now == phase::releasing;
+        ours |= o.client == c.client && there;
     }
-    if (!c.handle->refused_for_others() && holder && !ours_wait)
+    if (!c.handle->refused_for_others() && !ours)
         world_.violate(label(c) + ": looks once, and takes others for an outage");
     if (c.handle->refused_for_others() && !others)
         world_.violate(label(c) + ": looks once, and takes its own client for others");

@@ -2,10 +2,13 @@
 #include "ensemble_scene.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 
+#include <atomic>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 using namespace zklock;
@@ -25,7 +28,7 @@ TEST_CASE("what befalls a session that is not known, befalls nobody")
         client zk(co_await asio::this_coro::executor, options_for(zookeeper));
         const bool connected(co_await zk.wait_connected(5s));
         CHECK(connected);
-        CHECK(co_await zk.create("/a"));
+        CHECK(co_await zk.create("/a", "1"));
         REQUIRE(co_await zk.close());
     };
     run_test(limit, body);
@@ -69,6 +72,27 @@ TEST_CASE("a permit is held by another program, as a lock is")
         CHECK(co_await gate.acquire(1, 5s));
     };
     with_client(body);
+}
+
+TEST_CASE("threads that let time pass at once: one does, the others are refused")
+{
+    ensemble zookeeper;
+    std::atomic<int> passed = 0, refused = 0;
+    const auto passes = [&] {
+        for (int i = 0; i < 300; ++i) {
+            try {
+                zookeeper.pass(1ms, asio::use_future).get();
+                ++passed;
+            } catch (const std::logic_error&) {
+                ++refused;
+            }
+        }
+    };
+    std::thread another(passes);
+    passes();
+    another.join();
+    CHECK(passed + refused == 600);
+    CHECK(passed > 0);
 }
 
 TEST_CASE("what is refused")

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -156,6 +157,7 @@ private:
     void expect_alone() const;
 
     std::shared_ptr<memory_ensemble> servers_;
+    std::mutex one_passes_; // guards what follows
     std::unique_ptr<passage> passing_;
 };
 

@@ -138,6 +138,23 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
     return found;
 }
 
+auto lock_queue::predecessor_of(contender_id id) const -> predecessor
+{
+    const auto waiting = ours_.all().find(id);
+    if (waiting == ours_.all().end() || waiting->second.now != phase::queued || seeks_coverage())
+        return {};
+    const contender& c = waiting->second;
+    const auto read = [&](const view::value_type& known) {
+        const auto watch = watches_.find(known.first.node);
+        return known.second == 0 && ours_.queued().begin()->id == id &&
+               (watch == watches_.end() || watch->second == watch_state::arming);
+    };
+    for (auto known = view::const_iterator(c.spot); known != view_.begin();)
+        if (excludes((--known)->first.kind, c.kind))
+            return {known->first.node, read(*known)};
+    return {};
+}
+
 void lock_queue::stop_lingering()
 {
     if (ours_.lingering() != nullptr)

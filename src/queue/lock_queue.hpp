@@ -224,6 +224,14 @@ public:
     /// counts only before one of ours that waits and is covered, or while it is watched: it may be gone since a
     /// contender that left has seen it.
     [[nodiscard]] those_before before(contender_id, std::size_t most_counted) const;
+    /// Whom a contender waits behind.
+    struct predecessor {
+        std::string_view node;  ///< the nearest before it that excludes it; empty if none is known
+        bool is_read = false;   ///< the answer to its watch will come, and tell more
+    };
+    [[nodiscard]] predecessor predecessor_of(contender_id) const;
+    /// What is before the contenders that wait is not known yet.
+    [[nodiscard]] bool seeks_coverage() const { return !ours_.queued().empty() && !ours_.queued().begin()->covered; }
     /// Whether a contender of that kind would be excluded that has no place.
     [[nodiscard]] bool excludes_newcomers(contender_kind kind) const
     {

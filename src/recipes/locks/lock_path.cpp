@@ -36,7 +36,8 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
     : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
       node_cost_(cost_of_a_node(s, path_, options)),
       queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules),
-      handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); }))
+      handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); })),
+      places_(s, path_, options_.rules, queue_, contenders_)
 {
     session_.add(*this);
     session_.listen(path_, *this);
@@ -271,6 +272,7 @@ void lock_path::carry_out_decisions()
         wants_budget_ = false;
         session_.want_no_budget(*this);
     }
+    places_.settle();
     if (handoffs_)
         handoffs_->settle();
     tell_if_idle();

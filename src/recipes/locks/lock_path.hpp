@@ -3,6 +3,7 @@
 #include "recipes/locks/contender_table.hpp"
 #include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/path_handoffs.hpp"
+#include "recipes/locks/told_places.hpp"
 #include "recipes/session/gathered_looks.hpp"
 #include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
@@ -208,6 +209,7 @@ private:
     bool listens_ = true; ///< to the path's own node
     queue::lock_queue queue_;
     const std::unique_ptr<path_handoffs> handoffs_; ///< null if the client has none
+    told_places places_;
 };
 
 } // namespace zklock::recipes

@@ -169,7 +169,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
                 contender->setback = errc::lost;
             look_at_data(node, answer.data);
             if (ours && contender->listens())
-                contender->queued(full(node));
+                places_.queued(*contender, full(node));
             if (ours)
                 take_czxid(*contender, answer.stat.czxid);
             return;
@@ -194,6 +194,7 @@ void lock_path::send_watch(const std::string& node)
         switch (answer.result) {
         case outcome::ok:
             queue_.watched(node, answer.stat.ephemeral_owner == 0);
+            places_.was_read(node, answer);
             look_at_data(node, answer.data);
             if (handoffs_ && answer.stat.ephemeral_owner != session_.id())
                 handoffs_->look_at(node, answer.data);

@@ -141,7 +141,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         if (sequence < 0 || sequence >= queue::sequence_limit)
             return out_of_numbers(contender, errc::sequence_exhausted);
         if (contender.listens())
-            contender.queued(full(node));
+            places_.queued(contender, full(node));
         if (answer.stat.czxid != 0)
             take_czxid(contender, answer.stat.czxid);
         break;

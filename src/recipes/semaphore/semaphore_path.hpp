@@ -167,7 +167,8 @@ private:
     [[nodiscard]] bool look_is_due() const;
     void send_look();
     void on_list(const std::vector<std::string>& names);
-    void decide(semaphore_acquisition&, std::size_t in_use);
+    void decide(semaphore_acquisition&, const std::vector<std::string>& permits, std::size_t in_use);
+    [[nodiscard]] std::shared_ptr<const contender> holder_among(std::vector<std::string> permits) const;
     /// An event will tell when there may be room.
     [[nodiscard]] bool watches() const noexcept
     {

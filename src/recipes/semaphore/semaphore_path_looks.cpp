@@ -2,11 +2,13 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 
 #include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <unordered_set>
@@ -27,15 +29,17 @@ std::optional<std::int64_t> number_in(std::string_view text)
     return number;
 }
 
+std::string_view digits_of(std::string_view permit)
+{
+    return permit.substr(permit.size() - std::min(permit.size(), queue::sequence_digits));
+}
+
 /// Finds the permit that came first, as far as the numbers in the names tell; the name is empty if there is none.
 std::string first_permit(const std::vector<std::string>& children)
 {
-    const auto number = [](std::string_view name) {
-        return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
-    };
     const auto first =
         std::min_element(children.begin(), children.end(),
-                         [&](const std::string& a, const std::string& b) { return number(a) < number(b); });
+                         [](const std::string& a, const std::string& b) { return digits_of(a) < digits_of(b); });
     return first == children.end() ? std::string() : *first;
 }
 
@@ -181,12 +185,12 @@ void semaphore_path::on_list(const std::vector<std::string>& names)
         if (found != head->nodes.end())
             lost_to_others(permit_ptr(*found));
         else
-            decide(*head, names.size());
+            decide(*head, names, names.size());
     }
 }
 
 /// `in_use`: how many permits are, those of the head among them.
-void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
+void semaphore_path::decide(semaphore_acquisition& head, const std::vector<std::string>& permits, std::size_t in_use)
 {
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
     const bool all_there = head.nodes.size() == head.request().count &&
@@ -201,10 +205,30 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
     } else if (head.looks_once()) {
         head.note_refusal(true);
         head.fail(errc::busy);
+        return;
     } else if (!watches()) {
         shall_watch_ = true;
         stale_ = true;
     }
+    if (head.no_room && head.place_untold())
+        head.waits_behind(holder_among(permits));
+}
+
+/// The permit that came first of those that nobody at the head of the line has.
+std::shared_ptr<const contender> semaphore_path::holder_among(std::vector<std::string> permits) const
+{
+    std::erase_if(permits, [this](const std::string& name) {
+        const auto own = by_name_.find(name);
+        return own != by_name_.end() && own->second->owner != nullptr && own->second->owner->waiting();
+    });
+    const std::string first = first_permit(permits);
+    if (first.empty())
+        return nullptr;
+    const auto holder = std::make_shared<contender>();
+    holder->node = queue::child_of(layout_.permits, first);
+    holder->sequence = static_cast<std::int32_t>(number_in(digits_of(first)).value_or(0));
+    holder->ours = by_name_.contains(first);
+    return holder;
 }
 
 /// Takes note of an answer about the nodes' own path. Who may not read it hears of no event: so the head looks again.

@@ -88,6 +88,7 @@ TEST_CASE("DIGEST-MD5: with TLS the relay stays, and a session goes on over new 
         CHECK(c.get("/kept").data == "x");
         CHECK(c.expiries == 0);
         c.close();
+        CHECK(sockets(AF_UNIX) == pairs);
     }
     expect_clean(server());
 }
@@ -115,6 +116,8 @@ TEST_CASE("DIGEST-MD5: each user is known, whatever letters name and password ha
 
 TEST_CASE("DIGEST-MD5: who has a wrong password, or no such name, is refused, and told so; no log has the password")
 {
+    (void)server();
+    const auto pairs = sockets(AF_UNIX), connections = sockets(AF_INET);
     for (const auto& [user, password] : {std::pair("bob", "pässwört"), std::pair("alice", "passwort"),
                                          std::pair("nobody", "wrong-password")}) {
         CAPTURE(user);
@@ -130,6 +133,8 @@ TEST_CASE("DIGEST-MD5: who has a wrong password, or no such name, is refused, an
         CHECK(failures.begin()->second.find("refuses this client") != std::string::npos);
         c.close();
     }
+    CHECK(sockets(AF_UNIX) == pairs);
+    CHECK(sockets(AF_INET) == connections);
 }
 
 TEST_CASE("DIGEST-MD5: both identities of a client count, and access lists of the scheme sasl hold")

@@ -54,10 +54,18 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
 /// The server's name as Kerberos knows it, instead of its address.
 [[nodiscard]] inline std::string at_localhost(std::uint16_t port) { return "localhost:" + std::to_string(port); }
 
+/// A bridge_client keeps what it logs by itself.
+[[nodiscard]] inline client_options sasl_scene_options(std::string servers)
+{
+    client_options options = fault_options(std::move(servers), long_session);
+    options.log = nullptr;
+    return options;
+}
+
 [[nodiscard]] inline client_options as_user(const std::string& user, const std::string& password,
                                             std::string servers = server().address())
 {
-    client_options options = fault_options(std::move(servers), long_session);
+    client_options options = sasl_scene_options(std::move(servers));
     options.sasl.mechanism = sasl_mechanism::digest_md5;
     options.sasl.user = user;
     options.sasl.password = password;
@@ -66,7 +74,7 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
 
 [[nodiscard]] inline client_options by_kerberos(std::string servers = at_localhost(server().port()))
 {
-    client_options options = fault_options(std::move(servers), long_session);
+    client_options options = sasl_scene_options(std::move(servers));
     options.sasl.mechanism = sasl_mechanism::gssapi;
     return options;
 }

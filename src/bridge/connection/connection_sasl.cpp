@@ -163,9 +163,15 @@ bool connection::follow_gate()
     return true;
 }
 
-/// Nothing is on its way between the C client and the server any more: so nobody notices.
+/// Nothing is on its way between the C client and the server any more: so nobody notices. With TLS the relay stays, and
+/// the gate is looked at no more.
 void connection::leave_gate()
 {
+    if (options_.tls.enabled) {
+        if (login_->speaks->gate().is_empty() && wire_.is_connected())
+            forget_gate();
+        return;
+    }
     if (held_back_ || !login_->speaks->may_leave() || !wire_.is_connected() || !io_->relay->is_empty() ||
         is_ready(wire_.descriptor(), POLLIN) || !wire_.go_on_with(server_socket()))
         return;

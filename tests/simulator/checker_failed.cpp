@@ -19,21 +19,14 @@ bool checker::sees_holder(const contender_record& c) const
     });
 }
 
-/// One that looked once is refused for others if there are any but those of its own client.
+/// One that looked once is refused for others only if there are any but those of its own client.
 void checker::check_refusal(const contender_record& c)
 {
-    if (expects_faults_ || plan_.which != recipe::mutex) return;
-    bool others = false, ours = false;
-    for (const auto& o : records_) {
-        if (&o == &c || o.path != c.path) continue;
-        others |= o.client != c.client;
-        const bool there = o.now == phase::waiting || o.now == phase::holding || o.now == phase::releasing;
-        ours |= o.client == c.client && there;
-    }
-    if (!c.handle->refused_for_others() && !ours)
-        world_.violate(label(c) + ": looks once, and takes others for an outage");
-    if (c.handle->refused_for_others() && !others)
-        world_.violate(label(c) + ": looks once, and takes its own client for others");
+    if (expects_faults_ || plan_.which != recipe::mutex || !c.handle->refused_for_others()) return;
+    const bool others = std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
+        return o.path == c.path && o.client != c.client;
+    });
+    if (!others) world_.violate(label(c) + ": looks once, and takes its own client for others");
 }
 
 void checker::failed(contender_record& c, boost::system::error_code ec, const recipes::grant& ended)

@@ -39,7 +39,7 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
       handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); }))
 {
     session_.add(*this);
-    session_.listen(path_, *this);
+    session_.listeners.listen(path_, *this);
     if (session_.connected)
         queue_.epoch_began();
 }
@@ -53,13 +53,13 @@ lock_path::~lock_path()
     session_.writes.forget(*this);
     session_.remove(*this);
     if (listens_)
-        session_.stop_listening(path_, *this);
+        session_.listeners.stop_listening(path_, *this);
 }
 
 void lock_path::give_way()
 {
     listens_ = false;
-    if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
+    if (session_.listeners.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
         send_unwatch();
     if (handoffs_)
         handoffs_->give_way();
@@ -67,7 +67,7 @@ void lock_path::give_way()
 
 void lock_path::retire_the_rest()
 {
-    const bool tell_server = queue_.watches_parent() && session_.connected && session_.leave_watch(path_);
+    const bool tell_server = queue_.watches_parent() && session_.connected && session_.listeners.leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
         send_unwatch();
@@ -234,7 +234,7 @@ void lock_path::forget(queue::contender_id id)
     contenders_.erase(id);
     contender->offer.reset();
     if (contender->reserved != 0)
-        session_.release(std::exchange(contender->reserved, 0));
+        session_.budget.release(std::exchange(contender->reserved, 0));
 }
 
 void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
@@ -269,7 +269,7 @@ void lock_path::carry_out_decisions()
     session_.writes.name_create(*this, next_to_create());
     if (wants_budget_ && queue_.own().wanted().empty()) {
         wants_budget_ = false;
-        session_.want_no_budget(*this);
+        session_.budget.leave(*this);
     }
     if (handoffs_)
         handoffs_->settle();

@@ -78,7 +78,7 @@ void lock_path::start_remove(const queue::action& action)
 /// Users may wait for the same node.
 void lock_path::send_unwatch(const std::string& node)
 {
-    if (session_.hand_over_watch(full(node)))
+    if (session_.listeners.hand_over_watch(full(node)))
         return queue_.unwatched(node);
     session_.store.unwatch(full(node), expect([this, node](const store::reply&) { queue_.unwatched(node); }));
 }

@@ -95,11 +95,11 @@ bool lock_path::reserve(lock_contender& contender)
 {
     if (contender.reserved != 0)
         return true;
-    switch (session_.reserve(node_cost_, queue_.own().with_node() == 0)) {
+    switch (session_.budget.reserve(node_cost_, queue_.own().with_node() == 0)) {
     case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
     case node_budget::verdict::wait:
         wants_budget_ = true;
-        session_.wait_for_budget(*this);
+        session_.budget.wait(*this);
         // among readers, for the others are no obstacle
         for (queue::contender_id id : queue_.own().looking_without_node()) {
             contenders_.at(id)->fail(errc::busy);

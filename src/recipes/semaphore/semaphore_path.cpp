@@ -20,7 +20,7 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
       check_(options_.check_permits ? check::due : check::none)
 {
     session_.add(*this);
-    session_.listen(layout_.permits, *this);
+    session_.listeners.listen(layout_.permits, *this);
 }
 
 semaphore_path::~semaphore_path()
@@ -30,7 +30,7 @@ semaphore_path::~semaphore_path()
         acquisition->detach();
     session_.remove(*this);
     if (listens_) {
-        session_.stop_listening(layout_.permits, *this);
+        session_.listeners.stop_listening(layout_.permits, *this);
         static_cast<void>(count_.stop_listening());
     }
 }
@@ -39,7 +39,7 @@ semaphore_path::~semaphore_path()
 void semaphore_path::give_way()
 {
     listens_ = false;
-    const bool permits_left = session_.stop_listening(layout_.permits, *this);
+    const bool permits_left = session_.listeners.stop_listening(layout_.permits, *this);
     const bool count_left = count_.stop_listening();
     const auto take_back = [&s = session_](const std::string& path) {
         if (s.connected)
@@ -89,7 +89,7 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
     parents_.made.add(locks_.containers_above(layout_.line));
     // A head that waited would hold up the line: its nodes are made now or not at all.
     if (head.request().count > session_.options.node_budget_limit / node_cost_ ||
-        session_.reserve(head.request().count * node_cost_, true) != node_budget::verdict::granted)
+        session_.budget.reserve(head.request().count * node_cost_, true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
     want_nodes(head);
     stale_ = true;
@@ -159,7 +159,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     // What is taken from its owner is no release.
     const auto events = node->owner ? nullptr : std::exchange(node->events, nullptr);
     if (nodes_.erase(node->id) != 0)
-        session_.release(node_cost_);
+        session_.budget.release(node_cost_);
     if (events && ending && ec == errc::lost)
         events->lost(loss_of(*node, *ending));
     if (events)

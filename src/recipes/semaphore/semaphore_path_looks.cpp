@@ -221,7 +221,7 @@ void semaphore_path::stop_watching()
         return;
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
     const bool listing = listing_;
-    if (!listing && std::exchange(watching_, false) && session_.leave_watch(layout_.permits))
+    if (!listing && std::exchange(watching_, false) && session_.listeners.leave_watch(layout_.permits))
         session_.store.unwatch(layout_.permits, expect([](const store::reply&) {}));
     count_.stop_watching();
 }

@@ -12,7 +12,7 @@ session::session(store::node_store& the_store, store::scheduler& the_scheduler, 
                  const client_options& the_options, std::function<std::string()> uuid_source, store::peers* peers)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
       handoffs(peers ? std::make_unique<recipes::handoffs>(*peers, counted.handoff.taken) : nullptr),
-      lease(*this, counted), budget_(options.node_budget, options.node_budget_limit), counters_(counted)
+      lease(*this, counted), counters_(counted)
 {
     store.attach(*this);
     if (peers)
@@ -258,6 +258,48 @@ void session::on_authentication_failed()
     counters_.authentication_failures.add();
     stop(errc::authentication_failed);
     change(connection_state::failed);
+}
+
+// --- members ---------------------------------------------------------------------------------------------------------
+
+void session::add(session_member& member)
+{
+    member.place_ = members_.insert(members_.end(), &member);
+}
+
+void session::remove(session_member& member)
+{
+    members_.erase(member.place_);
+    budget.forget(member);
+    lease.forget(member);
+}
+
+bool session::owns_child(std::string_view path, std::string_view child) const
+{
+    return lost_creates.knows(path, child) || listeners.own_child(path, child);
+}
+
+void session::on_node_event(store::event_kind kind, std::string_view node)
+{
+    const bool gone = kind == store::event_kind::deleted;
+    if (gone)
+        listeners.watch_used_up(node);
+    if (gone && owns_child(queue::parent_of(node), queue::name_of(node)))
+        own_writes.lost_to_others(node);
+    if (gone)
+        own_writes.all_lost_to_others(node);
+    listeners.tell_event(kind, node);
+}
+
+void session::end_epoch()
+{
+    listeners.epoch_ended();
+    writes.epoch_ended();
+    requests.epoch_ended();
+    for (session_member* member : members())
+        member->epoch_ended();
+    containers.epoch_ended();
+    watch_overdue();
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------

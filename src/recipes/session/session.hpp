@@ -2,14 +2,15 @@
 #include "counters/counters.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/handoffs/handoffs.hpp"
+#include "recipes/session/budget_line.hpp"
 #include "recipes/session/chroot_check.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lease_keeper.hpp"
+#include "recipes/session/listeners.hpp"
 #include "recipes/session/lost_containers.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/news.hpp"
-#include "recipes/session/node_budget.hpp"
 #include "recipes/session/own_writes.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
@@ -24,16 +25,12 @@
 #include "zklock/errc.hpp"
 #include "zklock/events.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -158,38 +155,12 @@ public:
         store::tell_listener(*to, event, log);
     }
 
-    // --- node budget -------------------------------------------------------------------------------------------------
-
-    [[nodiscard]] node_budget::verdict reserve(std::size_t bytes, bool first_of_path);
-    void release(std::size_t bytes);
-    /// The member has contenders without a node, for want of budget.
-    void wait_for_budget(session_member&);
-    /// Those contenders do not wait any more: a member behind this one may find room.
-    void want_no_budget(session_member&);
-
     // --- members -----------------------------------------------------------------------------------------------------
 
     void add(session_member&);
     void remove(session_member&);
-    /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
-    void listen(std::string_view path, session_member&);
-    /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
-    /// watch is there, no matter whose: it should be taken back.
-    bool stop_listening(std::string_view path, session_member&, bool watched = false);
-    /// A member goes on listening, but has no use for the watch any more. True when the watch should be taken back.
-    bool leave_watch(std::string_view path);
-    /// Whether others listen to the path, too: a watch that is taken back is taken from all.
-    [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
-    /// One who does not listen there has no use for a watch any more. True when those who listen take it over; else it
-    /// should be taken back.
-    bool hand_over_watch(std::string_view path);
-    /// Whether anybody may have a use for a watch on that node: then it must not be taken back.
-    [[nodiscard]] bool wanted(std::string_view node) const;
-    /// Whether that child of a path is known as a node of ours to one who listens there.
+    /// Whether that child of a path is known as a node of ours: to one who listens there, or to lost_creates.
     [[nodiscard]] bool owns_child(std::string_view path, std::string_view child) const;
-
-    /// Whether a list of a path's children lacks a node that one who listens there wants to keep.
-    [[nodiscard]] bool misses_child(std::string_view path, const std::set<std::string_view>& names) const;
 
     /// All members in the order in which they came; a copy, because they may go while it is gone through.
     [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
@@ -204,6 +175,8 @@ public:
     recipes::lost_containers lost_containers{*this};
     idle_containers containers{*this};
     lease_keeper lease;
+    recipes::listeners listeners{*this};
+    budget_line budget{*this};
     recipes::news news{*this};
 
 private:
@@ -229,15 +202,11 @@ private:
     void refuse_all(std::chrono::milliseconds granted);
     void server_is_proved();
     void catching_up_refused(store::outcome);
-    template <class F> void tell_listeners(std::string_view path, F);
     void tell_expiry();
     void watch_overdue();
     void notice_overdue();
     void tell_overdue();
     void end_epoch();
-    void share_budget();
-    void share_budget_soon();
-    bool forget_left_watch(std::string_view path) noexcept;
 
     std::function<void(connection_state)> on_state_;
     std::atomic<connection_state> state_{connection_state::connecting};
@@ -251,12 +220,7 @@ private:
     store::scheduler::time_point should_be_over_{};
     bool may_lag_ = false; ///< the server may not have got as far as one of an earlier connection: no sync has shown it
     chroot_check chroot_;
-    node_budget budget_;
     std::list<session_member*> members_;
-    std::multimap<std::string_view, session_member*> listeners_; ///< by path
-    std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
-    std::deque<session_member*> wanting_budget_;
-    bool budget_freed_ = false;
     bool tells_state_ = false; ///< soon
     bool epoch_open_ = false;  ///< also after an answer was lost: others may come
     bool overdue_ = false;     ///< the session should be over, as long as there is no connection

@@ -5,17 +5,6 @@
 
 namespace zklock::recipes {
 
-void session::end_epoch()
-{
-    left_watches_.clear();
-    writes.epoch_ended();
-    requests.epoch_ended();
-    for (session_member* member : members())
-        member->epoch_ended();
-    containers.epoch_ended();
-    watch_overdue();
-}
-
 void session::tell_expiry()
 {
     lost_creates.session_ended();

@@ -159,7 +159,7 @@ void lock_path::refuse_as_busy(lock_contender& contender, bool for_others)
 
 void lock_path::send_looks()
 {
-    const std::uint64_t grants = session_.catch_up_with_handoffs();
+    const std::uint64_t grants = session_.catch_up.with_handoffs();
     session_.store.children(path_, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
         what_is_seen seen{answer, grants, {}};
@@ -175,8 +175,8 @@ void lock_path::on_look(lock_contender& contender, what_is_seen& seen)
     if (!contender.waiting())
         return forget(contender.id);
     const outcome result = seen.answer.result;
-    if (result == outcome::ok && session_.behind_handoffs(seen.grants))
-        return refuse(contender, session_.refusal_to_catch_up());
+    if (result == outcome::ok && session_.catch_up.behind_handoffs(seen.grants))
+        return refuse(contender, session_.catch_up.refusal());
     if (result != outcome::ok && result != outcome::no_node)
         return refuse(contender, error_of(result));
     std::optional<bool>& busy = seen.busy.at(static_cast<std::size_t>(contender.kind()));

@@ -136,7 +136,7 @@ private:
     void send_looks();
     struct what_is_seen {
         const store::children_reply& answer;
-        std::uint64_t grants; ///< the catching up that went before; see session::behind_handoffs()
+        std::uint64_t grants; ///< the catching up that went before; see catch_up::behind_handoffs()
         std::array<std::optional<bool>, queue::contender_kinds> busy; ///< for each kind of contender, once it is known
     };
     void on_look(lock_contender&, what_is_seen&);

@@ -92,7 +92,7 @@ void lock_path::note_deletion(std::string_view node)
 {
     const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
     if (its && (*its)->waiting())
-        (*its)->setback = session_.note_waiters_node_gone(path_, node);
+        (*its)->setback = session_.losses.note_waiters_node_gone(path_, node);
 }
 
 /// Takes note of how an answer about the path itself ended: a client that was refused a create or a delete there may

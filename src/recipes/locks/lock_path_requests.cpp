@@ -29,7 +29,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     using kind = queue::action::kind;
     const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
     switch (action.what) {
-    case kind::synchronize: session_.catch_up(); break;
+    case kind::synchronize: session_.catch_up.begin(); break;
     case kind::watch_parent: send_parent_watch(); break;
     case kind::read_children: send_read(false); break;
     case kind::watch_children: send_read(true); break;
@@ -141,12 +141,12 @@ void lock_path::send_read(bool watch)
         static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok:
-            queue_.children_read(*answer.names, children_ever(answer.stat), session_.caught_up());
+            queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up.done());
             if (handoffs_)
                 handoffs_->listed();
             return;
         case outcome::no_node:
-            queue_.children_read(none, 0, session_.caught_up());
+            queue_.children_read(none, 0, session_.catch_up.done());
             return queue_.parent_absent(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();
         default:
@@ -321,7 +321,7 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
             contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
-    session_.granted_by(contender.czxid);
+    session_.tokens.granted_by(contender.czxid);
     session_.lease.granted(*this);
 }
 

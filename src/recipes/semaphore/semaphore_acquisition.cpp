@@ -249,9 +249,9 @@ void semaphore_acquisition::lose(std::string_view node)
 {
     if (!holding())
         return;
-    const lock_loss how = session_.loss_of(held_since());
+    const lock_loss how = session_.losses.of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.log_loss(how, path_->path(), node.empty() ? first_node() : node, token_);
+        session_.losses.log(how, path_->path(), node.empty() ? first_node() : node, token_);
     const auto self = shared_from_this();
     session_.news.tell(self, [](semaphore_acquisition& a) {
         if (a.request_.lost) // not released meanwhile
@@ -278,7 +278,7 @@ void semaphore_acquisition::node_gone(std::string_view node)
         return;
     }
     if (waiting())
-        setback_ = session_.note_waiters_node_gone(path_->path(), node);
+        setback_ = session_.losses.note_waiters_node_gone(path_->path(), node);
     begin_anew();
 }
 
@@ -364,7 +364,7 @@ auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
 void semaphore_acquisition::detach() noexcept
 {
     if (holding() && path_)
-        session_.log_left_held(path_->path(), first_node(), token_);
+        session_.losses.log_left_held(path_->path(), first_node(), token_);
     disarm_deadline();
     path_ = nullptr;
     forget_caller();

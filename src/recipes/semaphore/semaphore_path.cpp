@@ -137,7 +137,7 @@ boost::system::error_code semaphore_path::fate(const permit_node& node) const
 
 lock_loss semaphore_path::loss_of(const permit_node& node, const permits_release& ending) const noexcept
 {
-    lock_loss how = session_.loss_of(ending.held_since);
+    lock_loss how = session_.losses.of(ending.held_since);
     if (node.found_gone)
         how.reason = loss_reason::node_deleted;
     return how;
@@ -150,7 +150,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
         const bool first_loss = ec == errc::lost && ending->first != errc::lost;
         permits_release::one_ended(ending, ec, [this](auto news) { session_.news.tell(std::move(news)); });
         if (first_loss)
-            session_.log_loss(loss_of(*node, *ending), path_, node->name, ending->token);
+            session_.losses.log(loss_of(*node, *ending), path_, node->name, ending->token);
     }
     node->ending = nullptr;
     node->now = permit_node::phase::gone;

@@ -52,7 +52,7 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
 
 void semaphore_path::send_looks()
 {
-    const std::uint64_t grants = session_.catch_up_with_handoffs();
+    const std::uint64_t grants = session_.catch_up.with_handoffs();
     count_.read(false);
     session_.store.children(layout_.permits, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
@@ -67,12 +67,12 @@ void semaphore_path::send_looks()
     looks_.sent();
 }
 
-/// `grants`: the catching up that went before; see session::behind_handoffs().
+/// `grants`: the catching up that went before; see catch_up::behind_handoffs().
 void semaphore_path::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer,
                              std::uint64_t grants)
 {
-    if (answer.result == outcome::ok && session_.behind_handoffs(grants))
-        return acquisition.fail(session_.refusal_to_catch_up());
+    if (answer.result == outcome::ok && session_.catch_up.behind_handoffs(grants))
+        return acquisition.fail(session_.catch_up.refusal());
     if (answer.result != outcome::ok && answer.result != outcome::no_node)
         return acquisition.fail(error_of(answer.result));
     const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;

@@ -154,13 +154,13 @@ void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
-    session_.catch_up();
+    session_.catch_up.begin();
     session_.store.children(layout_.permits, false, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
         look_up_ = look_up::none;
-        const bool complete = session_.caught_up();
+        const bool complete = session_.catch_up.done();
         if (complete && answer.result == outcome::ok)
             return on_look_up(*answer.names);
         if (complete && answer.result == outcome::no_node)

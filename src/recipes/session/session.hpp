@@ -90,6 +90,7 @@ public:
     void wrote(const store::reply&);
     /// Whether a write was done over the present connection.
     [[nodiscard]] bool server_proved() const noexcept { return server_proved_; }
+
     /// The execution context is destroyed, and the session with it, which was not closed: who holds something then
     /// leaves it to the servers.
     void context_gone() noexcept
@@ -99,6 +100,7 @@ public:
     }
     /// The client has failed, and this is destroyed next: nothing is sent any more. The log and the listener hear why.
     void fail(const boost::system::error_code& why, std::string_view words) noexcept;
+
     template <class Event>
     void notify(const std::shared_ptr<detail::event_sink<Event>>& to, const Event& event) const noexcept
     {

@@ -38,7 +38,7 @@ void lock_contender::queued(std::string_view node) noexcept
 void lock_contender::expect_time_out()
 {
     if (path_)
-        path_->look_at_holder(*this);
+        path_->holder().look_for(*this);
 }
 
 void lock_contender::time_out(errc why)
@@ -48,7 +48,7 @@ void lock_contender::time_out(errc why)
 
 known_wait lock_contender::waits_for()
 {
-    return path_ && waiting() ? path_->describe_wait(*this) : known_wait();
+    return path_ && waiting() ? path_->holder().describe_wait(*this) : known_wait();
 }
 
 void lock_contender::tell_end(error_code how)

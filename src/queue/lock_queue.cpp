@@ -16,11 +16,7 @@ void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 
 void lock_queue::leave(contender_id id, bool by_own_will)
 {
-    leave(at(id), by_own_will);
-}
-
-void lock_queue::leave(contender& c, bool by_own_will)
-{
+    contender& c = at(id);
     switch (c.now) {
     case phase::wanted: known_.forget(c, action::kind::gone); break;
     case phase::creating:
@@ -83,7 +79,7 @@ std::vector<contender_id> lock_queue::lapse()
         contender& c = *next++;
         if (c.abandoned)
             continue;
-        leave(c, false);
+        leave(c.id, false);
         lost.push_back(c.id);
     }
     return lost;

@@ -190,7 +190,6 @@ public:
 
 private:
     [[nodiscard]] contender& at(contender_id id) { return known_.own().at(id); }
-    void leave(contender&, bool by_own_will);
     void numbers_begin_again();
 
     known_queue known_;

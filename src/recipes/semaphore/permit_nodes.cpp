@@ -74,10 +74,11 @@ void permit_nodes::send_together(std::vector<permit_ptr> nodes, Form form, Answe
     batch.reserve(nodes.size());
     for (const permit_ptr& node : nodes)
         batch.emplace_back(form(*node)).path = paths.emplace_back(path_of(*node));
-    session_.store.batch(batch, semaphore_.expect([this, nodes = std::move(nodes), answered](const store::batch_reply& answer) {
-        session_.wrote(answer);
-        answered(nodes, answer);
-    }));
+    session_.store.batch(
+        batch, semaphore_.expect([this, nodes = std::move(nodes), answered](const store::batch_reply& answer) {
+            session_.wrote(answer);
+            answered(nodes, answer);
+        }));
 }
 
 // --- creates ---------------------------------------------------------------------------------------------------------
@@ -256,10 +257,11 @@ void permit_nodes::send_removes()
 
 void permit_nodes::send_remove(const permit_ptr& node)
 {
-    session_.store.remove(path_of(*node), store::any_version, semaphore_.expect([this, node](const store::reply& answer) {
-        session_.wrote(answer);
-        on_removed(node, answer.result);
-    }));
+    session_.store.remove(path_of(*node), store::any_version,
+                          semaphore_.expect([this, node](const store::reply& answer) {
+                              session_.wrote(answer);
+                              on_removed(node, answer.result);
+                          }));
 }
 
 void permit_nodes::on_removed(const permit_ptr& node, outcome result)

@@ -38,7 +38,8 @@ void permits_check::begin()
     if (now_ != state::due)
         return;
     now_ = state::under_way;
-    session_.store.get(semaphore_.path(), false, semaphore_.expect([this](const store::get_reply& answer) { on_read(answer); }));
+    session_.store.get(semaphore_.path(), false,
+                       semaphore_.expect([this](const store::get_reply& answer) { on_read(answer); }));
 }
 
 void permits_check::on_read(const store::get_reply& answer)

@@ -41,21 +41,22 @@ void permits_in_use::send_look()
     check_.begin();
     count_.read(watch);
     const bool armed = watch;
-    session_.store.children(semaphore_.layout().permits, armed, semaphore_.expect([this, watch](const store::children_reply& answer) {
-        static const std::vector<std::string> none;
-        listing_ = false;
-        switch (answer.result) {
-        case outcome::ok:
-            watching_ = watching_ || watch;
-            watch_refused_ = watch_refused_ && !watch;
-            return on_list(*answer.names);
-        case outcome::no_node: return on_list(none);
-        case outcome::unknown: stale_ = true; return;
-        default:
-            semaphore_.fail_heads(error_of(answer.result));
-            notice_refusal(answer.result);
-        }
-    }));
+    session_.store.children(
+        semaphore_.layout().permits, armed, semaphore_.expect([this, watch](const store::children_reply& answer) {
+            static const std::vector<std::string> none;
+            listing_ = false;
+            switch (answer.result) {
+            case outcome::ok:
+                watching_ = watching_ || watch;
+                watch_refused_ = watch_refused_ && !watch;
+                return on_list(*answer.names);
+            case outcome::no_node: return on_list(none);
+            case outcome::unknown: stale_ = true; return;
+            default:
+                semaphore_.fail_heads(error_of(answer.result));
+                notice_refusal(answer.result);
+            }
+        }));
 }
 
 void permits_in_use::on_list(const std::vector<std::string>& names)

@@ -47,16 +47,17 @@ void room_looks::send()
 {
     const std::uint64_t grants = session_.catch_up.with_handoffs();
     count_.read(false);
-    session_.store.children(semaphore_.layout().permits, false, semaphore_.expect([this, grants](const store::children_reply& answer) {
-        semaphore_.notice_refusal(answer.result);
-        looks_.answered(
-            session_,
-            [&](semaphore_acquisition& each) {
-                if (each.waiting())
-                    on_look(each, answer, grants);
-            },
-            [&] { send(); }, [](semaphore_acquisition& each) { each.fail(errc::not_connected); });
-    }));
+    session_.store.children(
+        semaphore_.layout().permits, false, semaphore_.expect([this, grants](const store::children_reply& answer) {
+            semaphore_.notice_refusal(answer.result);
+            looks_.answered(
+                session_,
+                [&](semaphore_acquisition& each) {
+                    if (each.waiting())
+                        on_look(each, answer, grants);
+                },
+                [&] { send(); }, [](semaphore_acquisition& each) { each.fail(errc::not_connected); });
+        }));
     looks_.sent();
 }
 

@@ -134,14 +134,39 @@ struct lock_loss {
     lease_clock::duration unheard{};               ///< how long before the loss the servers' leader was last heard of
 };
 
+/// One node in a lock's queue, as `contenders()` lists it. `identifier` and `properties` are what its program wrote,
+/// byte for byte and no more than 64 KiB of it. What other clients wrote may be any bytes at all (Curator writes the
+/// host's address): escape them before you show them.
+struct contender {
+    std::string node;            ///< full path
+    std::int32_t sequence = 0;   ///< the place in the queue: lower ones come first
+    std::int64_t session_id = 0; ///< the session that the node belongs to
+    bool ours = false;           ///< it belongs to the client that asked for the list
+    std::string identifier;      ///< first line of the node's data
+    /// The lines `key=value` that follow; this library writes `mutex_options::properties` there.
+    std::map<std::string, std::string> properties;
+    bool revoked = false;       ///< it was asked to let go: the request took the place of the data
+    std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
+    bool shared = false;        ///< a reader of a `shared_mutex`
+
+    /// How long its node has existed at `now`, never less than 0. `created` is by the clock of the ensemble's leader,
+    /// and `now` by this machine's: the result is wrong by as much as the two differ.
+    [[nodiscard]] std::chrono::system_clock::duration
+    age(std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const
+    {
+        return now > created ? now - created : std::chrono::system_clock::duration::zero();
+    }
+};
+
 /// Something that happened to one acquire of a lock: what a `lock_listener` is told.
 ///
 /// The events of an acquire come in this order, each once: `queued`, `acquired`, then `lost` or `released`; or
 /// `failed`, at any point before `acquired`. `queued` comes again when the acquire got a new node, because its session
-/// or its node came to an end while it waited.
+/// or its node came to an end while it waited. It is told as soon as it is known whom it waits `behind`, at the latest
+/// with what ends the wait.
 ///
 /// **Of a semaphore** `queued` tells of the place in the waiting line: its node, and its `sequence`, which later events
-/// keep. From `acquired` on `node` is that of the first permit. All permits of an acquire are one hold, also those that
+/// keep. Whoever is the first there waits `behind` one who holds permits. From `acquired` on `node` is that of the first permit. All permits of an acquire are one hold, also those that
 /// were split off: `released` comes when the last of them is back, and `lost` instead of it when the first are lost.
 ///
 /// With `began` and `at` these are what a tracer needs to make spans of, without a dependency of this library on one:
@@ -178,6 +203,10 @@ struct lock_event {
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
     /// This one is the first that was waiting then; losses are left out last, and follow.
     std::uint64_t dropped = 0;
+    /// With `queued`: whom it waits behind, the nearest in the queue who keeps it out; null where nobody does. It takes
+    /// no request to know that. If his node was not read by then, only `node`, `sequence`, `shared` and `ours` are
+    /// known; and of one of ours all but `created` and `revoked`.
+    std::shared_ptr<const contender> behind;
 };
 
 /// The name, as it is spelt above.
@@ -233,30 +262,6 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 /// lock are known from ZooKeeper's `WriteLock`.
 [[nodiscard]] lock_listener listen(boost::asio::any_io_executor executor, std::function<void(const lock_event&)> told,
                                    std::size_t most = most_waiting_events);
-
-/// One node in a lock's queue, as `contenders()` lists it. `identifier` and `properties` are what its program wrote,
-/// byte for byte and no more than 64 KiB of it. What other clients wrote may be any bytes at all (Curator writes the
-/// host's address): escape them before you show them.
-struct contender {
-    std::string node;            ///< full path
-    std::int32_t sequence = 0;   ///< the place in the queue: lower ones come first
-    std::int64_t session_id = 0; ///< the session that the node belongs to
-    bool ours = false;           ///< it belongs to the client that asked for the list
-    std::string identifier;      ///< first line of the node's data
-    /// The lines `key=value` that follow; this library writes `mutex_options::properties` there.
-    std::map<std::string, std::string> properties;
-    bool revoked = false;       ///< it was asked to let go: the request took the place of the data
-    std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
-    bool shared = false;        ///< a reader of a `shared_mutex`
-
-    /// How long its node has existed at `now`, never less than 0. `created` is by the clock of the ensemble's leader,
-    /// and `now` by this machine's: the result is wrong by as much as the two differ.
-    [[nodiscard]] std::chrono::system_clock::duration
-    age(std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const
-    {
-        return now > created ? now - created : std::chrono::system_clock::duration::zero();
-    }
-};
 
 /// One of several locks that are held together.
 struct held_lock {

@@ -84,6 +84,7 @@ struct waiting_client {
 
     occasion in_line; ///< it has a place in the queue, or its acquire has ended
     occasion ended;
+    std::shared_ptr<const zklock::contender> behind; ///< whom it waits behind, once it is in line
     std::optional<zklock::guard> held;
     boost::system::error_code error;
 };
@@ -128,7 +129,7 @@ asio::awaitable<bool> hand_over(const settings& s, narrator& story, zklock::guar
         }
         co_return false;
     }
-    story.tell("B is in line:");
+    story.tell("B is in line{}:", b.behind ? " behind " + b.behind->identifier : "");
     auto queue = co_await b_lock.contenders(); // read where B's own node has been made
     if (!queue) {
         story.tell("FAILED: the queue could not be read: {}", queue.error().message());
@@ -201,6 +202,7 @@ asio::awaitable<bool> play(const settings& s, zklock::client a, zklock::client b
     zklock::mutex_options options;
     options.listener = zklock::listen(executor, [waiting](const zklock::lock_event& e) {
         if (e.what == zklock::lock_event::kind::queued) {
+            waiting->behind = e.behind;
             waiting->in_line.happen();
         }
     });

@@ -79,6 +79,8 @@ public:
     [[nodiscard]] bool others_expected() const noexcept { return others_expected_; }
     /// The last list had children that are no contenders.
     [[nodiscard]] bool strangers() const noexcept { return strangers_; }
+    /// What is before the contenders that wait is not known yet.
+    [[nodiscard]] bool seeks_coverage() const { return !own_.queued().empty() && !own_.queued().begin()->covered; }
     /// Nobody waits, and it is not known who is before those whose creates were sent.
     [[nodiscard]] bool creates_seek_coverage() const noexcept
     {

@@ -70,6 +70,23 @@ those_before before(const known_queue& queue, contender_id id, std::size_t most_
     return found;
 }
 
+predecessor predecessor_of(const known_queue& queue, contender_id id)
+{
+    const auto& all = queue.own().all();
+    const auto waiting = all.find(id);
+    if (waiting == all.end() || waiting->second.now != phase::queued || queue.seeks_coverage())
+        return {};
+    const contender& c = waiting->second;
+    const auto read = [&](const view::value_type& known) {
+        return known.second == 0 && queue.own().queued().begin()->id == id &&
+               !queue.watches().was_read(known.first.node);
+    };
+    for (auto known = view::const_iterator(c.spot); known != queue.places().live().begin();)
+        if (excludes((--known)->first.kind, c.kind))
+            return {known->first.node, read(*known)};
+    return {};
+}
+
 bool excludes_newcomers(const known_queue& queue, contender_kind kind)
 {
     return excluded_before(queue, queue.places().live().end(), known_until(queue), kind);

@@ -21,6 +21,13 @@ struct those_before {
 /// that left has seen it.
 [[nodiscard]] those_before before(const known_queue&, contender_id, std::size_t most_counted);
 
+/// Whom a contender waits behind.
+struct predecessor {
+    std::string_view node; ///< the nearest before it that excludes it; empty if none is known
+    bool is_read = false;  ///< the answer to its watch will come, and tell more
+};
+[[nodiscard]] predecessor predecessor_of(const known_queue&, contender_id);
+
 /// Whether a contender of that kind would be excluded that has no place.
 [[nodiscard]] bool excludes_newcomers(const known_queue&, contender_kind);
 

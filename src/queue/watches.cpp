@@ -50,6 +50,12 @@ bool watches::is_watched(std::string_view node) const
     return watch != states_.end() && watch->second != watch_state::disarming;
 }
 
+bool watches::was_read(std::string_view node) const
+{
+    const auto found = states_.find(node);
+    return found != states_.end() && found->second != watch_state::arming;
+}
+
 bool watches::is_armed(std::string_view node) const
 {
     const auto watch = states_.find(node);

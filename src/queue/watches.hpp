@@ -57,6 +57,8 @@ public:
     [[nodiscard]] bool any_of_others() const noexcept { return !others_.empty(); }
     /// A watch on that node is there or asked for, and not to be taken back.
     [[nodiscard]] bool is_watched(std::string_view node) const;
+    /// The answer to a watch on that node has come in this epoch.
+    [[nodiscard]] bool was_read(std::string_view node) const;
     [[nodiscard]] bool is_armed(std::string_view node) const;
     [[nodiscard]] bool is_lasting(const std::string& node) const { return lasting_.contains(node); }
 

@@ -72,6 +72,9 @@ std::optional<node_content> ensemble::get(const std::string& path) const { retur
 
 std::string ensemble::create(const std::string& path, const std::string& data, node_kind kind)
 {
+    const bool numbered = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
+    if (find_path_fault(numbered ? path + '0' : path))
+        throw boost::system::system_error(make_error_code(errc::invalid_path), path);
     for (auto slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
         servers_->change(by_an_operator(transaction::kind::create, path.substr(0, slash))); // or it is there
     auto t = by_an_operator(transaction::kind::create, path);
@@ -149,6 +152,7 @@ void ensemble::expect_alone() const
 void ensemble::begin_pass(std::chrono::nanoseconds time, asio::any_completion_handler<void(error_code)> handler,
                           asio::any_io_executor executor)
 {
+    const std::scoped_lock lock(one_passes_);
     expect_alone();
     passing_.reset();
     passing_ = std::make_unique<passage>(servers_, time, std::move(handler), std::move(executor));
@@ -156,6 +160,9 @@ void ensemble::begin_pass(std::chrono::nanoseconds time, asio::any_completion_ha
 
 void ensemble::stall(std::chrono::nanoseconds time)
 {
+    if (time.count() < 0)
+        throw std::logic_error("time is not set back");
+    const std::scoped_lock lock(one_passes_);
     expect_alone();
     runtime::move_lease_clock(time);
     servers_->look_again();

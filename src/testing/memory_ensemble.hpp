@@ -112,6 +112,7 @@ private:
     void do_what_is_due();
     [[nodiscard]] time_point first_due() const;
     links::iterator link_of(std::int64_t session);
+    void have_clients_connect();
     void run();
 
     const std::string name_;

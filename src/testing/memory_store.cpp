@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -9,6 +10,12 @@ namespace zklock::testing {
 
 using store::outcome;
 using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto first_pause = 50ms, longest_pause = 1'000ms; ///< between attempts to connect
+
+} // namespace
 
 memory_store::memory_store(std::shared_ptr<memory_ensemble> servers, std::string chroot,
                            runtime::store_surroundings around)
@@ -40,10 +47,22 @@ void memory_store::attach(store::observer& observer)
 
 void memory_store::attempt_later(lease_clock::duration pause)
 {
-    static_cast<void>(around_->scheduler.call_at(lease_clock::now() + pause, [weak = weak_from_this()] {
-        if (const auto self = weak.lock(); self && self->around_)
-            self->attempt();
-    }));
+    around_->scheduler.cancel(attempt_timer_);
+    attempt_timer_ = around_->scheduler.call_at(lease_clock::now() + pause, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self || !self->around_)
+            return;
+        self->attempt_timer_ = 0;
+        self->attempt();
+    });
+}
+
+void memory_store::may_connect()
+{
+    post([](memory_store& self) {
+        self.pause_ = first_pause;
+        self.attempt();
+    });
 }
 
 void memory_store::attempt()
@@ -55,7 +74,7 @@ void memory_store::attempt()
     if (made.connection != 0)
         return begin_epoch(made, asked);
     if (!made.expired)
-        return attempt_later(50ms);
+        return attempt_later(std::exchange(pause_, std::min<std::chrono::milliseconds>(2 * pause_, longest_pause)));
     session_ = 0;
     attempt_later({});
     observer_->on_expired();
@@ -68,6 +87,7 @@ void memory_store::begin_epoch(const memory_ensemble::connected& made, lease_clo
     timeout_ = made.timeout;
     heard_ = asked;
     lost_at_.reset();
+    pause_ = first_pause;
     const bool renewed = std::exchange(told_session_, session_) != session_;
     keep_alive();
     observer_->on_connected({session_, timeout_, renewed, asked, false});

@@ -25,6 +25,7 @@ public:
     // From the ensemble, on any thread.
     void receive(std::uint64_t connection, answer);
     void lose(std::uint64_t connection);
+    void may_connect(); ///< the servers can be reached again
     /// Runs the function on the client's strand; drops it if the store is stopped.
     void post(std::function<void(memory_store&)>);
 
@@ -103,6 +104,8 @@ private:
     std::uint64_t last_number_ = 0;
     std::deque<waiting> waiting_;
     lease_clock::time_point heard_{};
+    store::scheduler::timer_id attempt_timer_ = 0;
+    std::chrono::milliseconds pause_{50}; ///< before the next attempt
     std::optional<lease_clock::time_point> lost_at_; ///< since there was a connection, or the beginning
     std::function<void()> closed_;
     bool closing_ = false;

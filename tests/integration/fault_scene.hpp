@@ -3,6 +3,7 @@
 // background, and a look at what is left on the server while the clients are still open.
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
+#include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/polling.hpp"
 #include "support/proxy.hpp"
@@ -151,6 +152,7 @@ inline awaitable<void> release_well(pending<guard>& held)
     o.server_tick = usual_tick;
     o.connect_backoff = milliseconds{5};
     o.connect_backoff_limit = milliseconds{50};
+    o.log = log_to([](log_level, std::string_view line) { report_on_failure("A client: " + std::string(line)); });
     return o;
 }
 

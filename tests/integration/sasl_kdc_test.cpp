@@ -26,6 +26,13 @@ public:
     silence& operator=(const silence&) = delete;
 };
 
+bool waits_for_kdc(bridge_client& c)
+{
+    return std::ranges::any_of(c.store().failures(), [](const auto& each) {
+        return each.second.find("(KDC) has answered") != std::string::npos;
+    });
+}
+
 /// A client that is connecting, and asks the KDC: it has been looked for in vain for a moment.
 struct stuck_client {
     explicit stuck_client(asio::io_context& io, const std::string& keytab)
@@ -38,6 +45,8 @@ struct stuck_client {
 };
 
 } // namespace
+
+TEST_SUITE_BEGIN("kerberos" * needs_kdc());
 
 TEST_CASE("KDC that is silent: the executor goes on, and the context's end does not wait")
 {
@@ -61,10 +70,21 @@ TEST_CASE("KDC that is silent: the executor goes on, and the context's end does 
     CHECK(steady_clock::now() - began < soon);
 }
 
+TEST_CASE("KDC that is silent: the log tells so, and the client asks by no second call")
+{
+    const auto options = by_keytab(usual_realm().keytab("bob"));
+    std::optional<silence> kdc(std::in_place);
+    bridge_client c(options);
+    c.run_until([&] { return waits_for_kdc(c); });
+    c.run_until([&] { return said_in_log(c, "was not dialed: no Kerberos server (KDC) has answered in time"); });
+    kdc.reset();
+    c.wait_connected();
+    c.close();
+}
+
 TEST_CASE("KDC that is silent: forty clients wait for it, and one that needs names, and no ticket, does not")
 {
     const auto keytab = usual_realm().keytab("alice");
-    zookeeper_server plain;
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         std::deque<client> many;
@@ -74,7 +94,7 @@ TEST_CASE("KDC that is silent: forty clients wait for it, and one that needs nam
         for (auto& each : many)
             CHECK(error_in(co_await each.wait_connected(50ms)) == errc::not_connected);
         const auto began = steady_clock::now();
-        client named(executor, fault_options(at_localhost(plain.port()), long_session));
+        client named(executor, fault_options(at_localhost(server().port()), long_session));
         must(co_await named.wait_connected(default_limit));
         CHECK(steady_clock::now() - began < soon);
         must(co_await named.close());
@@ -146,3 +166,5 @@ TEST_CASE("KDC that is silent: a child that is forked off by surprise leaves its
     io->restart();
     io->run_for(100ms);
 }
+
+TEST_SUITE_END();

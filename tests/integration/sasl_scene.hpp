@@ -3,6 +3,7 @@
 #include "integration/bridge_client.hpp"
 #include "integration/tls_scene.hpp"
 #include "support/sasl_servers.hpp"
+#include "support/skip.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <algorithm>
@@ -12,6 +13,12 @@
 
 namespace zklock::test {
 
+/// For files that need a KDC: `TEST_SUITE_BEGIN("kerberos" * needs_kdc())`.
+[[nodiscard]] inline doctest::skip needs_kdc()
+{
+    return skipped_if(!kerberos_realm::installed(), "no KDC is installed");
+}
+
 /// The realm of a program's tests. It starts when it is first asked for: do that on the main thread.
 inline kerberos_realm& usual_realm()
 {
@@ -19,13 +26,15 @@ inline kerberos_realm& usual_realm()
     return one;
 }
 
-/// A file's server identifies its clients by DIGEST-MD5, or by Kerberos.
+/// A file's server identifies its clients by DIGEST-MD5, or by Kerberos. It has a port for TLS, too, where it asks for
+/// certificates, and goes on without.
 inline server_starts_with knowing(const std::map<std::string, std::string>& users, const char* file = __builtin_FILE())
 {
     return server_starts_with(
         [&](server_options& options) {
             static std::map<std::string, sasl_servers> all;
             all.try_emplace(file, users).first->second.add_to(options);
+            options.secure.emplace().client_auth = "want";
         },
         file);
 }
@@ -33,8 +42,11 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
 {
     return server_starts_with(
         [](server_options& options) {
+            if (!kerberos_realm::installed())
+                return;
             static const sasl_servers servers(usual_realm());
             servers.add_to(options);
+            options.secure.emplace().client_auth = "want";
         },
         file);
 }
@@ -127,6 +139,29 @@ inline void cut_each_step(client_options options, std::size_t steps, const std::
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
+}
+
+/// One of three servers is lost: the session, whose identity each of them takes, goes on with another.
+inline void lose_one_of_three(const sasl_servers& known, client_options options, const std::string& path)
+{
+    zookeeper_ensemble servers(3, known.options());
+    options.servers.clear();
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        options.servers += (i != 0 ? "," : "") + at_localhost(servers[i].port());
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options);
+        mutex lock(zk, path);
+        guard held = must(co_await lock.acquire(default_limit));
+        const auto session = zk.session_id();
+        servers[servers.leader()].kill();
+        must(co_await std::move(held).release());
+        guard again = must(co_await lock.acquire(default_limit));
+        must(co_await std::move(again).release());
+        CHECK(zk.session_id() == session);
+        CHECK(zk.metrics().expiries == 0);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
 }
 
 } // namespace zklock::test

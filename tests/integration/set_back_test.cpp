@@ -64,8 +64,8 @@ election_options for_ever()
 
 /// A lock that is held, one that is waited for, one that is about to be released; a leader, and another candidate.
 struct users {
-    users(asio::any_io_executor executor, const std::string& servers)
-        : a(executor, fault_options(servers, short_session)), b(executor, fault_options(servers, short_session)),
+    users(asio::any_io_executor executor, const std::string& servers, milliseconds session_timeout = short_session)
+        : a(executor, fault_options(servers, session_timeout)), b(executor, fault_options(servers, session_timeout)),
           path(new_path()), first(a, path + "-chair", for_ever()), second(b, path + "-chair", for_ever())
     {
     }
@@ -303,11 +303,15 @@ TEST_CASE("three servers are restored from a backup made while they ran, and kee
 {
     zookeeper_ensemble three(3);
     const auto body = [&]() -> awaitable<void> {
-        users all(co_await asio::this_coro::executor, three.address());
+        const milliseconds session_timeout = 4 * short_session; // so that those of the backup last until all serve
+        users all(co_await asio::this_coro::executor, three.address(), session_timeout);
         co_await all.begin();
-        client late(co_await asio::this_coro::executor, fault_options(three.address(), short_session));
+        client late(co_await asio::this_coro::executor, fault_options(three.address(), session_timeout));
         const result<void> connected = co_await late.wait_connected(default_limit);
         REQUIRE(!connected.has_error());
+        auto before = begin_acquire(mutex(late, all.path + "-later"));
+        REQUIRE(!co_await before.end());
+        auto its_loss = begin_wait_lost(before.value());
         {
             admin_client admin(three[0].port());
             co_await until_queued(admin, all.path, 2);
@@ -317,12 +321,15 @@ TEST_CASE("three servers are restored from a backup made while they ran, and kee
             admin.sync("/");
             three[i].back_up();
         }
-        // One node is gone after it, and another is made.
+        // One node is gone after it, and another is made. The backup has its parent: were that missing, too, others
+        // might have deleted both.
         all.releasing = begin_release(all.released.value());
         CHECK(!co_await all.releasing.end());
         auto made_later = begin_acquire(mutex(late, all.path + "-later"));
-        REQUIRE(!co_await made_later.end());
-        auto its_loss = begin_wait_lost(made_later.value());
+        {
+            admin_client admin(three[0].port());
+            co_await until_queued(admin, all.path + "-later", 2);
+        }
         const auto session_of_late = late.session_id();
 
         for (std::size_t i = 0; i < three.size(); ++i)
@@ -348,6 +355,8 @@ TEST_CASE("three servers are restored from a backup made while they ran, and kee
         CHECK(!co_await its_loss.end());
         CHECK(!co_await all.lost.end());
         REQUIRE(!co_await all.waiting.end());
+        REQUIRE(!co_await made_later.end()); // in its new session
+        co_await release_well(made_later);
         CHECK(all.b.session_id() == all.sessions[1]); // it is as the backup has it
         for (const char* const of : {"-released", "-later"}) {
             auto again = begin_acquire(mutex(all.b, all.path + of));

@@ -1,9 +1,14 @@
 // DIGEST-MD5, against the examples of RFC 2831 and answers that were computed elsewhere.
+#include "bridge/sasl/credentials.hpp"
 #include "bridge/sasl/digest_md5.hpp"
 #include "bridge/sasl/texts.hpp"
+#include "support/child_process.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 using namespace zklock;
@@ -120,7 +125,11 @@ TEST_CASE("DIGEST-MD5: challenges that are none")
           {R"(realm="x,nonce="n",algorithm=md5-sess)", sasl_failure::broken, odd},
           {R"(realm="x",nonce="n\)", sasl_failure::broken, odd},
           {R"(realm="x",nonce="n",qop="auth-int,auth-conf",algorithm=md5-sess)", sasl_failure::broken,
-           "the server wants more than authentication (qop=auth-int,auth-conf)"}}) {
+           "the server wants more than authentication (qop=auth-int,auth-conf)"},
+          {"realm=\"x\",nonce=\"n\",qop=\"auth-int\nall is well\xff" + std::string(100, 'x') +
+               "\",algorithm=md5-sess",
+           sasl_failure::broken,
+           "the server wants more than authentication (qop=auth-int?all is well?" + std::string(39, 'x') + "...)"}}) {
         CAPTURE(r.challenge);
         auto one = client("bob", "x");
         const auto step = one.step(r.challenge);
@@ -167,6 +176,31 @@ TEST_CASE("DIGEST-MD5: what a server's refusal means")
     CHECK(step.by == sasl_failure::refused);
     CHECK(step.text.find("password") != std::string::npos);
     CHECK(digest_md5::missing().empty()); // else nothing here could have been played
+}
+
+TEST_CASE("a process whose OpenSSL has no MD5" * doctest::skip())
+{
+    sasl_options options;
+    options.mechanism = sasl_mechanism::digest_md5;
+    options.user = "bob";
+    options.password = "bobsecret";
+    const auto start = start_sasl(sasl_credentials(options), {"localhost"});
+    CHECK_FALSE(start.made);
+    CAPTURE(start.why);
+    CHECK(start.why.starts_with("OpenSSL has no MD5 here, perhaps because of FIPS, and DIGEST-MD5 needs it ("));
+    CHECK_FALSE(start.why.ends_with("()")); // OpenSSL says why
+}
+
+TEST_CASE("DIGEST-MD5: where OpenSSL has no MD5, as under FIPS, this is said")
+{
+    const test::temporary_directory directory;
+    const std::string file = (directory.path() / "openssl.cnf").string();
+    std::ofstream(file) << "openssl_conf = all\n[all]\nalg_section = algorithms\n[algorithms]\n"
+                           "default_properties = fips=yes\n";
+    test::child_process without({"env", "OPENSSL_CONF=" + file, std::filesystem::read_symlink("/proc/self/exe").string(),
+                                 "--no-skip", "--test-case=a process whose OpenSSL has no MD5"},
+                                directory.path(), {});
+    CHECK(without.wait() == 0);
 }
 
 TEST_CASE("a secret is wiped where it was")

@@ -96,6 +96,7 @@ private:
     /// Another client has held what it waits for, for long enough to be seen.
     [[nodiscard]] bool sees_holder(const contender_record& c) const;
     void check_holders(contender_record& c);
+    void check_refusal(const contender_record&);
     void check_told(contender_record& c);
     void check_releasing(contender_record& c);
     void check_waiting();

@@ -27,7 +27,7 @@ REGISTER_LISTENER("count of cases", 1, count_of_cases);
 int main(int argc, char** argv)
 {
     const int status = doctest::Context(argc, argv).run();
-    if (!any_to_run) {
+    if (!any_to_run && !zklock::test::has_skipped) {
         std::fputs("no test case was run\n", stderr);
         return 1;
     }

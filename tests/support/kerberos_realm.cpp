@@ -14,12 +14,14 @@ constexpr const char* kdc_program = "/usr/sbin/krb5kdc";
 constexpr const char* database_program = "/usr/sbin/kdb5_util";
 constexpr const char* administration_program = "/usr/sbin/kadmin.local";
 constexpr const char* ticket_program = "/usr/bin/kinit";
+constexpr const char* list_program = "/usr/bin/klist";
 
 } // namespace
 
 bool kerberos_realm::installed()
 {
-    for (const char* const program : {kdc_program, database_program, administration_program, ticket_program})
+    if (::getenv("ZKLOCK_TESTS_WITHOUT_KDC")) return false;
+    for (const char* const program : {kdc_program, database_program, administration_program, ticket_program, list_program})
         if (!std::filesystem::exists(program)) return false;
     return true;
 }
@@ -109,6 +111,12 @@ std::string kerberos_realm::tickets(const std::string& principal, const std::str
     const auto made = file("cache").string();
     run({ticket_program, "-k", "-t", keytab(principal), "-c", made, "-l", lifetime, principal});
     return made;
+}
+
+bool kerberos_realm::is_valid(const std::string& cache)
+{
+    child_process program{{list_program, "-s", "-c", cache}, directory_.path(), directory_.path() / "log"};
+    return program.wait() == 0;
 }
 
 void kerberos_realm::stop()

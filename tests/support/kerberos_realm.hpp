@@ -14,7 +14,8 @@ namespace zklock::test {
 /// thread, before there are others: it changes the environment.
 class kerberos_realm {
 public:
-    /// Whether the machine has what it takes; it is packages_kerberos of .ci/packages.sh.
+    /// Whether the machine has what it takes; it is packages_kerberos of .ci/packages.sh. Where the environment has
+    /// ZKLOCK_TESTS_WITHOUT_KDC, it is taken for one that has not.
     [[nodiscard]] static bool installed();
 
     kerberos_realm();
@@ -33,6 +34,8 @@ public:
     void remove(const std::string& principal);
     /// A cache with a ticket of a principal with a keytab, as `kinit` makes it. It is valid for so long.
     std::string tickets(const std::string& principal, const std::string& lifetime = "1h");
+    /// Whether the ticket in a cache still counts, as `klist` finds.
+    [[nodiscard]] bool is_valid(const std::string& cache);
     /// The cache that is the default here: it is not there, as long as nobody makes it.
     [[nodiscard]] std::string default_cache() const { return (directory_.path() / "cache").string(); }
 

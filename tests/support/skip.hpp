@@ -1,6 +1,7 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <string>
 
 namespace zklock::test {
@@ -14,6 +15,15 @@ inline void skip(const std::string& why)
 {
     MESSAGE("skipped: ", why);
     has_skipped = true;
+}
+
+/// For a file none of whose tests can be played here, before they are: `TEST_SUITE_BEGIN("name" * skipped_if(...))`.
+inline doctest::skip skipped_if(bool here, const char* why)
+{
+    if (here && !has_skipped)
+        std::fprintf(stderr, "skipped: %s\n", why);
+    has_skipped = has_skipped || here;
+    return doctest::skip(here);
 }
 
 } // namespace zklock::test

@@ -1,18 +1,12 @@
 // zklock::testing: clients, as a program makes them, on an ensemble in memory.
-#include "support/run_test.hpp"
+#include "ensemble_scene.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
-#include <doctest/doctest.h>
-#include <zklock/testing/ensemble.hpp>
-#include <zklock/zklock.hpp>
 
 #include <atomic>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,47 +14,6 @@ using namespace zklock;
 using namespace zklock::test;
 using boost::asio::awaitable;
 using testing::ensemble;
-
-namespace {
-
-constexpr auto limit = milliseconds(60'000); // a sanitizer on a busy machine
-
-client_options options_for(const ensemble& zookeeper, milliseconds session_timeout = milliseconds(10'000))
-{
-    client_options o;
-    o.servers = zookeeper.servers();
-    o.session_timeout = session_timeout;
-    return o;
-}
-
-/// How an operation has failed.
-template <class Result> error_code ended_with(const Result& r) { return r ? error_code() : r.error(); }
-
-/// What an acquire of five seconds ends with, of which the clock of the test makes none.
-awaitable<error_code> acquire_in_vain(ensemble& zookeeper, mutex lock)
-{
-    std::optional<error_code> ended;
-    const auto acquires = [&]() -> awaitable<void> { ended = ended_with(co_await lock.acquire(5s)); };
-    asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
-    REQUIRE(co_await zookeeper.pass(6s));
-    co_return ended.value();
-}
-
-/// Runs the body with an ensemble and a client that is connected, and looks afterwards that nothing is left.
-template <class Body> void with_client(Body body)
-{
-    ensemble zookeeper;
-    const auto all = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options_for(zookeeper));
-        REQUIRE(co_await zk.wait_connected(10s));
-        co_await body(zookeeper, zk);
-        REQUIRE(co_await zk.close());
-    };
-    run_test(limit, all);
-    CHECK(zookeeper.sessions().empty());
-}
-
-} // namespace
 
 TEST_CASE("a lock is granted, seen by the servers, and released")
 {
@@ -309,6 +262,36 @@ TEST_CASE("all recipes, below a chroot")
     run_test(limit, body);
 }
 
+TEST_CASE("an event names whom an acquire waits behind, and costs no request")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        for (const std::string path : {"/a", "/b"})
+            zookeeper.hold(path, "billing");
+        std::vector<lock_event> heard;
+        mutex_options options;
+        options.listener = listen(co_await asio::this_coro::executor, [&](const lock_event& e) { heard.push_back(e); });
+        std::vector<std::size_t> reads;
+        for (auto lock : {mutex(zk, "/a"), mutex(zk, "/b", options)}) {
+            const auto before = zookeeper.requests(ensemble::request::read);
+            CHECK(co_await acquire_in_vain(zookeeper, lock) == errc::timed_out);
+            reads.push_back(zookeeper.requests(ensemble::request::read) - before);
+        }
+        CHECK(reads.front() == reads.back());
+        REQUIRE(heard.size() == 2);
+        REQUIRE(heard.front().behind);
+        CHECK(heard.front().behind->identifier == "billing");
+        heard.clear();
+        multi_lock both(mutex(zk, "/b", options), mutex(zk, "/c", options));
+        const auto acquires = [&]() -> awaitable<void> { static_cast<void>(co_await both.acquire(5s)); };
+        asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
+        REQUIRE(co_await zookeeper.pass(6s));
+        REQUIRE_FALSE(heard.empty());
+        REQUIRE(heard.front().behind);
+        CHECK(heard.front().behind->node == "/b/" + zookeeper.children("/b").front());
+    };
+    with_client(body);
+}
+
 TEST_CASE("clients on many threads share a lock")
 {
     ensemble zookeeper;
@@ -361,30 +344,4 @@ TEST_CASE("a client outlives the ensemble, and an execution context its clients"
     CHECK(zk.state() != connection_state::connected);
     io.reset();
     CHECK(zk.state() == connection_state::closed);
-}
-
-TEST_CASE("what is refused")
-{
-    ensemble zookeeper;
-    CHECK_THROWS_AS(ensemble(), std::invalid_argument); // the name is taken
-    CHECK_THROWS_AS(ensemble("no server!"), std::invalid_argument);
-    CHECK_THROWS_AS(ensemble("a:1/chroot"), std::invalid_argument);
-    {
-        const ensemble another("another:1");
-        CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
-    }
-    asio::io_context io;
-    {
-        client_options options;
-        options.servers = "127.0.0.1:1";
-        client real(io, options);
-        io.run_for(20ms);
-        CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
-    }
-    io.run();
-    zookeeper.stall(1s);
-    CHECK_THROWS_AS(zookeeper.create("/"), boost::system::system_error);
-    CHECK_FALSE(zookeeper.remove("/none"));
-    CHECK_FALSE(zookeeper.set("/none", ""));
-    CHECK_FALSE(zookeeper.get("/none"));
 }

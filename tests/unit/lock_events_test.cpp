@@ -52,13 +52,16 @@ TEST_SUITE("lock events")
         const auto a = h.s.acquire("/p", h.options);
         CHECK(h.told->text() == "");
         asked(h.s).to("create /p/" + prefix(1)).number(42, 3);
-        CHECK(h.told->text() == "1 queued");
-        CHECK(h.told->last.path == "/p");
-        CHECK(h.told->last.node == "/p/" + scene::node(1, 3));
-        CHECK(h.told->last.sequence == 3);
-        CHECK(h.told->last.fencing_token == 0);
+        CHECK(h.told->text() == ""); // it is not known whom it waits behind
         asked(h.s).to("watch /p").alone(4, 42);
-        CHECK(h.told->text() == "1 acquired");
+        REQUIRE(h.told->events.size() == 2);
+        const lock_event queued = h.told->events.front();
+        CHECK(h.told->text() == "1 queued, 1 acquired");
+        CHECK(queued.path == "/p");
+        CHECK(queued.node == "/p/" + scene::node(1, 3));
+        CHECK(queued.sequence == 3);
+        CHECK(queued.fencing_token == 0);
+        CHECK_FALSE(queued.behind);
         CHECK(h.told->last.fencing_token == a->given.fencing_token);
         h.s.release(*a);
         CHECK(h.told->text() == "");
@@ -100,11 +103,13 @@ TEST_SUITE("lock events")
         const auto sink = std::make_shared<watching_memory>();
         recipes::acquire_events events(sink, *s.session, 1, "/p");
         events.queued("/p/x", 1);
+        events.waits_behind({});
         const char* const before = sink->node;
         const queue::name_rules rules(std::string(queue::longest_mark, 'm'), {});
         for (const auto names : {naming::curator, naming::kazoo}) {
             const auto prefix = rules.prefix(names, queue::contender_kind::mutex, std::string(36, 'u'));
             events.queued("/p/" + prefix + "-2147483648", queue::sequence_limit);
+            events.waits_behind({});
             CHECK(sink->node == before);
         }
     }
@@ -124,11 +129,9 @@ TEST_SUITE("lock events")
         h.s.release(*a);
         CHECK(a->released == make_error_code(errc::lost));
         h.s.connect(6);
-        asked(h.s).to("create /p/" + prefix(3)).number(50, 5);
-        CHECK(h.told->text() == "2 queued");
+        asked(h.s).to("create /p/" + prefix(3)).number(50, 5).to("watch /p").alone(6, 50);
+        CHECK(h.told->text() == "2 queued, 2 acquired");
         CHECK(h.told->last.sequence == 5);
-        asked(h.s).to("watch /p").alone(6, 50);
-        CHECK(h.told->text() == "2 acquired");
     }
 
     TEST_CASE("a node that is taken over is a place in the queue, too; what lingers is released")
@@ -182,9 +185,9 @@ TEST_SUITE("lock events")
         mutex_options options;
         options.listener = std::make_shared<refusing>();
         const auto a = s.acquire("/p", options);
-        CHECK_NOTHROW(asked(s).to("create /p/" + prefix(1)).number(42, 3));
-        REQUIRE(lines.size() == 1);
+        CHECK_NOTHROW(asked(s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42));
+        REQUIRE(lines.size() == 2);
         CHECK(lines.front().find("refuses its events: stopped") != std::string::npos);
-        asked(s).to("watch /p"); // and it goes on
+        CHECK(a->ended == error_code()); // and it goes on
     }
 }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,14 +71,14 @@ public:
     [[nodiscard]] std::optional<node_content> get(const std::string& path) const;
     /// Creates a node, and its parents where they are missing. Returns its path, with a number if it is sequential. An
     /// ephemeral node belongs to a session of nobody, which never ends: see `hold()`.
-    /// @throws system_error with `errc::node_exists`, or with `errc::invalid_path` below an ephemeral node
+    /// @throws system_error with `errc::node_exists`; or with `errc::invalid_path`, below an ephemeral node, too
     std::string create(const std::string& path, const std::string& data = {}, node_kind kind = node_kind::persistent);
     /// Replaces the data. False if there is no such node.
     bool set(const std::string& path, const std::string& data);
     /// Deletes a node, as an operator would. False if there is none, or if it has children.
     bool remove(const std::string& path);
     /// Puts a contender of another program into the queue of a lock: it holds the lock, or waits for it. Its holder is
-    /// called `identifier`. Returns its node, for `remove()`.
+    /// called `identifier`. Returns its node, for `remove()`. With the path of a semaphore and `/leases`: a permit.
     std::string hold(const std::string& lock_path, const std::string& identifier = "somebody else");
 
     /// The sessions of clients that the servers know.
@@ -148,7 +149,7 @@ public:
     /// The process stands still for so long, as after SIGSTOP or in a suspended machine: the servers go on, and nothing
     /// of the process runs. Guards say at once what has become of them; all else catches up.
     ///
-    /// @throws std::logic_error as `pass()` does.
+    /// @throws std::logic_error as `pass()` does; and for a time below 0.
     void stall(std::chrono::nanoseconds time);
 
 private:
@@ -156,6 +157,7 @@ private:
     void expect_alone() const;
 
     std::shared_ptr<memory_ensemble> servers_;
+    std::mutex one_passes_; // guards what follows
     std::unique_ptr<passage> passing_;
 };
 

@@ -38,10 +38,11 @@ sasl_start start_sasl(const sasl_credentials& from, const std::vector<std::strin
             return {nullptr, std::move(why)};
         return {std::make_unique<digest_md5>(from.user_, from.password_.text(), digest_md5::particulars{}), {}};
     }
-    kerberos_names names{from.server_principal_, false, from.keytab_, from.credential_cache_, nullptr};
+    kerberos_names names{from.server_principal_, false, from.keytab_, from.credential_cache_};
     if (from.tickets_) {
         names.own = from.tickets_->current();
         names.cache = names.own->name();
+        names.reuses_tickets = names.own->was_used();
         if (names.cache.empty())
             return {nullptr, names.own->why()};
     }

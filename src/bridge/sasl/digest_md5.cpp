@@ -30,6 +30,7 @@ std::string in_hexadecimal(std::span<const unsigned char> bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
+    text.reserve(2 * bytes.size()); // so no part of it stays behind elsewhere
     for (const unsigned char byte : bytes) {
         text += digits[byte >> 4];
         text += digits[byte & 15];
@@ -89,6 +90,16 @@ bool lists(std::string_view all, std::string_view wanted)
     }
 }
 
+/// For a line of the log, what a stranger has sent.
+std::string in_a_line(std::string_view text)
+{
+    constexpr std::size_t most = 60;
+    std::string line(text.substr(0, most));
+    for (char& c : line)
+        c = c >= ' ' && c <= '~' ? c : '?';
+    return text.size() > most ? line + "..." : line;
+}
+
 /// What ISO 8859-1 holds is hashed in it, though it is sent as UTF-8.
 std::string_view hashed(const std::optional<secret>& latin_1, std::string_view utf_8)
 {
@@ -143,7 +154,7 @@ sasl_step digest_md5::answer(std::string_view challenge)
         return failed_step(sasl_failure::broken, not_understood);
     if (all->contains("qop") && !lists((*all)["qop"], "auth"))
         return failed_step(sasl_failure::broken,
-                           "the server wants more than authentication (qop=" + (*all)["qop"] + ")");
+                           "the server wants more than authentication (qop=" + in_a_line((*all)["qop"]) + ")");
     const bool utf_8 = (*all)["charset"] == "utf-8";
     const std::string& realm = (*all)["realm"];
     const std::string& nonce = (*all)["nonce"];

@@ -94,7 +94,8 @@ std::string place_of(const kerberos_names& names)
 class gssapi final : public mechanism {
 public:
     explicit gssapi(const kerberos_names& names)
-        : service_(names.is_host ? "zookeeper@" + names.service : names.service), cache_(names.own)
+        : service_(names.is_host ? "zookeeper@" + names.service : names.service), cache_(names.own),
+          reuses_tickets_(names.reuses_tickets)
     {
     }
     ~gssapi() override
@@ -146,7 +147,11 @@ public:
     {
         if (cache_)
             cache_->spoil();
-        return failed_step(sasl_failure::refused, "the server does not accept the Kerberos ticket for " + service_);
+        std::string why = "the server does not accept the Kerberos ticket for " + service_;
+        if (!reuses_tickets_)
+            return failed_step(sasl_failure::refused, std::move(why));
+        return failed_step(sasl_failure::unproved,
+                           std::move(why) + ": it was got earlier, and the next attempt gets another");
     }
 
 private:
@@ -221,6 +226,7 @@ private:
     const int process_ = ::getpid();
     const std::string service_;
     const std::shared_ptr<memory_cache> cache_; ///< lives as long as what was got from it
+    const bool reuses_tickets_;
     gss_name_t name_ = GSS_C_NO_NAME;
     gss_cred_id_t credential_ = GSS_C_NO_CREDENTIAL;
     gss_ctx_id_t context_ = GSS_C_NO_CONTEXT;
@@ -240,6 +246,8 @@ gssapi_start start_gssapi(const kerberos_names& names)
     if (result.failed()) {
         made.unknown_service = result.minor == static_cast<OM_uint32>(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN);
     } else {
+        if (names.own)
+            names.own->use();
         made.start.made = std::move(exchange);
     }
     return made;

@@ -14,6 +14,7 @@ struct kerberos_names {
     std::string keytab{};                ///< empty: none
     std::string cache{};                 ///< of tickets; empty: Kerberos's own
     std::shared_ptr<memory_cache> own{}; ///< if that is in memory
+    bool reuses_tickets = false;         ///< of an earlier exchange
 };
 
 struct gssapi_start {

@@ -24,6 +24,9 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
+    /// An exchange has begun with it. Its tickets may be older than a server's key from then on.
+    void use() noexcept { used_ = true; }
+    [[nodiscard]] bool was_used() const noexcept { return used_; }
     /// A server has refused one of its tickets: the next exchange begins with new ones.
     void spoil() noexcept { spoiled_ = true; }
     [[nodiscard]] bool is_spoiled() const noexcept { return spoiled_; }
@@ -34,6 +37,7 @@ private:
     ::_krb5_ccache* cache_ = nullptr;
     std::string name_;
     std::string why_;
+    std::atomic<bool> used_{false};
     std::atomic<bool> spoiled_{false};
 };
 

@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/two_clients_scene.sh"
 start_zookeeper
 await_zookeeper
 servers=127.0.0.1:$zookeeper_port
-in_order="*A holds /*, with token *B asks for it*B is in line:*A  session 0x*-lock-*B  session 0x*-lock-*A lets go*"
+in_order="*A holds /*, with token *B asks for it*B is in line behind A:*A  session 0x*-lock-*B  session 0x*-lock-*A lets go*"
 in_order+="B holds it, * ms later, with token *B lets go"
 
 expect 0 "*TWO CLIENTS*$in_order" bash "$run" --two-clients --servers "$servers"

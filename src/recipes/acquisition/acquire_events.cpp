@@ -29,13 +29,23 @@ void acquire_events::queued(std::string_view node, std::int32_t sequence) noexce
 {
     if (event_.what != lock_event::kind::queued || event_.node == node)
         return;
+    tell_place();
     event_.node = node;
     event_.sequence = sequence;
-    tell(lock_event::kind::queued);
+    place_untold_ = true;
+}
+
+void acquire_events::waits_behind(std::shared_ptr<const contender> whom) noexcept
+{
+    if (!place_untold_)
+        return;
+    event_.behind = std::move(whom);
+    tell_place();
 }
 
 void acquire_events::acquired(std::string_view node, std::int64_t fencing_token) noexcept
 {
+    tell_place();
     event_.node = node;
     event_.fencing_token = fencing_token;
     tell(lock_event::kind::acquired);
@@ -51,6 +61,7 @@ void acquire_events::lost(const lock_loss& how) noexcept
 
 void acquire_events::failed(boost::system::error_code why) noexcept
 {
+    tell_place();
     tell(lock_event::kind::failed, why);
 }
 
@@ -58,6 +69,13 @@ void acquire_events::released(boost::system::error_code ec) noexcept
 {
     if (event_.what == lock_event::kind::acquired)
         tell(lock_event::kind::released, ec);
+}
+
+void acquire_events::tell_place() noexcept
+{
+    if (std::exchange(place_untold_, false))
+        tell(lock_event::kind::queued);
+    event_.behind.reset();
 }
 
 void acquire_events::tell(lock_event::kind what, boost::system::error_code ec) noexcept

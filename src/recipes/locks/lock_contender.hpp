@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace zklock::recipes {
 
@@ -65,9 +66,13 @@ public:
     [[nodiscard]] bool hands_over() const noexcept { return request_.hands_over && !request_.internal; }
 
     [[nodiscard]] bool listens() const noexcept { return events_ != nullptr; }
-    /// Its node was created, and has that full path; to be called only if it has a listener. Tells that, unless it is
-    /// known or the wait is over.
+    /// Its node was created, and has that full path; to be called only if it has a listener. That is told later, with
+    /// whom it waits behind, unless it is known or the wait is over.
     void queued(std::string_view node) noexcept;
+    [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
+    void waits_behind(std::shared_ptr<const zklock::contender> whom) noexcept { events_->waits_behind(std::move(whom)); }
+    /// As others may see it.
+    [[nodiscard]] zklock::contender described() const;
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.

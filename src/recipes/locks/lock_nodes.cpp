@@ -181,7 +181,7 @@ void lock_nodes::on_created(queue::contender_id id, const store::create_reply& a
         if (sequence < 0 || sequence >= queue::sequence_limit)
             return out_of_numbers(contender, errc::sequence_exhausted);
         if (contender.listens())
-            contender.queued(lock_.full(node));
+            lock_.places().queued(contender, lock_.full(node));
         if (answer.stat.czxid != 0)
             take_czxid(contender, answer.stat.czxid);
         break;

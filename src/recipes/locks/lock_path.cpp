@@ -3,6 +3,7 @@
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -37,7 +38,7 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
       queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules),
       handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); })),
       nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()),
-      holder_(part()), linger_timer_(part(), options_.linger)
+      holder_(part()), linger_timer_(part(), options_.linger), places_(part())
 {
     session_.add(*this);
     session_.listeners.listen(path_, *this);
@@ -195,6 +196,7 @@ void lock_path::carry_out_decisions()
     for (const queue::action& action : queue_.next(may_grant && session_.lease.fresh(now)))
         carry_out(action, now);
     nodes_.settle();
+    places_.settle();
     if (handoffs_)
         handoffs_->settle();
     tell_if_idle();

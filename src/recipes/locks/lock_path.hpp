@@ -7,6 +7,7 @@
 #include "recipes/locks/lock_nodes.hpp"
 #include "recipes/locks/lock_requests.hpp"
 #include "recipes/locks/path_handoffs.hpp"
+#include "recipes/locks/told_places.hpp"
 #include "recipes/session/recipe_path.hpp"
 
 #include <chrono>
@@ -118,6 +119,7 @@ public:
     [[nodiscard]] std::string full(std::string_view node) const;
     [[nodiscard]] path_handoffs* handoffs() const noexcept { return handoffs_.get(); }
     [[nodiscard]] lock_nodes& nodes() noexcept { return nodes_; }
+    [[nodiscard]] told_places& places() noexcept { return places_; }
     [[nodiscard]] bool makes_path() const noexcept { return parents_.busy(); }
     void make_path(parent_kind, const std::optional<access_list>&);
     /// The path's own node was deleted, because its numbers were scarce.
@@ -162,6 +164,7 @@ private:
     lock_looks looks_;
     holder_report holder_;
     linger_timer linger_timer_;
+    told_places places_;
 };
 
 } // namespace zklock::recipes

@@ -29,11 +29,14 @@ public:
     }
 
 private:
-    /// The line tells something: only the place in it matters here.
+    /// The line tells something: only the place in it matters here. Whoever is the first there may wait for a permit.
     void notify(const lock_event& of_the_line) override
     {
-        if (of_the_line.what == lock_event::kind::queued)
-            queued(of_the_line.node, of_the_line.sequence);
+        if (of_the_line.what != lock_event::kind::queued)
+            return;
+        queued(of_the_line.node, of_the_line.sequence);
+        if (of_the_line.behind)
+            waits_behind(of_the_line.behind);
     }
 
     std::size_t left_ = 0; ///< permits that were not given back

@@ -4,29 +4,12 @@
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
-#include <charconv>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 namespace zklock::recipes {
 
 using store::outcome;
-
-namespace {
-
-/// A decimal number and nothing else.
-std::optional<std::int64_t> number_in(std::string_view text)
-{
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
-} // namespace
 
 permits_check::permits_check(semaphore_path& semaphore, session& s, bool wanted)
     : semaphore_(semaphore), session_(s), wanted_(wanted), now_(wanted ? state::due : state::passed)

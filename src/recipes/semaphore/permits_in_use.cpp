@@ -1,5 +1,6 @@
 #include "recipes/semaphore/permits_in_use.hpp"
 
+#include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
@@ -78,12 +79,12 @@ void permits_in_use::on_list(const std::vector<std::string>& names)
         if (found != head->nodes.end())
             nodes_.lost_to_others(permit_ptr(*found));
         else
-            decide(*head, names.size());
+            decide(*head, names, names.size());
     }
 }
 
 /// `in_use`: how many permits are, those of the head among them.
-void permits_in_use::decide(semaphore_acquisition& head, std::size_t in_use)
+void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::string>& permits, std::size_t in_use)
 {
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
     const bool all_there = head.nodes.size() == head.request().count &&
@@ -98,10 +99,30 @@ void permits_in_use::decide(semaphore_acquisition& head, std::size_t in_use)
     } else if (head.looks_once()) {
         head.note_refusal(true);
         head.fail(errc::busy);
+        return;
     } else if (!changes_are_told()) {
         shall_watch_ = true;
         stale_ = true;
     }
+    if (head.no_room && head.place_untold())
+        head.waits_behind(holder_among(permits));
+}
+
+/// The permit that came first of those that nobody at the head of the line has.
+std::shared_ptr<const contender> permits_in_use::holder_among(std::vector<std::string> permits) const
+{
+    std::erase_if(permits, [this](const std::string& name) {
+        const permit_ptr own = nodes_.find(name);
+        return own && own->owner != nullptr && own->owner->waiting();
+    });
+    const std::string first = first_permit(permits);
+    if (first.empty())
+        return nullptr;
+    const auto holder = std::make_shared<contender>();
+    holder->node = queue::child_of(semaphore_.layout().permits, first);
+    holder->sequence = static_cast<std::int32_t>(number_in(digits_of(first)).value_or(0));
+    holder->ours = nodes_.know(first);
+    return holder;
 }
 
 void permits_in_use::notice_refusal(outcome result) noexcept

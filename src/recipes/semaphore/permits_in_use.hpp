@@ -1,7 +1,9 @@
 #pragma once
 #include "store/store.hpp"
+#include "zklock/events.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,8 @@ private:
     [[nodiscard]] bool look_is_due(bool path_is_there) const;
     void send_look();
     void on_list(const std::vector<std::string>& names);
-    void decide(semaphore_acquisition&, std::size_t in_use);
+    void decide(semaphore_acquisition&, const std::vector<std::string>& permits, std::size_t in_use);
+    [[nodiscard]] std::shared_ptr<const contender> holder_among(std::vector<std::string> permits) const;
     [[nodiscard]] bool changes_are_told() const noexcept;
 
     semaphore_path& semaphore_;

@@ -1,34 +1,15 @@
 #include "recipes/semaphore/room_looks.hpp"
 
-#include "queue/node_name.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace zklock::recipes {
 
 using store::outcome;
-
-namespace {
-
-/// Finds the permit that came first, as far as the numbers in the names tell; the name is empty if there is none.
-std::string first_permit(const std::vector<std::string>& children)
-{
-    const auto number = [](std::string_view name) {
-        return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
-    };
-    const auto first =
-        std::min_element(children.begin(), children.end(),
-                         [&](const std::string& a, const std::string& b) { return number(a) < number(b); });
-    return first == children.end() ? std::string() : *first;
-}
-
-} // namespace
 
 room_looks::room_looks(semaphore_path& semaphore, session& s, const permit_nodes& nodes, shared_count& count)
     : semaphore_(semaphore), session_(s), nodes_(nodes), count_(count)

@@ -93,6 +93,9 @@ public:
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// The last list, read since its nodes were made, has shown too many permits in use.
     [[nodiscard]] bool lacks_room() const noexcept { return no_room && !nodes.empty(); }
+    /// That it waits, and behind whom, has to be told its listener.
+    [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
+    void waits_behind(std::shared_ptr<const contender> holder) noexcept { events_->waits_behind(std::move(holder)); }
 
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.

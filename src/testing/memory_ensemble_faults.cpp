@@ -1,0 +1,153 @@
+// What a test does at the servers, and sees there.
+#include "testing/memory_ensemble.hpp"
+#include "testing/memory_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::testing {
+
+using store::outcome;
+
+void memory_ensemble::change(transaction t, outcome* result, std::string* made)
+{
+    const std::scoped_lock lock(mutex_);
+    const auto done = apply(std::move(t));
+    if (result)
+        *result = done.result;
+    if (made)
+        *made = done.path;
+}
+
+std::optional<node_content> memory_ensemble::read(const std::string& path) const
+{
+    const std::scoped_lock lock(mutex_);
+    const auto* const node = tree_.find(path);
+    if (!node)
+        return std::nullopt;
+    node_content found;
+    found.data = node->data;
+    found.stat = znode_tree::stat(*node);
+    return found;
+}
+
+std::vector<std::string> memory_ensemble::children(const std::string& path) const
+{
+    const std::scoped_lock lock(mutex_);
+    auto names = tree_.children(path);
+    std::ranges::sort(names);
+    return names;
+}
+
+std::vector<std::int64_t> memory_ensemble::sessions() const
+{
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, s] : sessions_)
+        if (s.timeout.count() != 0)
+            ids.push_back(id);
+    return ids;
+}
+
+std::int64_t memory_ensemble::foreign_session()
+{
+    const std::scoped_lock lock(mutex_);
+    if (foreign_session_ == 0) {
+        foreign_session_ = ++last_session_;
+        sessions_[foreign_session_] = {};
+    }
+    return foreign_session_;
+}
+
+bool memory_ensemble::expire(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (!sessions_.contains(session))
+        return false;
+    drop_session(session);
+    return true;
+}
+
+void memory_ensemble::cut(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (const auto at = link_of(session); at != links_.end())
+        drop(at);
+}
+
+void memory_ensemble::part(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (sessions_.contains(session))
+        parted_.insert(session);
+}
+
+void memory_ensemble::mend(std::int64_t session)
+{
+    const std::scoped_lock lock(mutex_);
+    if (parted_.erase(session) != 0)
+        have_clients_connect();
+    const auto at = link_of(session);
+    if (at == links_.end())
+        return;
+    deliver(at->second);
+    const auto number = at->first;
+    for (auto waiting = std::exchange(at->second.waiting, {}); auto& each : waiting) {
+        const auto still = links_.find(number);
+        if (still == links_.end())
+            return;
+        serve(still, std::move(each));
+    }
+    woken_.notify_one();
+}
+
+void memory_ensemble::have_clients_connect()
+{
+    for (const auto& each : clients_)
+        if (const auto present = each.lock())
+            present->may_connect();
+}
+
+void memory_ensemble::stop()
+{
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+    while (!links_.empty())
+        drop(links_.begin());
+}
+
+void memory_ensemble::start()
+{
+    const std::scoped_lock lock(mutex_);
+    stopped_ = false;
+    for (const auto& [id, s] : sessions_)
+        heard(id);
+    have_clients_connect();
+    woken_.notify_one();
+}
+
+void memory_ensemble::next(kind what, std::string path_prefix, fate becomes, unsigned times)
+{
+    const std::scoped_lock lock(mutex_);
+    rules_.next(what, std::move(path_prefix), becomes, times);
+}
+
+void memory_ensemble::delay(kind what, std::string path_prefix, std::chrono::nanoseconds by)
+{
+    const std::scoped_lock lock(mutex_);
+    rules_.delay(what, std::move(path_prefix), by);
+}
+
+void memory_ensemble::clear()
+{
+    const std::scoped_lock lock(mutex_);
+    rules_.clear();
+}
+
+std::size_t memory_ensemble::requests(kind what) const
+{
+    const std::scoped_lock lock(mutex_);
+    return rules_.count(what);
+}
+
+} // namespace zklock::testing

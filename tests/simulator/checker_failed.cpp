@@ -1,0 +1,72 @@
+// Whether an acquire that ends without the lock has a reason, and names the right one.
+#include "checker.hpp"
+
+#include "stage.hpp"
+
+#include <algorithm>
+
+namespace zklock::simulator {
+
+using phase = contender_record::phase;
+
+bool checker::sees_holder(const contender_record& c) const
+{
+    const recipe which = plan_.which;
+    if (is_shared(which) || which == recipe::semaphore || which == recipe::multi_lock) return false; // may be let in
+    const instant long_ago = world_.time.now() - plan_.set.a_while();
+    return c.began < long_ago && std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
+        return o.client != c.client && o.path == c.path && o.now == phase::holding && o.granted_at < long_ago;
+    });
+}
+
+/// One that looked once is refused for others if there are any but those of its own client.
+void checker::check_refusal(const contender_record& c)
+{
+    if (expects_faults_ || plan_.which != recipe::mutex) return;
+    bool others = false, ours = false;
+    for (const auto& o : records_) {
+        if (&o == &c || o.path != c.path) continue;
+        others |= o.client != c.client;
+        const bool there = o.now == phase::waiting || o.now == phase::holding || o.now == phase::releasing;
+        ours |= o.client == c.client && there;
+    }
+    if (!c.handle->refused_for_others() && !ours)
+        world_.violate(label(c) + ": looks once, and takes others for an outage");
+    if (c.handle->refused_for_others() && !others)
+        world_.violate(label(c) + ": looks once, and takes its own client for others");
+}
+
+void checker::failed(contender_record& c, boost::system::error_code ec, const recipes::grant& ended)
+{
+    say(c, "fails: " + ec.message());
+    if (c.now != phase::waiting)
+        return world_.violate(label(c) + ": failed, though its wait had ended: " + ec.message());
+    c.now = phase::failed;
+    const auto is = [&](errc e) { return ec == make_error_code(e); };
+    if (is(errc::timed_out) || (is(errc::not_connected) && c.deadline && c.where->now() >= *c.deadline)) {
+        if (!c.deadline) return world_.violate(label(c) + ": timed out without a deadline");
+        if (c.where->now() < *c.deadline) return world_.violate(label(c) + ": timed out too early");
+        const bool on_time = c.where->paused_until() + promptly_ < world_.time.now();
+        if (c.where->now() > *c.deadline + promptly_ && on_time && world_.time.now() > c.began + promptly_) {
+            return world_.violate(label(c) + ": timed out too late");
+        }
+        if (is(errc::not_connected) && !expects_faults_ && on_time && sees_holder(c)) {
+            return world_.violate(label(c) + ": takes others for an outage");
+        }
+        if (is(errc::timed_out) && on_time && c.store->silent(promptly_)) {
+            return world_.violate(label(c) + ": takes an outage for others");
+        }
+        return;
+    }
+    if (is(errc::closed)) return; // by the schedule, or at its end
+    if (is(errc::lost) && !ended.node.empty() && (expects_faults_ || world_.set.leases_may_end_in_calm())) return;
+    if (is(errc::busy) && c.wish.look_once) return check_refusal(c);
+    if (is(errc::not_connected) && c.wish.look_once) return;
+    if (is(errc::access_denied) && expects_refusals_) return;
+    if (is(errc::sequence_exhausted) && plan_.set.first_sequence > queue::sequence_limit - 100) return;
+    if (is(errc::over_budget) && plan_.set.node_budget < 1000) return;
+    if (c.wish.max_attempts != 0 && expects_faults_) return;
+    world_.violate(label(c) + ": failed without a reason: " + ec.message());
+}
+
+} // namespace zklock::simulator

@@ -1,0 +1,127 @@
+// zklock::testing: what it refuses, and what befalls nobody.
+#include "ensemble_scene.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+using namespace zklock;
+using namespace zklock::test;
+using boost::asio::awaitable;
+using testing::ensemble;
+
+TEST_CASE("what befalls a session that is not known, befalls nobody")
+{
+    ensemble zookeeper;
+    for (const std::int64_t session : {std::int64_t{0}, std::int64_t{0x1000'0001}}) { // the next client's
+        zookeeper.part(session);
+        zookeeper.cut(session);
+        zookeeper.expire(session);
+    }
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options_for(zookeeper));
+        const bool connected(co_await zk.wait_connected(5s));
+        CHECK(connected);
+        CHECK(co_await zk.create("/a", "1"));
+        REQUIRE(co_await zk.close());
+    };
+    run_test(limit, body);
+}
+
+TEST_CASE("an outage takes the clock few steps, and the client is back as soon as it can be")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        std::size_t steps = 0; // of the clock's that a second has twenty of, or less
+        auto before = lease_clock::now();
+        testing::timer due(co_await asio::this_coro::executor);
+        std::function<void()> wait = [&] {
+            due.expires_after(1ms);
+            due.async_wait([&](error_code ec) {
+                if (ec)
+                    return;
+                steps += lease_clock::now() - std::exchange(before, lease_clock::now()) > 30ms;
+                wait();
+            });
+        };
+        wait();
+        zookeeper.stop();
+        REQUIRE(co_await zookeeper.pass(1min));
+        due.cancel();
+        CHECK(steps < 600); // one for each second, and some on a busy machine
+        const auto stopped = lease_clock::now();
+        zookeeper.start();
+        REQUIRE(co_await zk.wait_connected(10s));
+        CHECK(lease_clock::now() - stopped < 900ms);
+    };
+    with_client(body);
+}
+
+TEST_CASE("a permit is held by another program, as a lock is")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto permit = zookeeper.hold("/gate/leases", "billing");
+        semaphore gate(zk, "/gate", 1);
+        CHECK(ended_with(co_await gate.try_acquire(1)) == errc::busy);
+        CHECK(zookeeper.remove(permit));
+        CHECK(co_await gate.acquire(1, 5s));
+    };
+    with_client(body);
+}
+
+TEST_CASE("threads that let time pass at once: one does, the others are refused")
+{
+    ensemble zookeeper;
+    std::atomic<int> passed = 0, refused = 0;
+    const auto passes = [&] {
+        for (int i = 0; i < 300; ++i) {
+            try {
+                zookeeper.pass(1ms, asio::use_future).get();
+                ++passed;
+            } catch (const std::logic_error&) {
+                ++refused;
+            }
+        }
+    };
+    std::thread another(passes);
+    passes();
+    another.join();
+    CHECK(passed + refused == 600);
+    CHECK(passed > 0);
+}
+
+TEST_CASE("what is refused")
+{
+    ensemble zookeeper;
+    for (const char* const path : {"a", "/a/", "/a//b", ""})
+        CHECK_THROWS_AS(zookeeper.create(path), boost::system::system_error);
+    CHECK(zookeeper.children("/").empty());
+    CHECK(zookeeper.create("/numbered/", "", node_kind::persistent_sequential) == "/numbered/0000000000");
+    CHECK_THROWS_AS(zookeeper.stall(-1s), std::logic_error);
+    CHECK_THROWS_AS(ensemble(), std::invalid_argument); // the name is taken
+    CHECK_THROWS_AS(ensemble("no server!"), std::invalid_argument);
+    CHECK_THROWS_AS(ensemble("a:1/chroot"), std::invalid_argument);
+    {
+        const ensemble another("another:1");
+        CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
+    }
+    asio::io_context io;
+    {
+        client_options options;
+        options.servers = "127.0.0.1:1";
+        client real(io, options);
+        io.run_for(20ms);
+        CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
+    }
+    io.run();
+    zookeeper.stall(1s);
+    CHECK_THROWS_AS(zookeeper.create("/"), boost::system::system_error);
+    CHECK_FALSE(zookeeper.remove("/none"));
+    CHECK_FALSE(zookeeper.set("/none", ""));
+    CHECK_FALSE(zookeeper.get("/none"));
+}

@@ -38,6 +38,11 @@ struct place {
     friend std::strong_ordering operator<=>(const place& a, const place& b) { return a.name() <=> b.name(); }
     friend std::strong_ordering operator<=>(const place& a, const place_name& b) { return a.name() <=> b; }
 };
+/// Whether a node of that kind keeps one of the other out that stands behind it.
+[[nodiscard]] inline bool excludes(contender_kind before, contender_kind kind) noexcept
+{
+    return !is_shared(kind) || !is_shared(before);
+}
 using view = std::map<place, contender_id, std::less<>>; ///< nodes; 0 for those of others
 
 /// How far a contender of this client is.

@@ -1,25 +1,17 @@
 #pragma once
+#include "queue/known_queue.hpp"
 #include "queue/lock_queue_action.hpp"
 #include "queue/node_name.hpp"
-#include "queue/own_contenders.hpp"
+#include "queue/node_reuse.hpp"
+#include "queue/parent_emptying.hpp"
 
-#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
-
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace zklock::queue {
-
-inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent's numbers after this are negative
 
 /// The protocol of a lock, as one client follows it on one path: what is known of the queue, where the client's own
 /// contenders stand in it, and what has to be done next. Pure: events in, actions out, no clock and no I/O.
@@ -67,7 +59,7 @@ class lock_queue {
 public:
     /// Numbers are scarce from `scarce_from` on; only tests choose another than sequence_scarce.
     explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce, name_rules names = {})
-        : scarce_from_(scarce_from), allowed_(allowed), names_(std::move(names))
+        : known_(scarce_from, std::move(names)), reuse_(allowed)
     {
     }
 
@@ -135,6 +127,8 @@ public:
     void parent_stays();    ///< answer to remove_parent: it is not to be deleted, or may not be
     void remove_parent_unknown();
     void parent_watch_failed();
+    /// Forgets the watch on the path's own node, and what is known by it.
+    void forget_parent();
     /// Events for the path's own node.
     void parent_deleted();
     void parent_changed();
@@ -154,7 +148,7 @@ public:
     /// Its client has let the node go. False if it is not a node of another client in the view.
     bool certified(std::string_view node);
     /// Another client says that it waits for a node of this one.
-    void awaited() noexcept { disturbed_ = true; }
+    void awaited() noexcept { reuse_.disturb(); }
     /// An event other than deleted: the watch has been used up, and nothing else is known.
     void watch_fired(std::string_view node);
     /// The answer to remove: the node is gone, and `was_there` until then.
@@ -181,197 +175,27 @@ public:
 
     /// Whether next() may have something to do, if nothing has happened since it was called last but that writes were
     /// sent, and that contenders without a node have left.
-    [[nodiscard]] bool unsettled() const noexcept { return !news_.empty() || scarce() || creates_seek_coverage(); }
-
-    [[nodiscard]] const own_contenders& own() const noexcept { return ours_; }
-
+    [[nodiscard]] bool unsettled() const noexcept
+    {
+        return known_.has_news() || known_.parent().scarce() || known_.creates_seek_coverage();
+    }
     /// Whether next() may have a grant to give, if the lease is fresh.
-    [[nodiscard]] bool may_grant() const noexcept { return !ours_.queued().empty() || ours_.lingering() != nullptr; }
-    /// Contenders without a node get none before the parent has been made again.
-    [[nodiscard]] bool holds_back() const noexcept { return scarce() && emptying_ != emptying::impossible; }
-    [[nodiscard]] bool idle() const noexcept { return ours_.empty() && watches_.empty(); }
-    /// A watch on that node is there or asked for, and not to be taken back.
-    [[nodiscard]] bool is_watched(std::string_view node) const;
-    /// There is a watch on the path's own node.
-    [[nodiscard]] bool watches_parent() const noexcept
+    [[nodiscard]] bool may_grant() const noexcept
     {
-        return parent_ != watch_state::off || children_ != watch_state::off || refused_watch_;
+        return !own().queued().empty() || own().lingering() != nullptr;
     }
-    /// Forgets that watch, and what is known by it.
-    void forget_parent();
-    /// Whether a contender waits behind that node, which is another client's.
-    [[nodiscard]] bool waits_behind(std::string_view node) const;
-    /// The nodes of other clients before the first contender that waits: the nearest first.
-    [[nodiscard]] std::vector<std::string> others_before_ours(std::size_t most) const;
-    /// How many nodes that were let go, and not seen gone yet, a contender was granted over.
-    [[nodiscard]] std::size_t passed_over() const noexcept;
-    /// The nearest of those that this one was the first to be granted over; empty if there are none.
-    [[nodiscard]] std::string_view passed_over_by(contender_id) const noexcept;
-    /// The contender that has that node and has not left, or 0.
-    [[nodiscard]] contender_id contender_of(std::string_view node) const;
-    /// It is the node of a contender, of one that has left, too, or one that a lost create or a downgrade has made.
-    [[nodiscard]] bool owns(std::string_view node) const;
-    /// A list of children lacks the node of a contender that has not left.
-    [[nodiscard]] bool misses_any(const std::set<std::string_view>& names) const;
-    /// Who is before a contender that waits, as far as it is known.
-    struct those_before {
-        std::string_view first; ///< in the queue; empty if there is none, or it is one of ours and does not hold
-        std::size_t count = 0;  ///< as last seen
-        bool excluded = false;
-    };
-    /// It is excluded by a node of another client's, by one of ours that holds, or by one of ours that waits for such a
-    /// node. Once it is covered, all nodes before it count that are not known to be gone. Until then another client's
-    /// counts only before one of ours that waits and is covered, or while it is watched: it may be gone since a
-    /// contender that left has seen it.
-    [[nodiscard]] those_before before(contender_id, std::size_t most_counted) const;
-    /// Whom a contender waits behind.
-    struct predecessor {
-        std::string_view node;  ///< the nearest before it that excludes it; empty if none is known
-        bool is_read = false;   ///< the answer to its watch will come, and tell more
-    };
-    [[nodiscard]] predecessor predecessor_of(contender_id) const;
-    /// What is before the contenders that wait is not known yet.
-    [[nodiscard]] bool seeks_coverage() const { return !ours_.queued().empty() && !ours_.queued().begin()->covered; }
-    /// Whether a contender of that kind would be excluded that has no place.
-    [[nodiscard]] bool excludes_newcomers(contender_kind kind) const
-    {
-        return excluded_before(view_.end(), known_until(), kind);
-    }
-    /// Whether a list of children shows a contender that has not left, and excludes that kind.
-    [[nodiscard]] bool busy(const std::vector<std::string>& names, contender_kind kind = contender_kind::mutex) const;
+    [[nodiscard]] bool idle() const noexcept { return own().empty() && known_.watches().empty(); }
+    [[nodiscard]] const known_queue& known() const noexcept { return known_; }
+    [[nodiscard]] const own_contenders& own() const noexcept { return known_.own(); }
 
 private:
-    enum class watch_state : std::uint8_t { off, arming, armed, disarming };
-    /// How far the parent is from being deleted, where its numbers are scarce.
-    enum class emptying : std::uint8_t {
-        unasked,
-        asked,     ///< its delete was asked for
-        occupied,  ///< there were children: the youngest is waited for
-        impossible ///< not in this epoch
-    };
-    struct sent_read {
-        std::uint64_t stamp;
-        bool looks_up; ///< follows a sync
-        bool watches;  ///< the children
-    };
-
-    [[nodiscard]] static bool excludes(contender_kind before, contender_kind kind)
-    {
-        return !is_shared(kind) || !is_shared(before);
-    }
-    // Before `here`, which is the end for a contender without a place.
-    [[nodiscard]] view::const_iterator known_until() const;
-    [[nodiscard]] bool is_there(const view::value_type& node, view::const_iterator until) const;
-    [[nodiscard]] view::const_iterator first_obstacle(view::const_iterator here, view::const_iterator until) const;
-    [[nodiscard]] bool excluded_before(view::const_iterator here, view::const_iterator until, contender_kind) const;
-    void leave(contender&, bool by_own_will);
-    void create_failed(contender&);
-    void move(contender&, phase);
-    void forget(contender&, action::kind news);
-    void want_again(contender&);
-    void start_leaving(contender&, bool by_own_will = false);
-    void give_place(contender&, std::string_view node, std::int32_t sequence);
-    void own_node_gone(contender_id);
-    void own_node_gone(contender&);
-    void forget_watch(std::string_view node);
-    void suspect_others();
-    void may_have_read_on(contender_kind its);
-    void doubt_unwatched_before(const place_name&);
-    [[nodiscard]] bool stands_over_let_go(const contender&) const;
-    [[nodiscard]] bool watches_own(const contender&) const;
-    [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
-    void forget_view();
-    void update_view(const std::vector<std::string>& names);
-    void know_through(std::int32_t ever);
-    void see_whether_alone();
-    void only_ours_remain(bool the_youngest, std::int32_t ever);
-    void look_up_unknown(const std::vector<std::string>& names, bool complete);
-
-    [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
-    [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
-    [[nodiscard]] bool only_known_of_old(const contender&) const noexcept;
-    bool decide_first(std::vector<action>&, bool lease_fresh);
-    [[nodiscard]] bool has_to_watch_own(const contender&) const;
-    [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
-    bool pass_over(const contender&);
-    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
-    bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
-    /// Nobody waits, and it is not known who is before those whose creates were sent.
-    [[nodiscard]] bool creates_seek_coverage() const noexcept
-    {
-        return ours_.queued().empty() && !ours_.creating().empty() && (!dense_ || others_expected_);
-    }
-    void seek_coverage(std::vector<action>&, std::uint64_t stamp);
-    void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
-    void decide_lingering(std::vector<action>&, bool lease_fresh);
-    [[nodiscard]] bool may_stay(const contender&) const;
-    [[nodiscard]] bool undisturbed(const contender&) const;
-    void refuse_those_behind();
-    void remove_those_left(std::vector<action>&);
-    [[nodiscard]] bool only_ours_wait_for(const place&) const;
-    [[nodiscard]] bool scarce() const noexcept
-    {
-        return next_number_ >= scarce_from_;
-    }
-    void note_ever(std::int32_t ever);
+    [[nodiscard]] contender& at(contender_id id) { return known_.own().at(id); }
     void numbers_begin_again();
-    void empty_parent(std::vector<action>&);
-    bool wait_for_youngest(std::vector<action>&);
-    void send_away(action::kind how, contender_id up_to = std::numeric_limits<contender_id>::max());
-    void read(std::vector<action>&, action::kind, bool looks_up);
-    void arm(std::vector<action>&, const std::string& node);
-    void disarm_unneeded(std::vector<action>&);
 
-    // What each decision looks at stands together, in as few cache lines as possible: a client with many paths comes back
-    // to each when it has seen to all the others.
-    bool connected_ = false;
-    bool dense_ = false;              ///< known_through_ holds
-    bool others_expected_ = false;    ///< they were met the last time: it is likely that a read will be needed
-    bool disturbed_ = false;          ///< others may have queued since a node was left to linger
-    bool look_after_holders_ = false; ///< the watch of one who holds on may have to be armed
-    bool look_up_refused_ = false;
-    bool refused_watch_ = false; ///< there may still be one that a refusal has made count for nothing
-    bool just_listed_ = false;   ///< a list of the children has come since the last decisions
-    bool strangers_ = false;     ///< the last list had children that are no contenders
-    watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
-    watch_state children_ = watch_state::off; ///< on its children
-    emptying emptying_ = emptying::unasked;
-    const std::int32_t scarce_from_;
-    const reuse allowed_;
-    std::int32_t known_through_ = -1; ///< every live node up to this number is in the view
-    std::int32_t numbers_used_ = 0;   ///< after that, by downgrades of ours: they count as children made
-    std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known
-    std::uint64_t stamp_ = 0;         ///< the last one given: creates, reads and doubts get one each, in order
-    std::uint64_t last_read_stamp_ = 0; ///< of the last read sent in this epoch, 0 for none
-    std::uint64_t answered_stamp_ = 0;  ///< of the last read answered
-    std::uint64_t doubt_stamp_ = 0;     ///< only a read sent after this tells who is before our first
-    std::uint64_t growth_stamp_ = 0;    ///< only a read sent after this tells whether a reader has come to be there
-    std::uint64_t carried_over_stamp_ = 0; ///< what was known by then is of a connection before
-    bool goes_on_ = false;                 ///< the session has had a connection before
-    std::vector<action> news_;
-    std::vector<action> actions_;          ///< what next() gave last
-    std::vector<contender_id> to_remove_;  ///< some may be forgotten
-    std::vector<contender_id> to_inspect_; ///< some may be forgotten
-    own_contenders ours_;
-    view view_; ///< live nodes that count: of others, and of ours that have not left
-    view::node_type spare_place_;           ///< of the last node of ours that has gone: likewise
-    view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
-    view let_go_; ///< nodes of others that were let go, until they are gone; with who was first granted over them, or 0
-    std::set<std::string> watched_others_; ///< the watched nodes that may be others'
-    boost::container::deque<sent_read> reads_; ///< unanswered ones
-
-    std::map<std::string, watch_state, std::less<>> watches_; ///< of this epoch
-    std::set<std::string, std::less<>> lasting_;              ///< watched nodes that no session owns
-    const name_rules names_;
-    std::uint64_t occupied_stamp_ = 0; ///< when the parent was found to be
-    std::string awaited_;              ///< the youngest node then
-    contender_id asked_for_ = 0;       ///< the last contender held back when the parent's delete was asked for
-    struct parent_look {
-        std::int32_t children;
-        std::int32_t ever;
-        std::int64_t changed_by;
-    };
-    std::optional<parent_look> last_look_; ///< at the parent, if nothing else has been learnt of the queue since
+    known_queue known_;
+    node_reuse reuse_;
+    parent_emptying emptying_;
+    std::vector<action> actions_; ///< what next() gave last
 };
 
 } // namespace zklock::queue

@@ -42,13 +42,7 @@ struct action {
     bool by_own_will = false; ///< remove: the contender has left by its own will; others may be told
     bool over_let_go = false; ///< granted: before it stand nodes that were let go, and may still be there
     bool by_certificate = false; ///< … over one of which nobody was granted before
-    bool by_others = false; ///< refused: it was excluded, as lock_queue::before() has it
-};
-
-/// Whether the node of one contender may serve others of this client after it.
-struct reuse {
-    bool linger = false; ///< a node that nobody waits behind stays for the next contender
-    unsigned cohort = 1; ///< how many may use it in succession where others may be waiting
+    bool by_others = false; ///< refused: it was excluded, as before() has it
 };
 
 } // namespace zklock::queue

@@ -2,6 +2,7 @@
 #include "queue/contender.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

@@ -40,7 +40,7 @@ TEST_SUITE("lock queue, the end of the dense view")
         {
             q.parent_deleted();
         }
-        CHECK_FALSE(q.watches_parent());
+        CHECK_FALSE(q.known().parent().watched());
         reads_all_again(q);
     }
 
@@ -84,10 +84,10 @@ TEST_SUITE("lock queue, the end of the dense view")
         q.leave(1);
         q.is_deleted(1, ours(1, 0));
         q.path_refused();
-        CHECK(q.watches_parent()); // there may be a watch to be taken back
+        CHECK(q.known().parent().watched()); // there may be a watch to be taken back
         reads_all_again(q);
         q.forget_parent();
-        CHECK_FALSE(q.watches_parent());
+        CHECK_FALSE(q.known().parent().watched());
     }
 
     TEST_CASE("a refusal at the path takes nothing from those who are covered")
@@ -118,7 +118,7 @@ TEST_SUITE("lock queue, the end of the dense view")
         SUBCASE("refused, too")
         {
             q.parent_watch_failed();
-            CHECK(q.watches_parent());
+            CHECK(q.known().parent().watched());
             CHECK(q.act() == "parent");
         }
     }
@@ -151,10 +151,10 @@ TEST_SUITE("lock queue, the end of the dense view")
         SUBCASE("a lost answer")
         {
             q.contact_lost();
-            CHECK_FALSE(q.watches_parent());
+            CHECK_FALSE(q.known().parent().watched());
             q.parent_watched(0, 1, 7);
             q.epoch_ended();
-            CHECK_FALSE(q.watches_parent());
+            CHECK_FALSE(q.known().parent().watched());
         }
         SUBCASE("the end alone")
         {
@@ -174,7 +174,7 @@ TEST_SUITE("lock queue, the end of the dense view")
         CHECK(q.act() == "gone 1");
         CHECK(q.idle());
         q.forget_parent();
-        CHECK_FALSE(q.watches_parent());
+        CHECK_FALSE(q.known().parent().watched());
         q.join_and_send(2);
         CHECK(q.act() == "parent");
     }

@@ -57,7 +57,7 @@ TEST_SUITE("lock queue, dense view")
         {
             q.parent_absent();
             CHECK(q.next_to_create() == 1);
-            CHECK_FALSE(q.watches_parent());
+            CHECK_FALSE(q.known().parent().watched());
         }
     }
 
@@ -104,7 +104,7 @@ TEST_SUITE("lock queue, dense view")
         q.hold(4);
         q.leave(1);
         q.is_deleted(1, ours(1, 4));
-        CHECK(q.watches_parent());
+        CHECK(q.known().parent().watched());
         for (int id = 2; id < 5; ++id) {
             q.join_and_send(static_cast<contender_id>(id));
             CHECK(q.act() == "");

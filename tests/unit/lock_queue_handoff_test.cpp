@@ -35,10 +35,10 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         q.wait_behind_foreign();
         CHECK(q.certified(foreign(0)));
         CHECK(q.act() == "granted 1 over let go");
-        CHECK(q.passed_over() == 1);
+        CHECK(q.known().places().passed_over() == 1);
         CHECK_FALSE(q.certified(foreign(0)));
         q.node_gone(foreign(0));
-        CHECK(q.passed_over() == 0);
+        CHECK(q.known().places().passed_over() == 0);
         CHECK(q.act() == "");
     }
 
@@ -72,13 +72,13 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         {
             CHECK(q.certified(foreign(3)));
             CHECK(q.act() == "granted 1 over let go");
-            CHECK(q.passed_over() == 2);
+            CHECK(q.known().places().passed_over() == 2);
         }
         SUBCASE("until they are gone")
         {
             q.node_gone(foreign(3));
             CHECK(q.act() == "granted 1 over let go");
-            CHECK(q.passed_over() == 1);
+            CHECK(q.known().places().passed_over() == 1);
         }
     }
 
@@ -96,13 +96,13 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         SUBCASE("there")
         {
             q.children_read({foreign(0), ours(1, 1), ours(2, 3)}, 4, true);
-            CHECK(q.passed_over() == 1);
+            CHECK(q.known().places().passed_over() == 1);
             CHECK(q.act() == "granted 2 over let go");
         }
         SUBCASE("gone")
         {
             q.children_read({ours(1, 1), ours(2, 3)}, 4, true);
-            CHECK(q.passed_over() == 0);
+            CHECK(q.known().places().passed_over() == 0);
             CHECK(q.act() == "granted 2");
         }
     }
@@ -112,7 +112,7 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         driver q;
         q.begin_behind_somebody();
         q.children_read({ours(1, 1), foreign(0)}, 2, true);
-        CHECK(q.others_before_ours(8) == std::vector<std::string>{foreign(0)});
+        CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
         CHECK(q.certified(foreign(0)));
         SUBCASE("the step") { CHECK(q.act() == "granted 1 over let go"); }
         SUBCASE("a step in which the lease was not fresh, and the next")
@@ -216,7 +216,7 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         q.wait_behind_foreign();
         CHECK(q.certified(foreign(0)));
         CHECK(q.act() == "granted 1 over let go");
-        CHECK(q.passed_over() == 1);
+        CHECK(q.known().places().passed_over() == 1);
         SUBCASE("parent") { q.parent_deleted(); }
         SUBCASE("session")
         {
@@ -227,16 +227,16 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         {
             q.parent_watched(1, 2, driver::czxid_of(1));
         }
-        CHECK(q.passed_over() == 0);
+        CHECK(q.known().places().passed_over() == 0);
     }
 
     TEST_CASE("it is nobody before one that looks once")
     {
         driver q;
         q.wait_behind_foreign();
-        CHECK(q.busy({foreign(0)}));
+        CHECK(q.known().busy({foreign(0)}));
         CHECK(q.certified(foreign(0)));
-        CHECK_FALSE(q.busy({foreign(0)}));
+        CHECK_FALSE(q.known().busy({foreign(0)}));
     }
 
     TEST_CASE("a writer that was let go raises the doubt of its end")

@@ -140,7 +140,7 @@ TEST_SUITE("lock queue, lingering")
         q.children_read({}, 0, true);
         q.parent_absent();
         CHECK(q.act() == "gone 1 by others");
-        CHECK_FALSE(q.watches_parent());
+        CHECK_FALSE(q.known().parent().watched());
         q.join_and_send(2);
         CHECK(q.act() == "parent");
         q.enqueued(2, 0);

@@ -277,10 +277,10 @@ TEST_SUITE("lock queue, one look")
     {
         driver q;
         q.hold();
-        CHECK(q.busy({ours(1, 0)}));
+        CHECK(q.known().busy({ours(1, 0)}));
         q.leave(1);
-        CHECK_FALSE(q.busy({ours(1, 0)}));
-        CHECK_FALSE(q.busy({"config"}));
-        CHECK(q.busy({ours(1, 0), foreign(3)}));
+        CHECK_FALSE(q.known().busy({ours(1, 0)}));
+        CHECK_FALSE(q.known().busy({"config"}));
+        CHECK(q.known().busy({ours(1, 0), foreign(3)}));
     }
 }

@@ -4,6 +4,7 @@
 
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
+#include "queue/those_before.hpp"
 
 #include <string>
 #include <vector>
@@ -129,8 +130,8 @@ TEST_SUITE("names that options add, in the queue")
         q.watched(ours(1, 3));
         q.watched("x-order-0000000002");
         q.watched("0000000001");
-        CHECK(q.before(1, 9).count == 2);
-        CHECK(q.before(1, 9).first == "0000000001");
+        CHECK(before(q.known(), 1, 9).count == 2);
+        CHECK(before(q.known(), 1, 9).first == "0000000001");
         q.node_gone("0000000001");
         CHECK(q.act() == "");
         q.node_gone("x-order-0000000002");
@@ -151,10 +152,10 @@ TEST_SUITE("names that options add, in the queue")
     TEST_CASE("to whoever looks once they make the lock busy")
     {
         const driver heeds({}, sequence_scarce, number_or_order);
-        CHECK(heeds.busy({"0000000001"}));
-        CHECK(heeds.busy({"a-order-0000000001"}));
-        CHECK_FALSE(heeds.busy({"notes-0000000001"}));
-        CHECK_FALSE(driver().busy({"0000000001"}));
+        CHECK(heeds.known().busy({"0000000001"}));
+        CHECK(heeds.known().busy({"a-order-0000000001"}));
+        CHECK_FALSE(heeds.known().busy({"notes-0000000001"}));
+        CHECK_FALSE(driver().known().busy({"0000000001"}));
     }
 
     TEST_CASE("a lost create is found by its mark")

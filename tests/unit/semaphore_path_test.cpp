@@ -165,9 +165,9 @@ TEST_SUITE("semaphore path")
     {
         semaphore_path_scene s;
         const auto holder = s.want_and_hold();
-        s.path->drop(holder->handle->nodes.front());
+        s.path->nodes().drop(holder->handle->nodes.front());
         asked(s).nothing_else();
-        s.path->flush();
+        s.path->nodes().flush();
         asked(s).to("remove " + s.held_permit).nothing_else();
     }
 

@@ -48,7 +48,7 @@ zklock::contender lock_contender::described() const
 void lock_contender::expect_time_out()
 {
     if (path_)
-        path_->look_at_holder(*this);
+        path_->holder().look_for(*this);
 }
 
 void lock_contender::time_out(errc why)
@@ -58,7 +58,7 @@ void lock_contender::time_out(errc why)
 
 known_wait lock_contender::waits_for()
 {
-    return path_ && waiting() ? path_->describe_wait(*this) : known_wait();
+    return path_ && waiting() ? path_->holder().describe_wait(*this) : known_wait();
 }
 
 void lock_contender::tell_end(error_code how)
@@ -126,9 +126,9 @@ void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
-    const lock_loss how = session_.loss_of(held_since());
+    const lock_loss how = session_.losses.of(held_since());
     if (request_.internal && how.reason == loss_reason::node_deleted)
-        session_.note_waiters_node_gone(request_.path, node);
+        session_.losses.note_waiters_node_gone(request_.path, node);
     else
         log_loss(how, node);
     finish_downgrade(errc::lost, {});
@@ -145,7 +145,7 @@ void lock_contender::lose(std::string_view node)
 void lock_contender::log_loss(const lock_loss& how, std::string_view node) const noexcept
 {
     if (!request_.internal)
-        session_.log_loss(how, request_.path, node, fencing_token_);
+        session_.losses.log(how, request_.path, node, fencing_token_);
     else
         session_.log(log_level::debug, "lost the place in the line of ", request_.path, ": ", node);
 }
@@ -270,7 +270,7 @@ void lock_contender::release_lost(std::string_view node)
 {
     if (!gives_back_)
         return;
-    lock_loss how = session_.loss_of(held_since());
+    lock_loss how = session_.losses.of(held_since());
     if (found_gone_)
         how.reason = loss_reason::node_deleted;
     if (released_)
@@ -284,7 +284,7 @@ void lock_contender::release_lost(std::string_view node)
 void lock_contender::detach(std::string_view node) noexcept
 {
     if (holding() && !request_.internal)
-        session_.log_left_held(request_.path, node, fencing_token_);
+        session_.losses.log_left_held(request_.path, node, fencing_token_);
     disarm_deadline();
     path_ = nullptr;
     offer.reset();

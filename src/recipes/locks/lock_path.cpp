@@ -3,6 +3,7 @@
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -34,54 +35,43 @@ std::unique_ptr<path_handoffs> handoffs_of(session& s, queue::lock_queue& queue,
 
 lock_path::lock_path(session& s, std::string path, path_options options, std::function<void()> idle)
     : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
-      node_cost_(cost_of_a_node(s, path_, options)),
       queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules),
       handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); })),
-      places_(s, path_, options_.rules, queue_, contenders_)
+      nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()),
+      holder_(part()), linger_timer_(part(), options_.linger), places_(part())
 {
     session_.add(*this);
-    session_.listen(path_, *this);
+    session_.listeners.listen(path_, *this);
     if (session_.connected)
         queue_.epoch_began();
 }
 
 lock_path::~lock_path()
 {
-    session_.scheduler.cancel(linger_timer_);
-    forget_look();
     for (auto& [id, contender] : contenders_)
         contender->detach(node_of_holder(id));
-    session_.writes.forget(*this);
     session_.remove(*this);
     if (listens_)
-        session_.stop_listening(path_, *this);
+        session_.listeners.stop_listening(path_, *this);
 }
 
 void lock_path::give_way()
 {
     listens_ = false;
-    if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
-        send_unwatch();
+    if (session_.listeners.stop_listening(path_, *this, queue_.known().parent().watched()) && session_.connected)
+        requests_.unwatch_parent();
     if (handoffs_)
         handoffs_->give_way();
 }
 
 void lock_path::retire_the_rest()
 {
-    const bool tell_server = queue_.watches_parent() && session_.connected && session_.leave_watch(path_);
+    const bool tell_server =
+        queue_.known().parent().watched() && session_.connected && session_.listeners.leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
-        send_unwatch();
+        requests_.unwatch_parent();
     carry_out_decisions();
-}
-
-/// This lock_path need not live until the answer: one with other options may take its place meanwhile.
-void lock_path::send_unwatch()
-{
-    session_.store.unwatch(path_, [&s = session_](const store::reply& answer) {
-        if (answer.result == outcome::unknown)
-            s.contact_lost();
-    });
 }
 
 bool lock_path::idle() const noexcept
@@ -119,73 +109,11 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     contenders_.insert(contender);
     contender->arm_deadline();
     if (contender->looks_once())
-        look(contender);
+        looks_.look(contender);
     else
         queue_.join(id, false, contender->kind());
     advance();
     return contender;
-}
-
-/// A contender that looks once writes nothing when it can see that the lock is busy.
-void lock_path::look(const contender_ptr& contender)
-{
-    if (!session_.connected)
-        return refuse(*contender, errc::not_connected);
-    if (overtaken(*contender))
-        return refuse_as_busy(*contender, queue_.excludes_newcomers(contender->kind()));
-    if (queue_.own().lingering() != nullptr)
-        return queue_.join(contender->id, true, contender->kind());
-    if (looks_.add(contender))
-        send_looks();
-}
-
-/// Behind others of ours it would wait: for readers who hold it, if nothing else, or for the node budget.
-bool lock_path::overtaken(const lock_contender& contender) const
-{
-    return queue_.own().contended(contender.kind()) || (queue_.own().with_node() != 0 && wants_budget_);
-}
-
-/// Ends the wait of one that looks once.
-void lock_path::refuse(lock_contender& contender, errc why)
-{
-    contender.fail(why);
-    forget(contender.id);
-}
-
-void lock_path::refuse_as_busy(lock_contender& contender, bool for_others)
-{
-    contender.note_refusal(for_others);
-    refuse(contender, errc::busy);
-}
-
-void lock_path::send_looks()
-{
-    const std::uint64_t grants = session_.catch_up_with_handoffs();
-    session_.store.children(path_, false, expect([this, grants](const store::children_reply& answer) {
-        notice_refusal(answer.result);
-        what_is_seen seen{answer, grants, {}};
-        looks_.answered(
-            session_, [&](lock_contender& each) { on_look(each, seen); }, [&] { send_looks(); },
-            [&](lock_contender& each) { refuse(each, errc::not_connected); });
-    }));
-    looks_.sent();
-}
-
-void lock_path::on_look(lock_contender& contender, what_is_seen& seen)
-{
-    if (!contender.waiting())
-        return forget(contender.id);
-    const outcome result = seen.answer.result;
-    if (result == outcome::ok && session_.behind_handoffs(seen.grants))
-        return refuse(contender, session_.refusal_to_catch_up());
-    if (result != outcome::ok && result != outcome::no_node)
-        return refuse(contender, error_of(result));
-    std::optional<bool>& busy = seen.busy.at(static_cast<std::size_t>(contender.kind()));
-    if (!busy) // all who are served by one list see the same in it, and it may be long
-        busy = result == outcome::ok && queue_.busy(*seen.answer.names, contender.kind());
-    if (overtaken(contender) || *busy)
-        return refuse_as_busy(contender, *busy || queue_.excludes_newcomers(contender.kind()));
-    queue_.join(contender.id, true, contender.kind());
 }
 
 void lock_path::leave(lock_contender& contender)
@@ -235,7 +163,7 @@ void lock_path::forget(queue::contender_id id)
     contenders_.erase(id);
     contender->offer.reset();
     if (contender->reserved != 0)
-        session_.release(std::exchange(contender->reserved, 0));
+        session_.budget.release(std::exchange(contender->reserved, 0));
 }
 
 void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
@@ -267,15 +195,230 @@ void lock_path::carry_out_decisions()
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
     for (const queue::action& action : queue_.next(may_grant && session_.lease.fresh(now)))
         carry_out(action, now);
-    session_.writes.name_create(*this, next_to_create());
-    if (wants_budget_ && queue_.own().wanted().empty()) {
-        wants_budget_ = false;
-        session_.want_no_budget(*this);
-    }
+    nodes_.settle();
     places_.settle();
     if (handoffs_)
         handoffs_->settle();
     tell_if_idle();
+}
+
+void lock_path::carry_out(const queue::action& action, store::scheduler::time_point now)
+{
+    using kind = queue::action::kind;
+    const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
+    switch (action.what) {
+    case kind::synchronize: session_.catch_up.begin(); break;
+    case kind::watch_parent: requests_.watch_parent(); break;
+    case kind::read_children: requests_.read(false); break;
+    case kind::watch_children: requests_.read(true); break;
+    case kind::inspect: requests_.inspect(contender(), action.node); break;
+    case kind::watch: requests_.watch(action.node); break;
+    case kind::downgrade: requests_.downgrade(contender(), action.node, contender()->data(), 0); break;
+    case kind::unwatch: requests_.unwatch(action.node); break;
+    case kind::remove: start_remove(action); break;
+    case kind::remove_parent: requests_.remove_parent(); break;
+    case kind::granted: grant(*contender(), action, now); break;
+    case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
+    case kind::refused:
+        contender()->note_refusal(action.by_others);
+        contender()->fail(errc::busy);
+        break;
+    case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
+    case kind::lost:
+        contender()->lose(action.node);
+        contender()->release_lost(action.node); // if it was released before this could be told
+        forget(action.id);
+        break;
+    case kind::lingers:
+        contender()->finish_release({});
+        linger_timer_.begin();
+        break;
+    case kind::not_found: session_.lost_creates.not_found(path_, action.node); break;
+    case kind::gone:
+        contender()->finish_release({});
+        forget(action.id);
+        break;
+    case kind::vanished: // if an answer to its delete is still due, that will tell whose doing it was; if not, it has
+        if (const contender_ptr* const left = contenders_.find(action.id); left && !(*left)->deleting())
+            end_release(**left, action.node);
+        break;
+    }
+}
+
+void lock_path::start_remove(const queue::action& action)
+{
+    if (const contender_ptr* const its = handoffs_ ? contenders_.find(action.id) : nullptr)
+        handoffs_->gives_up(**its, action.by_own_will);
+    nodes_.remove(action.id, !action.may_wait);
+}
+
+void lock_path::grant(lock_contender& contender, const queue::action& action, store::scheduler::time_point now)
+{
+    std::string node = full(queue_.own().node(contender.id));
+    if (handoffs_) {
+        lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
+        handoffs_->granted(contender, before, action);
+        if (action.by_certificate)
+            log_handoff(contender);
+    }
+    if (action.from != 0) {
+        lock_contender& before = *contenders_.at(action.from);
+        contender.czxid = before.czxid;
+        contender.grants_before = before.grants_before + 1;
+        if (contender.reserved == 0) // or else it has room already, of a node that others deleted
+            contender.reserved = std::exchange(before.reserved, 0);
+    }
+    contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
+    session_.tokens.granted_by(contender.czxid);
+    session_.lease.granted(*this);
+}
+
+void lock_path::log_handoff(const lock_contender& contender) const noexcept
+{
+    if (!session_.log.on(log_level::debug))
+        return;
+    const std::string_view node = queue_.known().places().passed_over_by(contender.id);
+    const std::string_view endpoint = handoffs_->asked_at(node);
+    session_.log(log_level::debug, "granted ", path_, " by word of who let it go, before the servers told of it: ",
+                 node, endpoint.empty() ? "" : " at ", endpoint);
+}
+
+void lock_path::end_release(lock_contender& contender, std::string_view node)
+{
+    contender.node_vanished(node);
+    forget(contender.id);
+}
+
+void lock_path::make_path(parent_kind kind, const std::optional<access_list>& access)
+{
+    answer_due();
+    parents_.make(path_, kind, access, [this, access](outcome result) {
+        answer_came();
+        log_refusal(session_, path_, access, result);
+        if (result == outcome::unknown)
+            session_.contact_lost();
+        else if (result == outcome::no_node)
+            fail_waiting(errc::no_such_chroot);
+        else if (result != outcome::ok)
+            fail_waiting(error_of(result));
+        advance();
+    });
+}
+
+void lock_path::parent_removed()
+{
+    if (queue_.own().wanted().empty() && parent_kind_ == parent_kind::persistent && !parents_.busy())
+        make_path(parent_kind_, access_); // others may rely on it
+}
+
+// --- what the session tells --------------------------------------------------------------------------------------
+
+void lock_path::epoch_began()
+{
+    queue_.epoch_began();
+    advance();
+}
+
+void lock_path::refuse_all(errc why)
+{
+    fail_waiting(why);
+    advance();
+}
+
+void lock_path::epoch_ended()
+{
+    nodes_.take_back_unsent();
+    queue_.epoch_ended();
+    holder_.epoch_ended();
+    fail_waiting(errc::not_connected, acquire_mode::look_once);
+    advance();
+}
+
+void lock_path::session_ended()
+{
+    for (const auto& [id, contender] : contenders_) {
+        contender->setback = errc::session_expired;
+        contender->offer.reset(); // its node is gone
+    }
+    queue_.session_ended();
+    advance();
+}
+
+void lock_path::session_overdue()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->wait_no_longer();
+}
+
+void lock_path::lease_lapsed()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->lose(node_of_holder(id));
+    queue_.lapse();
+    advance();
+}
+
+void lock_path::stop(errc why)
+{
+    for (const auto& [id, contender] : contenders_) {
+        contender->fail(why);
+        contender->finish_downgrade(why, {});
+        contender->lose(node_of_holder(id));
+        contender->finish_release(why);
+    }
+}
+
+bool lock_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    bool more = !queue_.own().downgrading().empty(); // it is among the holders before and after
+    for (queue::contender_id id : queue_.own().holders()) {
+        const bool long_since = now - contenders_.at(id)->held_since() >= long_hold;
+        if (long_since)
+            queue_.hold_on(id);
+        else
+            more = true;
+    }
+    advance();
+    return more;
+}
+
+void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
+{
+    if (kind == store::event_kind::deleted) {
+        note_deletion(node);
+        queue_.node_gone(node);
+    } else {
+        queue_.watch_fired(node);
+    }
+    advance();
+}
+
+/// A waiter loses its place so; a holder's loss is told by itself.
+void lock_path::note_deletion(std::string_view node)
+{
+    const contender_ptr* const its = contenders_.find(queue_.known().contender_of(node));
+    if (its && (*its)->waiting())
+        (*its)->setback = session_.losses.note_waiters_node_gone(path_, node);
+}
+
+/// Takes note of how an answer about the path itself ended: a client that was refused a create or a delete there may
+/// not be allowed to read either, and has then missed events.
+void lock_path::notice_refusal(store::outcome result)
+{
+    if (result == store::outcome::no_auth)
+        queue_.path_refused();
+}
+
+void lock_path::on_own_event(store::event_kind kind, std::string_view)
+{
+    switch (kind) {
+    case store::event_kind::deleted: queue_.parent_deleted(); break;
+    case store::event_kind::children_changed: queue_.children_changed(); break;
+    case store::event_kind::created:
+    case store::event_kind::data_changed: queue_.parent_changed(); break;
+    }
+    advance();
 }
 
 } // namespace zklock::recipes

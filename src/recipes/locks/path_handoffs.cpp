@@ -140,7 +140,7 @@ void path_handoffs::listed()
 {
     if (!takes_part_)
         return;
-    const std::vector<std::string> before = queue_.others_before_ours(store::most_nodes_before);
+    const std::vector<std::string> before = queue_.known().others_before_ours(store::most_nodes_before);
     for (auto each = before.rbegin(); each != before.rend(); ++each)
         (void)follow(*each);
 }
@@ -150,7 +150,7 @@ void path_handoffs::look_at(const std::string& node, std::string_view data)
 {
     const std::string_view endpoint = queue::handoff_of(data);
     const bool of_us = endpoint == all_.peers.endpoint(); // of an earlier session
-    if (!takes_part_ || endpoint.empty() || of_us || !queue_.waits_behind(node))
+    if (!takes_part_ || endpoint.empty() || of_us || !queue_.known().waits_behind(node))
         return;
     const auto followed = follow(node);
     if (!followed || (*followed)->second.wanted)
@@ -202,7 +202,7 @@ void path_handoffs::make_room()
 
 bool path_handoffs::waits_behind(const handoffs::node_of_others& other) const noexcept
 {
-    return queue_.waits_behind(other.node);
+    return queue_.known().waits_behind(other.node);
 }
 
 bool path_handoffs::certified(std::string_view node, const store::node_secret& secret)
@@ -235,7 +235,7 @@ std::string_view path_handoffs::asked_at(std::string_view node) const noexcept
 
 void path_handoffs::settle()
 {
-    const std::size_t unseen = queue_.passed_over();
+    const std::size_t unseen = queue_.known().places().passed_over();
     all_.unseen(unseen_, unseen);
     unseen_ = unseen;
     for (const handoffs::followed each : known_) {

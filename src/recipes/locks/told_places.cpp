@@ -1,9 +1,10 @@
 #include "recipes/locks/told_places.hpp"
 
-#include "queue/node_path.hpp"
-#include "recipes/locks/lock_contender.hpp"
+#include "queue/those_before.hpp"
+#include "recipes/locks/lock_path.hpp"
 #include "recipes/session/node_owner.hpp"
 
+#include <memory>
 #include <utility>
 
 namespace zklock::recipes {
@@ -28,10 +29,10 @@ void told_places::tell()
 {
     drop_told();
     for (const queue::contender_id id : untold_) {
-        const auto [node, is_read] = queue_.predecessor_of(id);
+        const auto [node, is_read] = predecessor_of(queue_.known(), id);
         if (node.empty() || is_read)
             continue;
-        const auto* const own = contenders_.find(queue_.contender_of(node));
+        const auto* const own = contenders_.find(queue_.known().contender_of(node));
         zklock::contender before = by_name(node);
         if (own) {
             zklock::contender more = (*own)->described();
@@ -51,16 +52,16 @@ void told_places::was_read(const std::string& node, const store::get_reply& answ
         return;
     drop_told();
     for (const queue::contender_id id : untold_)
-        if (queue_.predecessor_of(id).node == node)
+        if (predecessor_of(queue_.known(), id).node == node)
             (*contenders_.find(id))->waits_behind(std::make_shared<const zklock::contender>(contender_as_read(
-                session_, queue::child_of(path_, node), rules_.parse(node), answer)));
+                session_, lock_.full(node), lock_.options().rules.parse(node), answer)));
 }
 
 zklock::contender told_places::by_name(std::string_view node) const
 {
     zklock::contender c;
-    c.node = queue::child_of(path_, node);
-    if (const auto name = rules_.parse(node)) {
+    c.node = lock_.full(node);
+    if (const auto name = lock_.options().rules.parse(node)) {
         c.sequence = name->sequence;
         c.shared = queue::is_shared(name->kind);
     }

@@ -1,10 +1,7 @@
 #pragma once
-#include "queue/lock_queue.hpp"
-#include "recipes/locks/contender_table.hpp"
-#include "recipes/session/session.hpp"
+#include "recipes/locks/path_part.hpp"
 #include "store/store.hpp"
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,20 +9,16 @@
 namespace zklock::recipes {
 
 /// Tells contenders of a path that have a listener whom they wait behind, as soon as that is known. It asks for nothing.
-class told_places {
+class told_places final : private path_part {
 public:
-    told_places(const session& s, const std::string& path, const queue::name_rules& rules, const queue::lock_queue& queue,
-                contender_table& contenders)
-        : session_(s), path_(path), rules_(rules), queue_(queue), contenders_(contenders)
-    {
-    }
+    explicit told_places(const path_part& part) : path_part(part) {}
 
     /// The contender has a node, of that full path; that is to be told.
     void queued(lock_contender&, std::string_view node);
     /// The queue has decided what to do next.
     void settle()
     {
-        if (!untold_.empty() && !queue_.seeks_coverage())
+        if (!untold_.empty() && !queue_.known().seeks_coverage())
             tell();
     }
     /// A node of another client's was read, as it is watched.
@@ -36,11 +29,6 @@ private:
     void drop_told();
     [[nodiscard]] zklock::contender by_name(std::string_view node) const;
 
-    const session& session_;
-    const std::string& path_;
-    const queue::name_rules& rules_;
-    const queue::lock_queue& queue_;
-    contender_table& contenders_;
     std::vector<queue::contender_id> untold_; ///< some may be forgotten
 };
 

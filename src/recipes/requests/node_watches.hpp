@@ -17,7 +17,7 @@ namespace zklock::recipes {
 ///
 /// **One watch of a path for all.** The servers have one watch of a kind for each node and session, and a watch that is
 /// taken back is taken from everybody. So a path's watches are taken back only when nobody of the client wants them any
-/// more, neither a user nor a recipe (session::wanted()), which is asked when the request is sent: what is asked for
+/// more, neither a user nor a recipe (listeners::wanted()), which is asked when the request is sent: what is asked for
 /// after that is armed after it.
 class node_watches final : private session_member {
 public:

@@ -227,7 +227,7 @@ void watched_path::look_failed(side s, error_code why)
 {
     const auto failed = std::move(of(s).looking);
     if (failed->watches() && failed->under_way()) // it has armed a watch, though its answer does not count
-        session_.hand_over_watch(path_);
+        session_.listeners.hand_over_watch(path_);
     fail(of(s), why);
     leave_if_idle();
 }

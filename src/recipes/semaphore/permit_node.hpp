@@ -53,6 +53,14 @@ struct permit_node {
         gone
     };
 
+    /// How the release of a permit ends whose node is gone. If no delete of this client's can have done that, others
+    /// have deleted it: the permit was lost before it was given back.
+    [[nodiscard]] boost::system::error_code fate() const
+    {
+        const bool lost = ending && !may_be_deleted;
+        return lost ? make_error_code(errc::lost) : boost::system::error_code();
+    }
+
     std::uint64_t id = 0; ///< in the order in which they were wanted
     std::string asked; ///< its name, without the number
     std::string name;  ///< once it is known

@@ -36,7 +36,7 @@ void semaphore_acquisition::begin()
 {
     arm_deadline();
     if (looks_once())
-        path_->look(shared_from_this());
+        path_->looks().look(shared_from_this());
     else
         line_up();
 }
@@ -164,8 +164,8 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
         node->ending = ending;
     }
     for (const permit_ptr& node : dropped)
-        path_->drop(node);
-    path_->flush(); // before the lock: who has it next shall not find them
+        path_->nodes().drop(node);
+    path_->nodes().flush(); // before the lock: who has it next shall not find them
 }
 
 /// Lets go of what it had or wanted.
@@ -217,7 +217,7 @@ void semaphore_acquisition::fail(error_code why)
 
 grant semaphore_acquisition::given() const
 {
-    return {path_->path_of(*nodes.front()), token_};
+    return {path_->nodes().path_of(*nodes.front()), token_};
 }
 
 void semaphore_acquisition::grant_all()
@@ -249,9 +249,9 @@ void semaphore_acquisition::lose(std::string_view node)
 {
     if (!holding())
         return;
-    const lock_loss how = session_.loss_of(held_since());
+    const lock_loss how = session_.losses.of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.log_loss(how, path_->path(), node.empty() ? first_node() : node, token_);
+        session_.losses.log(how, path_->path(), node.empty() ? first_node() : node, token_);
     const auto self = shared_from_this();
     session_.news.tell(self, [](semaphore_acquisition& a) {
         if (a.request_.lost) // not released meanwhile
@@ -278,7 +278,7 @@ void semaphore_acquisition::node_gone(std::string_view node)
         return;
     }
     if (waiting())
-        setback_ = session_.note_waiters_node_gone(path_->path(), node);
+        setback_ = session_.losses.note_waiters_node_gone(path_->path(), node);
     begin_anew();
 }
 
@@ -364,7 +364,7 @@ auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
 void semaphore_acquisition::detach() noexcept
 {
     if (holding() && path_)
-        session_.log_left_held(path_->path(), first_node(), token_);
+        session_.losses.log_left_held(path_->path(), first_node(), token_);
     disarm_deadline();
     path_ = nullptr;
     forget_caller();
@@ -386,8 +386,41 @@ std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
     std::vector<std::string> all;
     all.reserve(nodes.size());
     for (const permit_ptr& node : nodes)
-        all.push_back(path_->path_of(*node));
+        all.push_back(path_->nodes().path_of(*node));
     return all;
+}
+
+// --- at its deadline -------------------------------------------------------------------------------------------------
+
+void semaphore_acquisition::expect_time_out()
+{
+    if (waiting() && path_)
+        path_->looks().look_at_holder();
+}
+
+void semaphore_acquisition::time_out(errc why)
+{
+    fail(why);
+}
+
+/// Its place is that in the line. The first in the line holds no permit, but waits for one, too: if that is one of ours
+/// it keeps nobody waiting by itself.
+known_wait semaphore_acquisition::waits_for()
+{
+    known_wait report;
+    if (!waiting() || !path_)
+        return report;
+    if (place_ && !place_->granted && place_->lock)
+        report = place_->lock->describe_wait();
+    else
+        report.others = lacks_room();
+    report.others = report.others && !path_->head_finds_room();
+    if (!nodes.empty() && nodes.front()->now == permit_node::phase::there)
+        report.node = path_->nodes().path_of(*nodes.front());
+    report.path = path_->path();
+    report.held_by = path_->looks().holder_seen();
+    report.permits = path_->permits_known();
+    return report;
 }
 
 } // namespace zklock::recipes

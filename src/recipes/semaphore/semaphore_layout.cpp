@@ -2,6 +2,10 @@
 
 #include "queue/node_name.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
 namespace zklock::recipes {
 
 semaphore_layout::semaphore_layout(const std::string& path, naming n)
@@ -33,6 +37,28 @@ std::size_t semaphore_layout::longest_name() const
 {
     const std::size_t number = names == naming::curator ? queue::sequence_digits + 1 : 0; // it may be negative
     return node_name(std::string(36, 'x')).size() + number;
+}
+
+std::string first_permit(const std::vector<std::string>& permits)
+{
+    const auto first =
+        std::min_element(permits.begin(), permits.end(),
+                         [](const std::string& a, const std::string& b) { return digits_of(a) < digits_of(b); });
+    return first == permits.end() ? std::string() : *first;
+}
+
+std::string_view digits_of(std::string_view permit)
+{
+    return permit.substr(permit.size() - std::min(permit.size(), queue::sequence_digits));
+}
+
+std::optional<std::int64_t> number_in(std::string_view text)
+{
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
 }
 
 std::string count_data(std::int32_t count)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -27,6 +28,13 @@ struct semaphore_layout {
     [[nodiscard]] bool made_from(std::string_view asked, std::string_view child) const noexcept;
     [[nodiscard]] std::size_t longest_name() const;
 };
+
+/// The permit that came first, as far as the numbers in the names tell; empty if there is none.
+[[nodiscard]] std::string first_permit(const std::vector<std::string>& permits);
+/// The digits at the end of a permit's name that count.
+[[nodiscard]] std::string_view digits_of(std::string_view permit);
+/// A decimal number and nothing else.
+[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view text);
 
 /// A shared count, as its node's data: four bytes, the most significant first.
 [[nodiscard]] std::string count_data(std::int32_t);

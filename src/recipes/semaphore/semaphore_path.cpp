@@ -4,6 +4,7 @@
 #include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace zklock::recipes {
@@ -14,23 +15,21 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
                                std::function<void()> idle)
     : recipe_path(l.session(), std::move(idle)), locks_(l), path_(path), options_(std::move(options)),
       layout_(path, options_.names),
-      node_cost_(
-          node_budget::cost(session_.options.chroot.size() + layout_.permits.size() + 1 + layout_.longest_name())),
-      count_(*this, session_, options_.count_path, options_.permits),
-      check_(options_.check_permits ? check::due : check::none)
+      nodes_(*this, session_, layout_), count_(*this, session_, options_.count_path, options_.permits),
+      check_(*this, session_, options_.check_permits), in_use_(*this, session_, nodes_, count_, check_),
+      looks_(*this, session_, nodes_, count_)
 {
     session_.add(*this);
-    session_.listen(layout_.permits, *this);
+    session_.listeners.listen(layout_.permits, *this);
 }
 
 semaphore_path::~semaphore_path()
 {
-    forget_holder();
     for (const auto& [id, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);
     if (listens_) {
-        session_.stop_listening(layout_.permits, *this);
+        session_.listeners.stop_listening(layout_.permits, *this);
         static_cast<void>(count_.stop_listening());
     }
 }
@@ -39,7 +38,7 @@ semaphore_path::~semaphore_path()
 void semaphore_path::give_way()
 {
     listens_ = false;
-    const bool permits_left = session_.stop_listening(layout_.permits, *this);
+    const bool permits_left = session_.listeners.stop_listening(layout_.permits, *this);
     const bool count_left = count_.stop_listening();
     const auto take_back = [&s = session_](const std::string& path) {
         if (s.connected)
@@ -56,9 +55,8 @@ void semaphore_path::give_way()
 
 bool semaphore_path::idle() const noexcept
 {
-    const bool watched = watching_ || count_.watches();
-    const bool no_nodes = nodes_.empty() && to_remove_.empty();
-    return acquisitions_.empty() && no_nodes && !answers_due() && !watched;
+    const bool watched = in_use_.watched() || count_.watches();
+    return acquisitions_.empty() && nodes_.none() && !answers_due() && !watched;
 }
 
 bool semaphore_path::only_leaving() const noexcept
@@ -88,27 +86,14 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
     // What the line has made above both goes with whichever of the two goes last.
     parents_.made.add(locks_.containers_above(layout_.line));
     // A head that waited would hold up the line: its nodes are made now or not at all.
-    if (head.request().count > session_.options.node_budget_limit / node_cost_ ||
-        session_.reserve(head.request().count * node_cost_, true) != node_budget::verdict::granted)
+    if (head.request().count > session_.options.node_budget_limit / nodes_.cost() ||
+        session_.budget.reserve(head.request().count * nodes_.cost(), true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
-    want_nodes(head);
-    stale_ = true;
-    advance();
-}
-
-void semaphore_path::want_nodes(semaphore_acquisition& head)
-{
-    head.nodes.reserve(head.request().count);
     head.no_room = false;
     heads_.push_back(&head);
-    for (std::size_t i = 0; i < head.request().count; ++i) {
-        const auto node = std::make_shared<permit_node>();
-        node->id = ++last_id_;
-        node->owner = &head;
-        nodes_.emplace(node->id, node);
-        head.nodes.push_back(node);
-        to_create_.push_back(node);
-    }
+    nodes_.want(head);
+    look_again();
+    advance();
 }
 
 void semaphore_path::step_back(semaphore_acquisition& head)
@@ -116,77 +101,9 @@ void semaphore_path::step_back(semaphore_acquisition& head)
     std::erase(heads_, &head);
 }
 
-/// Its owner wants it no more.
-void semaphore_path::drop(const permit_ptr& node)
-{
-    if (node->now == permit_node::phase::unsent)
-        gone(node);
-    else if (node->now == permit_node::phase::there)
-        to_remove_.push_back(node);
-    else if (node->now == permit_node::phase::gone && node->ending) // already, and it was not noticed
-        gone(node, fate(*node));
-}
-
-/// How the release of a permit ends whose node is gone. If no delete of this client's can have done that, others have
-/// deleted it: the permit was lost before it was given back.
-boost::system::error_code semaphore_path::fate(const permit_node& node) const
-{
-    const bool lost = node.ending && !node.may_be_deleted;
-    return lost ? make_error_code(errc::lost) : boost::system::error_code();
-}
-
-lock_loss semaphore_path::loss_of(const permit_node& node, const permits_release& ending) const noexcept
-{
-    lock_loss how = session_.loss_of(ending.held_since);
-    if (node.found_gone)
-        how.reason = loss_reason::node_deleted;
-    return how;
-}
-
-void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
-{
-    const auto ending = node->ending;
-    if (ending) {
-        const bool first_loss = ec == errc::lost && ending->first != errc::lost;
-        permits_release::one_ended(ending, ec, [this](auto news) { session_.news.tell(std::move(news)); });
-        if (first_loss)
-            session_.log_loss(loss_of(*node, *ending), path_, node->name, ending->token);
-    }
-    node->ending = nullptr;
-    node->now = permit_node::phase::gone;
-    if (!node->name.empty())
-        by_name_.erase(node->name);
-    // What is taken from its owner is no release.
-    const auto events = node->owner ? nullptr : std::exchange(node->events, nullptr);
-    if (nodes_.erase(node->id) != 0)
-        session_.release(node_cost_);
-    if (events && ending && ec == errc::lost)
-        events->lost(loss_of(*node, *ending));
-    if (events)
-        events->returned(ec);
-}
-
-/// Others have deleted it, or the session has taken it along.
-void semaphore_path::lost_to_others(const permit_ptr& node)
-{
-    using phase = permit_node::phase;
-    if (node->now == phase::gone)
-        return;
-    if (node->now == phase::removing) { // the answer to its delete will tell whose doing it was
-        node->vanished = true;
-        return;
-    }
-    auto* const owner = node->owner;
-    gone(node, fate(*node));
-    if (owner)
-        owner->node_gone(node->name);
-}
-
 void semaphore_path::watch(semaphore_acquisition& holder)
 {
-    to_watch_.insert(to_watch_.end(), holder.nodes.begin(), holder.nodes.end());
-    for (const permit_ptr& node : holder.nodes)
-        node->watched = true; // in the next epoch, if there is none now
+    nodes_.watches().begin(holder);
     advance();
 }
 
@@ -213,6 +130,18 @@ std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::heads() cons
     return all;
 }
 
+bool semaphore_path::head_finds_room() const noexcept
+{
+    return !heads_.empty() && std::none_of(heads_.begin(), heads_.end(), [](const semaphore_acquisition* head) {
+        return head->lacks_room();
+    });
+}
+
+std::size_t semaphore_path::permits_known() const noexcept
+{
+    return static_cast<std::size_t>(std::max<std::int64_t>(count_.maximum().value_or(options_.permits), 0));
+}
+
 void semaphore_path::fail_heads(errc why)
 {
     for (const auto& head : heads())
@@ -226,23 +155,12 @@ void semaphore_path::advance()
     if (session_.over)
         return;
     if (session_.connected) {
-        if (look_up_ == look_up::due)
-            send_look_up();
-        send_removes();
-        if (look_up_ == look_up::none && !parents_.busy())
-            send_creates();
-        send_watches();
-        if (look_is_due())
-            send_look();
-        stop_watching();
+        nodes_.send(!parents_.busy());
+        in_use_.look(!parents_.busy());
+        if (waiting_ == 0)
+            in_use_.stop_watching();
     }
     tell_if_idle();
-}
-
-void semaphore_path::flush()
-{
-    if (!session_.over && session_.connected)
-        send_removes();
 }
 
 const semaphore_options* semaphore_path::options_of_head() const noexcept
@@ -259,7 +177,7 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
     maker.make(path, head->parents, head->access, [this, access = head->access](outcome result) {
         answer_came();
         log_refusal(session_, path_, access, result);
-        stale_ = true;
+        look_again();
         if (result == outcome::unknown)
             session_.contact_lost();
         else if (result == outcome::no_node)
@@ -268,6 +186,22 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
             fail_heads(error_of(result));
         advance();
     });
+}
+
+void semaphore_path::make_own_path()
+{
+    if (check_.passed())
+        check_.path_gone();
+    make_path(parents_, layout_.permits);
+}
+
+/// The data is this client's own: with a container that was made for the semaphore nothing of others would be lost.
+void semaphore_path::path_written(const store::node_stat& stat)
+{
+    const bool above = path_ != layout_.permits;
+    written_above(above ? 1 : 0, stat);
+    if (above)
+        locks_.written_above(layout_.line, 1, stat);
 }
 
 /// First where the permits are; then what it has made above the shared count, if that is not there.
@@ -283,6 +217,110 @@ void semaphore_path::take_over(semaphore_path& before) noexcept
     if (before.layout_.permits == layout_.permits)
         recipe_path::take_over(before);
     count_.take_over(before.count_);
+}
+
+// --- what the session tells ------------------------------------------------------------------------------------------
+
+void semaphore_path::epoch_began()
+{
+    nodes_.epoch_began();
+    look_again();
+    advance();
+}
+
+void semaphore_path::epoch_ended()
+{
+    in_use_.epoch_ended();
+    count_.epoch_ended();
+    nodes_.epoch_ended();
+    looks_.epoch_ended();
+    for (const auto& acquisition : acquisitions())
+        if (acquisition->waiting() && acquisition->looks_once())
+            acquisition->fail(errc::not_connected);
+    advance();
+}
+
+void semaphore_path::session_ended()
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->lose();
+        acquisition->note_setback(errc::session_expired);
+        acquisition->nodes.clear(); // its lock went with the session, too: it will hear of that, and begin anew
+    }
+    nodes_.session_ended();
+    advance();
+}
+
+void semaphore_path::lease_lapsed()
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->lose();
+        acquisition->note_setback(errc::not_connected);
+    }
+    advance();
+}
+
+void semaphore_path::refuse_all(errc why)
+{
+    for (const auto& acquisition : acquisitions())
+        acquisition->fail(why);
+    advance();
+}
+
+void semaphore_path::stop(errc why)
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->fail(why);
+        acquisition->lose();
+    }
+    nodes_.stop(why);
+}
+
+bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    bool others = false;
+    for (const auto& [id, acquisition] : acquisitions_) {
+        if (!acquisition->holding())
+            continue;
+        if (now - acquisition->held_since() < long_hold) {
+            others = true;
+            continue;
+        }
+        nodes_.watches().begin_rest(*acquisition);
+    }
+    advance();
+    return others;
+}
+
+bool semaphore_path::watches_child(std::string_view path, std::string_view child) const
+{
+    return path == layout_.permits && nodes_.is_watched(child);
+}
+
+bool semaphore_path::owns_child(std::string_view path, std::string_view child) const
+{
+    return path == layout_.permits && nodes_.owns(child);
+}
+
+bool semaphore_path::misses_child(std::string_view path, const std::set<std::string_view>& names) const
+{
+    return path == layout_.permits && nodes_.misses_one(names);
+}
+
+void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
+{
+    if (path == layout_.permits && kind != store::event_kind::data_changed)
+        in_use_.list_changed();
+    if (count_.on_event(kind, path))
+        look_again();
+    advance();
+}
+
+void semaphore_path::on_node_event(store::event_kind kind, std::string_view path, std::string_view child)
+{
+    if (path == layout_.permits && nodes_.on_event(kind, child))
+        advance();
 }
 
 } // namespace zklock::recipes

@@ -198,7 +198,7 @@ void group_commit::send_alone(const shared_batch& of, const node_write& w)
                               [this, of, by = w.by, id = w.id](const store::create_reply& answer) {
                                   session_.wrote(answer);
                                   if (answer.result == store::outcome::ok) {
-                                      session_.made_by(answer.stat.czxid, answer.sent);
+                                      session_.tokens.made_by(answer.stat.czxid, answer.sent);
                                       session_.own_writes.made(answer.path, answer.stat.czxid);
                                   }
                                   by->on_created(id, answer);
@@ -331,7 +331,7 @@ void group_commit::learn_czxid(const shared_batch& together, std::string_view on
             session_.contact_lost();
         const bool known = answer.result == store::outcome::ok;
         if (known)
-            session_.made_by(answer.stat.czxid, sent);
+            session_.tokens.made_by(answer.stat.czxid, sent);
         for (const node_write& w : together->all()) {
             if (!w.creates)
                 continue;

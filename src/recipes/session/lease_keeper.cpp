@@ -24,8 +24,8 @@ double chance_of(std::int64_t session, store::scheduler::time_point now) noexcep
 
 } // namespace
 
-lease_keeper::lease_keeper(session& s, counters::connection_counters& counted)
-    : session_(s), counters_(counted),
+lease_keeper::lease_keeper(session& s)
+    : session_(s),
       lease_({s.options.clock_drift, s.options.server_tick, s.options.lease_margin, s.options.loss_notice, {}}),
       beat_timer_(s), lapse_timer_(s), holders_timer_(s)
 {
@@ -112,7 +112,7 @@ void lease_keeper::plan_beat()
 void lease_keeper::count_beat_not_sent(time_point now) noexcept
 {
     if (now - beat_due_ >= bearable_delay())
-        counters_.heartbeat_delays.add(now - beat_due_);
+        session_.counters.heartbeat_delays.add(now - beat_due_);
 }
 
 /// A sync, because it goes through the leader.
@@ -130,13 +130,13 @@ void lease_keeper::beat()
         beating_ = false;
         const auto answered = session_.scheduler.now();
         if (answer.result == store::outcome::ok)
-            counters_.heartbeats.add(answered - answer.sent);
+            session_.counters.heartbeats.add(answered - answer.sent);
         lease_.heartbeat_answered(answer.sent, answered, chance_of(session_.id(), answered));
         heard(answer);
         plan_beat();
     });
     beating_ = true;
-    counters_.heartbeat_delays.add(now - beat_due_);
+    session_.counters.heartbeat_delays.add(now - beat_due_);
 }
 
 // --- the end of the lease --------------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
 #pragma once
-#include "counters/counters.hpp"
 #include "recipes/lease/held_lease.hpp"
 #include "recipes/lease/lease.hpp"
 #include "recipes/session/session_timer.hpp"
@@ -25,7 +24,7 @@ class lease_keeper {
 public:
     using time_point = store::scheduler::time_point;
 
-    lease_keeper(session&, counters::connection_counters&);
+    explicit lease_keeper(session&);
     lease_keeper(const lease_keeper&) = delete;
     lease_keeper& operator=(const lease_keeper&) = delete;
 
@@ -96,7 +95,6 @@ private:
     [[nodiscard]] lease_clock::duration bearable_delay() const noexcept;
 
     session& session_;
-    counters::connection_counters& counters_;
     lease lease_;
     std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
     /// By the connection before, or by this one.

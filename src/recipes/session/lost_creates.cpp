@@ -46,14 +46,14 @@ void lost_creates::server_proved()
 
 void lost_creates::look_up(const std::string& parent)
 {
-    session_.catch_up();
+    session_.catch_up.begin();
     session_.store.children(parent, false, [this, parent](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (answer.result == outcome::unknown)
             session_.contact_lost(); // it is done in the next epoch
-        else if (session_.caught_up() && answer.result == outcome::ok)
+        else if (session_.catch_up.done() && answer.result == outcome::ok)
             on_list(parent, *answer.names);
-        else if (session_.caught_up() && answer.result == outcome::no_node)
+        else if (session_.catch_up.done() && answer.result == outcome::no_node)
             on_list(parent, none);
         else
             look_up_later(parent);

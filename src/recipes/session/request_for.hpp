@@ -36,7 +36,7 @@ public:
             return;
         if (!std::exchange(sent_, true)) {
             restart();
-            comes_after_ = reads() ? session_.catch_up_for_users() : 0;
+            comes_after_ = reads() ? session_.catch_up.for_users() : 0;
         }
         send();
     }
@@ -106,7 +106,7 @@ protected:
         return counted(weight, [this, f = std::move(f), was_read = reads()](const auto& answer) {
             if (answer.result == store::outcome::unknown)
                 lose_answer(answer.undone);
-            else if (was_read && session_.behind_users(comes_after_))
+            else if (was_read && session_.catch_up.behind_users(comes_after_))
                 did_not_catch_up();
             else
                 f(answer);
@@ -157,7 +157,7 @@ private:
     void did_not_catch_up()
     {
         if (session_.connected)
-            fail(session_.refusal_to_catch_up());
+            fail(session_.catch_up.refusal());
         else
             lose_answer();
     }
@@ -165,7 +165,7 @@ private:
     const if_lost if_lost_;
     done_function done_;
     user_write write_;                ///< if it writes
-    std::uint64_t comes_after_ = 0;   ///< what is read: see session::catch_up_for_users()
+    std::uint64_t comes_after_ = 0;   ///< what is read: see catch_up::for_users()
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;

@@ -13,7 +13,7 @@ namespace zklock::recipes {
 
 /// One that keeps nodes in the session, or has to hear what becomes of it: what a recipe does at one path, for all
 /// users of one client. The session calls its members on the strand, in the order in which they came. A member must not
-/// be destroyed inside such a call to another one, but only by what session::tell() brings.
+/// be destroyed inside such a call to another one, but only by what news brings.
 class session_member {
 public:
     virtual ~session_member() = default;
@@ -37,7 +37,7 @@ public:
     virtual void stop(errc why) = 0;
     /// Does whatever can be done now: the lease is fresh again, say.
     virtual void advance() = 0;
-    /// Is called some time after session::granted(), and has the nodes of those watched that still hold. False when
+    /// Is called some time after lease_keeper::granted(), and has the nodes of those watched that still hold. False when
     /// there is none to look at again.
     virtual bool notice_long_holder(store::scheduler::time_point /*now*/) { return false; }
     /// There is room again in the node budget, for which it has waited.

@@ -142,7 +142,7 @@ void queue_world::settle()
     require(queue_.idle() && !queue_.own().contended() && queue_.own().with_node() == 0,
             "when all have left, nothing is left to do");
     require(watched_.empty(), "no watch is left on the server");
-    require(lists_lie_ || !queue_.watches_parent() || parent_watched_ || children_watched_ || refused_,
+    require(lists_lie_ || !queue_.known().parent().watched() || parent_watched_ || children_watched_ || refused_,
             "a watch on the parent that is relied on is there");
     require(tree_.children.empty(), "no node is left on the server");
 }

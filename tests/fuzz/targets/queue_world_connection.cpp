@@ -107,7 +107,7 @@ void queue_world::deliver()
 
 void queue_world::path_refused()
 {
-    refused_ = refused_ || queue_.watches_parent();
+    refused_ = refused_ || queue_.known().parent().watched();
     queue_.path_refused();
 }
 

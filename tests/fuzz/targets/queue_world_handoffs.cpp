@@ -35,19 +35,19 @@ void queue_world::certify(const std::string& node)
         return;
     trace("somebody lets go of", node);
     let_go_.insert(node);
-    const std::size_t passed_over = queue_.passed_over();
+    const std::size_t passed_over = queue_.known().places().passed_over();
     if (queue_.certified(node))
         passed_.insert(node);
-    require(!queue_.waits_behind(node), "nobody waits behind a node that was let go");
+    require(!queue_.known().waits_behind(node), "nobody waits behind a node that was let go");
     require(!queue_.certified(node), "a node is let go once");
-    require(queue_.passed_over() == passed_over, "a certificate grants nothing by itself");
+    require(queue_.known().places().passed_over() == passed_over, "a certificate grants nothing by itself");
 }
 
 /// It may have been told to others, who tell it to us; or it is nonsense. (Only where the queue takes it for ours: a
 /// node of a lost create counts as another's until it is found, and nobody has its certificate.)
 void queue_world::certify_ours(const std::string& node)
 {
-    if (!told_.contains(node) && queue_.contender_of(node) == 0)
+    if (!told_.contains(node) && queue_.known().contender_of(node) == 0)
         return;
     trace("somebody says that we let go of", node);
     require(!queue_.certified(node) || lists_lie_, "nobody else lets go of our nodes");
@@ -58,7 +58,7 @@ void queue_world::certify_ours(const std::string& node)
 void queue_world::certify_listed(const std::vector<std::string>& names)
 {
     for (const std::string& name : names)
-        require(lists_lie_ || !passed_.contains(name) || !queue_.waits_behind(name),
+        require(lists_lie_ || !passed_.contains(name) || !queue_.known().waits_behind(name),
                 "who was let go does not come back");
     if (!hands_off_ || in_.below(2) == 0)
         return;
@@ -98,7 +98,8 @@ bool queue_world::is_let_go(const std::string& name, const node& n) const
 void queue_world::check_passes_over(const queue::action& a, const std::string& own) const
 {
     require(a.over_let_go || !a.by_certificate, "only nodes that were let go are passed over");
-    require(a.by_certificate == !queue_.passed_over_by(a.id).empty(), "the first that passes over a node is known");
+    require(a.by_certificate == !queue_.known().places().passed_over_by(a.id).empty(),
+            "the first that passes over a node is known");
     if (!a.over_let_go || lists_lie_)
         return;
     require(!let_go_.empty() && in_contact_, "nodes that were let go are passed over in contact with the server");

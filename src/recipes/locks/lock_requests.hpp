@@ -1,0 +1,32 @@
+#pragma once
+#include "recipes/locks/path_part.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zklock::recipes {
+
+/// What a lock_queue asks the servers: of its path's own node, of the children, and of single nodes. Each answer goes
+/// to the queue.
+class lock_requests final : private path_part {
+public:
+    explicit lock_requests(const path_part& part) : path_part(part) {}
+
+    void read(bool watch);
+    void watch_parent();
+    void unwatch_parent();
+    void remove_parent();
+    void inspect(const contender_ptr&, const std::string& node);
+    void watch(const std::string& node);
+    void unwatch(const std::string& node);
+    /// `data` and `version` are those of the writer's `node`.
+    void downgrade(const contender_ptr&, const std::string& node, std::string_view data, std::int32_t version);
+
+private:
+    void downgrade_as_found(const contender_ptr&, const std::string& node);
+    void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
+    void look_at_data(const std::string& node, std::string_view data);
+};
+
+} // namespace zklock::recipes

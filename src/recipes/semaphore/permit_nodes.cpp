@@ -1,0 +1,435 @@
+#include "recipes/semaphore/permit_nodes.hpp"
+
+#include "queue/node_path.hpp"
+#include "recipes/semaphore/permit_batch.hpp"
+#include "recipes/semaphore/semaphore_path.hpp"
+#include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
+#include "recipes/session/session.hpp"
+#include "store/access_size.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+using phase = permit_node::phase;
+
+permit_nodes::permit_nodes(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
+    : semaphore_(semaphore), session_(s), layout_(layout),
+      cost_(node_budget::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name())),
+      watches_(semaphore, s, *this)
+{
+}
+
+permit_ptr permit_nodes::find(std::string_view name) const
+{
+    const auto found = by_name_.find(std::string(name));
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::string permit_nodes::path_of(const permit_node& node) const
+{
+    return queue::child_of(layout_.permits, node.name.empty() ? node.asked : node.name);
+}
+
+void permit_nodes::want(semaphore_acquisition& head)
+{
+    head.nodes.reserve(head.request().count);
+    for (std::size_t i = 0; i < head.request().count; ++i) {
+        const auto node = std::make_shared<permit_node>();
+        node->id = ++last_id_;
+        node->owner = &head;
+        nodes_.emplace(node->id, node);
+        head.nodes.push_back(node);
+        to_create_.push_back(node);
+    }
+}
+
+void permit_nodes::send(bool creates)
+{
+    if (look_up_ == look_up::due)
+        send_look_up();
+    send_removes();
+    if (look_up_ == look_up::none && creates)
+        send_creates();
+    watches_.send();
+}
+
+void permit_nodes::flush()
+{
+    if (!session_.over && session_.connected)
+        send_removes();
+}
+
+/// A write for each of them in one transaction: `form` gives it, but for its path.
+template <class Form, class Answered>
+void permit_nodes::send_together(std::vector<permit_ptr> nodes, Form form, Answered answered)
+{
+    std::vector<std::string> paths;
+    paths.reserve(nodes.size());
+    std::vector<store::batch_write> batch;
+    batch.reserve(nodes.size());
+    for (const permit_ptr& node : nodes)
+        batch.emplace_back(form(*node)).path = paths.emplace_back(path_of(*node));
+    session_.store.batch(
+        batch, semaphore_.expect([this, nodes = std::move(nodes), answered](const store::batch_reply& answer) {
+            session_.wrote(answer);
+            answered(nodes, answer);
+        }));
+}
+
+// --- creates ---------------------------------------------------------------------------------------------------------
+
+void permit_nodes::send_creates()
+{
+    std::erase_if(to_create_, [](const permit_ptr& node) { return node->now != phase::unsent; });
+    while (!to_create_.empty() && session_.connected) {
+        const auto bytes_of = [&](const permit_node& node) {
+            const access_list* const own = node.owner->access();
+            return cost_ + node.owner->data().size() + store::size_of(own ? *own : session_.options.access);
+        };
+        // Heads may have different access lists: so each has a transaction of its own, and is refused alone.
+        const auto like = [](const permit_node& a, const permit_node& b) { return a.owner == b.owner; };
+        auto some = take_batch(to_create_, bytes_of, like);
+        for (const permit_ptr& node : some) {
+            node->asked = layout_.node_name(session_.new_uuid());
+            node->now = phase::creating;
+        }
+        if (some.size() == 1) {
+            send_create(some.front());
+            continue;
+        }
+        const auto form = [this](const permit_node& node) {
+            store::batch_write write;
+            write.what = store::batch_write::kind::create;
+            write.data = node.owner->data();
+            write.created = layout_.kind();
+            write.access = node.owner->access();
+            return write;
+        };
+        send_together(std::move(some), form, [this](const auto& created, const store::batch_reply& answer) {
+            for (std::size_t i = 0; i < created.size(); ++i)
+                on_created(created[i], answer.result,
+                           answer.result == outcome::ok ? answer.created[i] : std::string_view());
+        });
+    }
+}
+
+void permit_nodes::send_create(const permit_ptr& node)
+{
+    session_.store.create(path_of(*node), node->owner->data(), layout_.kind(), node->owner->access(),
+                          semaphore_.expect([this, node](const store::create_reply& answer) {
+                              session_.wrote(answer);
+                              on_created(node, answer.result, answer.path);
+                          }));
+}
+
+void permit_nodes::on_created(const permit_ptr& node, outcome result, std::string_view path)
+{
+    if (node->now != phase::creating)
+        return; // the session has ended meanwhile
+    switch (result) {
+    case outcome::ok:
+        session_.own_writes.made(queue::child_of(layout_.permits, queue::name_of(path)));
+        return take_name(node, queue::name_of(path));
+    case outcome::unknown:
+        node->now = phase::unknown;
+        unknown_.push_back(node);
+        return;
+    case outcome::no_node:
+        if (!node->owner)
+            return gone(node);
+        node->now = phase::unsent;
+        to_create_.push_back(node);
+        return semaphore_.make_own_path();
+    default: {
+        semaphore_.notice_refusal(result);
+        auto* const owner = node->owner;
+        node->owner = nullptr;
+        gone(node);
+        if (!owner)
+            return;
+        log_refusal(session_, semaphore_.path(), owner->request().options.access, result);
+        owner->fail(error_of(result));
+    }
+    }
+}
+
+/// It is there, by that name.
+void permit_nodes::take_name(const permit_ptr& node, std::string_view name)
+{
+    std::string known(name);
+    by_name_.emplace(known, node);
+    node->name = std::move(known);
+    node->now = phase::there;
+    if (!node->owner)
+        to_remove_.push_back(node);
+}
+
+// --- lost creates ----------------------------------------------------------------------------------------------------
+
+/// The server of the new connection may not know yet what the old one did: first it has to catch up. What it does not
+/// list then remains lost.
+void permit_nodes::send_look_up()
+{
+    look_up_ = look_up::under_way;
+    session_.catch_up.begin();
+    session_.store.children(layout_.permits, false, semaphore_.expect([this](const store::children_reply& answer) {
+        static const std::vector<std::string> none;
+        if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
+            return; // it is done in the next epoch
+        look_up_ = look_up::none;
+        const bool complete = session_.catch_up.done();
+        if (complete && answer.result == outcome::ok)
+            return on_look_up(*answer.names);
+        if (complete && answer.result == outcome::no_node)
+            return on_look_up(none);
+        semaphore_.fail_heads(error_of(answer.result)); // who left is still looked for
+        semaphore_.after_a_while([this] {
+            if (!unknown_.empty() && look_up_ == look_up::none)
+                look_up_ = look_up::due;
+        });
+    }));
+}
+
+void permit_nodes::on_look_up(const std::vector<std::string>& names)
+{
+    semaphore_.look_again();
+    std::vector<std::shared_ptr<semaphore_acquisition>> set_back; // each once: its nodes stand together
+    for (const permit_ptr& node : std::exchange(unknown_, {})) {
+        const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+            return layout_.made_from(node->asked, name);
+        });
+        if (found == names.end())
+            session_.lost_creates.not_found(layout_.permits, node->asked);
+        if (found != names.end()) {
+            take_name(node, *found);
+        } else if (node->owner) {
+            if (set_back.empty() || set_back.back().get() != node->owner)
+                set_back.push_back(node->owner->shared_from_this());
+            node->now = phase::unsent;
+            to_create_.push_back(node);
+        } else {
+            gone(node);
+        }
+    }
+    for (const auto& owner : set_back)
+        owner->attempt_again(errc::not_connected);
+}
+
+// --- deletes ---------------------------------------------------------------------------------------------------------
+
+void permit_nodes::send_removes()
+{
+    std::erase_if(to_remove_, [](const permit_ptr& node) { return node->now != phase::there; });
+    while (!to_remove_.empty() && session_.connected) {
+        auto some = take_batch(
+            to_remove_, [this](const permit_node&) { return cost_; },
+            [](const permit_node&, const permit_node&) { return true; });
+        for (const permit_ptr& node : some) {
+            node->now = phase::removing;
+            session_.own_writes.may_be_gone(path_of(*node));
+        }
+        if (some.size() == 1) {
+            send_remove(some.front());
+            continue;
+        }
+        const auto form = [](const permit_node&) {
+            store::batch_write write;
+            write.what = store::batch_write::kind::remove;
+            return write;
+        };
+        send_together(std::move(some), form, [this](const auto& removed, const store::batch_reply& answer) {
+            // One that cannot be deleted, or is gone already, keeps the others: each goes alone.
+            const bool refused = answer.result != outcome::ok && answer.result != outcome::unknown;
+            for (const permit_ptr& node : removed) {
+                if (!refused)
+                    on_removed(node, answer.result);
+                else if (node->now == phase::removing)
+                    send_remove(node);
+            }
+        });
+    }
+}
+
+void permit_nodes::send_remove(const permit_ptr& node)
+{
+    session_.store.remove(path_of(*node), store::any_version,
+                          semaphore_.expect([this, node](const store::reply& answer) {
+                              session_.wrote(answer);
+                              on_removed(node, answer.result);
+                          }));
+}
+
+void permit_nodes::on_removed(const permit_ptr& node, outcome result)
+{
+    if (node->now != phase::removing)
+        return; // gone with its session, or by others
+    if (result == outcome::ok)
+        session_.own_writes.removed(path_of(*node));
+    switch (result) {
+    case outcome::ok: return gone(node);
+    case outcome::no_node: return gone_already(node);
+    case outcome::unknown:
+        node->may_be_deleted = true;
+        node->now = phase::there;
+        to_remove_.push_back(node);
+        return;
+    default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
+        semaphore_.notice_refusal(result);
+        if (node->vanished)
+            return gone_already(node);
+        node->may_be_deleted = true; // by others then, who do what it wanted
+        if (node->ending)
+            permits_release::one_ended(node->ending, error_of(result),
+                                       [this](auto news) { session_.news.tell(std::move(news)); });
+        node->ending = nullptr;
+        semaphore_.after_a_while([this, node] {
+            if (node->now != phase::removing)
+                return;
+            node->now = phase::there;
+            to_remove_.push_back(node);
+        });
+    }
+}
+
+// --- the end of a node -----------------------------------------------------------------------------------------------
+
+void permit_nodes::drop(const permit_ptr& node)
+{
+    if (node->now == phase::unsent)
+        gone(node);
+    else if (node->now == phase::there)
+        to_remove_.push_back(node);
+    else if (node->now == phase::gone && node->ending) // already, and it was not noticed
+        gone(node, node->fate());
+}
+
+lock_loss permit_nodes::loss_of(const permit_node& node, const permits_release& ending) const noexcept
+{
+    lock_loss how = session_.losses.of(ending.held_since);
+    if (node.found_gone)
+        how.reason = loss_reason::node_deleted;
+    return how;
+}
+
+void permit_nodes::gone(const permit_ptr& node, boost::system::error_code ec)
+{
+    const auto ending = node->ending;
+    if (ending) {
+        const bool first_loss = ec == errc::lost && ending->first != errc::lost;
+        permits_release::one_ended(ending, ec, [this](auto news) { session_.news.tell(std::move(news)); });
+        if (first_loss)
+            session_.losses.log(loss_of(*node, *ending), semaphore_.path(), node->name, ending->token);
+    }
+    node->ending = nullptr;
+    node->now = phase::gone;
+    if (!node->name.empty())
+        by_name_.erase(node->name);
+    // What is taken from its owner is no release.
+    const auto events = node->owner ? nullptr : std::exchange(node->events, nullptr);
+    if (nodes_.erase(node->id) != 0)
+        session_.budget.release(cost_);
+    if (events && ending && ec == errc::lost)
+        events->lost(loss_of(*node, *ending));
+    if (events)
+        events->returned(ec);
+}
+
+void permit_nodes::lost_to_others(const permit_ptr& node)
+{
+    if (node->now == phase::gone)
+        return;
+    if (node->now == phase::removing) { // the answer to its delete will tell whose doing it was
+        node->vanished = true;
+        return;
+    }
+    auto* const owner = node->owner;
+    gone(node, node->fate());
+    if (owner)
+        owner->node_gone(node->name);
+}
+
+/// It was gone when its delete was done.
+void permit_nodes::gone_already(const permit_ptr& node)
+{
+    node->now = phase::there; // if what follows throws, another delete gets the same answer
+    session_.own_writes.found_gone(path_of(*node));
+    node->found_gone = true;
+    gone(node, node->fate());
+}
+
+// --- what becomes of the session -------------------------------------------------------------------------------------
+
+void permit_nodes::epoch_began()
+{
+    if (!unknown_.empty())
+        look_up_ = look_up::due;
+    watches_.forget_all();
+    for (const auto& [id, node] : nodes_)
+        if (std::exchange(node->watched, false) && node->owner)
+            watches_.renew(node);
+}
+
+void permit_nodes::session_ended()
+{
+    while (!nodes_.empty()) {
+        const permit_ptr node = nodes_.begin()->second;
+        node->owner = nullptr;
+        gone(node);
+    }
+    for (auto* list : {&to_create_, &to_remove_, &unknown_})
+        list->clear();
+    watches_.forget_all();
+    by_name_.clear();
+}
+
+void permit_nodes::session_overdue()
+{
+    for (const auto& [id, node] : nodes_)
+        if (node->ending && node->ending->released)
+            session_.news.tell([ending = node->ending] { ending->tell_released(); });
+}
+
+void permit_nodes::stop(errc why)
+{
+    while (!nodes_.empty())
+        gone(permit_ptr(nodes_.begin()->second), why);
+}
+
+bool permit_nodes::on_event(store::event_kind kind, std::string_view child)
+{
+    const permit_ptr node = find(child);
+    if (!node)
+        return false;
+    if (kind == store::event_kind::deleted)
+        lost_to_others(node);
+    else if (node->watched && node->owner)
+        watches_.renew(node); // that one is used up
+    return true;
+}
+
+bool permit_nodes::is_watched(std::string_view child) const
+{
+    const permit_ptr node = find(child);
+    return node && node->watched;
+}
+
+bool permit_nodes::owns(std::string_view child) const
+{
+    const auto made_it = [&](const permit_ptr& node) { return layout_.made_from(node->asked, child); };
+    return by_name_.contains(std::string(child)) || std::any_of(unknown_.begin(), unknown_.end(), made_it);
+}
+
+bool permit_nodes::misses_one(const std::set<std::string_view>& names) const
+{
+    return std::any_of(by_name_.begin(), by_name_.end(), [&](const auto& known) {
+        const bool wanted = known.second->owner && known.second->now == phase::there;
+        return wanted && !names.contains(known.first);
+    });
+}
+
+} // namespace zklock::recipes

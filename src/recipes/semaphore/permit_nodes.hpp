@@ -1,0 +1,107 @@
+#pragma once
+#include "recipes/semaphore/permit_node.hpp"
+#include "recipes/semaphore/permit_watches.hpp"
+#include "store/store.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/events.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace zklock::recipes {
+
+class semaphore_acquisition;
+class semaphore_path;
+class session;
+struct semaphore_layout;
+
+/// The nodes that stand for the permits of one client at one semaphore: made, looked for when it is not known whether
+/// they were, and deleted.
+class permit_nodes {
+public:
+    permit_nodes(semaphore_path&, session&, const semaphore_layout&);
+    permit_nodes(const permit_nodes&) = delete;
+    permit_nodes& operator=(const permit_nodes&) = delete;
+
+    /// What each takes in the node budget.
+    [[nodiscard]] std::size_t cost() const noexcept { return cost_; }
+    [[nodiscard]] bool none() const noexcept { return nodes_.empty() && to_remove_.empty(); }
+    /// How many are not gone.
+    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+    /// All creates were sent, and none of them is lost.
+    [[nodiscard]] bool all_sent() const noexcept
+    {
+        return to_create_.empty() && unknown_.empty() && look_up_ == look_up::none;
+    }
+    [[nodiscard]] bool know(const std::string& name) const { return by_name_.contains(name); }
+    /// The node by that name; null if none of them has it.
+    [[nodiscard]] permit_ptr find(std::string_view name) const;
+    /// The full path of a node; without its number as long as that is not known.
+    [[nodiscard]] std::string path_of(const permit_node&) const;
+
+    /// The head of the line wants a node for each of its permits, for which there is room in the budget.
+    void want(semaphore_acquisition& head);
+    /// That node has no owner any more: it is deleted.
+    void drop(const permit_ptr&);
+    [[nodiscard]] permit_watches& watches() noexcept { return watches_; }
+    /// Others have deleted it, or the session has taken it along.
+    void lost_to_others(const permit_ptr&);
+    /// Sends what is due. `creates`: the path is there, as far as is known.
+    void send(bool creates);
+    /// Sends the deletes that are due, before anything else is sent.
+    void flush();
+
+    // --- called by its path ------------------------------------------------------------------------------------------
+
+    void epoch_began();
+    void epoch_ended() noexcept { look_up_ = look_up::none; }
+    void session_ended();
+    void session_overdue();
+    void stop(errc why);
+    /// False if that is none of them.
+    bool on_event(store::event_kind, std::string_view child);
+    [[nodiscard]] bool is_watched(std::string_view child) const;
+    [[nodiscard]] bool owns(std::string_view child) const;
+    [[nodiscard]] bool misses_one(const std::set<std::string_view>& names) const;
+
+private:
+    enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are lost
+
+    template <class Form, class Answered>
+    void send_together(std::vector<permit_ptr>, Form form, Answered answered);
+    void send_creates();
+    void send_create(const permit_ptr&);
+    void on_created(const permit_ptr&, store::outcome, std::string_view path);
+    void take_name(const permit_ptr&, std::string_view name);
+    void send_look_up();
+    void on_look_up(const std::vector<std::string>& names);
+    void send_removes();
+    void send_remove(const permit_ptr&);
+    void on_removed(const permit_ptr&, store::outcome);
+    void gone(const permit_ptr&, boost::system::error_code = {});
+    void gone_already(const permit_ptr&);
+    [[nodiscard]] lock_loss loss_of(const permit_node&, const permits_release&) const noexcept;
+
+    semaphore_path& semaphore_;
+    session& session_;
+    const semaphore_layout& layout_;
+    const std::size_t cost_;
+    std::uint64_t last_id_ = 0;
+    std::map<std::uint64_t, permit_ptr> nodes_; ///< all that are not gone, by their ids
+    std::unordered_map<std::string, permit_ptr> by_name_;
+    std::vector<permit_ptr> to_create_;
+    std::vector<permit_ptr> to_remove_;
+    std::vector<permit_ptr> unknown_;
+    look_up look_up_ = look_up::none;
+    permit_watches watches_;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,51 @@
+#include "recipes/semaphore/permit_watches.hpp"
+
+#include "queue/owner_data.hpp"
+#include "recipes/semaphore/semaphore_path.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+void permit_watches::begin(semaphore_acquisition& holder)
+{
+    due_.insert(due_.end(), holder.nodes.begin(), holder.nodes.end());
+    for (const permit_ptr& node : holder.nodes)
+        node->watched = true; // in the next epoch, if there is none now
+}
+
+void permit_watches::begin_rest(semaphore_acquisition& holder)
+{
+    for (const permit_ptr& node : holder.nodes)
+        if (!std::exchange(node->watched, true))
+            due_.push_back(node);
+}
+
+void permit_watches::send()
+{
+    for (const permit_ptr& node : std::exchange(due_, {}))
+        if (node->owner && node->now == permit_node::phase::there)
+            send(node);
+}
+
+void permit_watches::send(const permit_ptr& node)
+{
+    node->watched = true;
+    session_.store.get(nodes_.path_of(*node), true, semaphore_.expect([this, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            if (answer.data == queue::revocation_request && node->owner)
+                node->owner->revoked();
+            return;
+        case outcome::no_node:
+            session_.own_writes.found_gone(nodes_.path_of(*node));
+            return nodes_.lost_to_others(node);
+        case outcome::unknown: return; // the next epoch watches again
+        default: semaphore_.after_a_while([this, node] { due_.push_back(node); });
+        }
+    }));
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,155 @@
+#include "recipes/semaphore/permits_in_use.hpp"
+
+#include "queue/node_path.hpp"
+#include "recipes/semaphore/semaphore_path.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+permits_in_use::permits_in_use(semaphore_path& semaphore, session& s, permit_nodes& nodes, shared_count& count,
+                               permits_check& check)
+    : semaphore_(semaphore), session_(s), nodes_(nodes), count_(count), check_(check)
+{
+}
+
+void permits_in_use::look(bool path_is_there)
+{
+    if (look_is_due(path_is_there))
+        send_look();
+}
+
+bool permits_in_use::look_is_due(bool path_is_there) const
+{
+    const bool all_sent = nodes_.all_sent() && path_is_there;
+    return stale_ && !listing_ && semaphore_.has_head() && all_sent && session_.lease.fresh();
+}
+
+/// The first look goes along with the creates and needs no watch, unless it is known to be in vain.
+void permits_in_use::send_look()
+{
+    const auto known = static_cast<std::int64_t>(others_ + nodes_.size());
+    const bool in_vain = count_.maximum() && known > *count_.maximum();
+    const bool watch = std::exchange(shall_watch_, false) || in_vain;
+    stale_ = false;
+    listing_ = true;
+    check_.begin();
+    count_.read(watch);
+    const bool armed = watch;
+    session_.store.children(
+        semaphore_.layout().permits, armed, semaphore_.expect([this, watch](const store::children_reply& answer) {
+            static const std::vector<std::string> none;
+            listing_ = false;
+            switch (answer.result) {
+            case outcome::ok:
+                watching_ = watching_ || watch;
+                watch_refused_ = watch_refused_ && !watch;
+                return on_list(*answer.names);
+            case outcome::no_node: return on_list(none);
+            case outcome::unknown: stale_ = true; return;
+            default:
+                semaphore_.fail_heads(error_of(answer.result));
+                notice_refusal(answer.result);
+            }
+        }));
+}
+
+void permits_in_use::on_list(const std::vector<std::string>& names)
+{
+    std::unordered_set<std::string_view> listed;
+    std::size_t others = 0;
+    for (const std::string& name : names) {
+        if (nodes_.know(name))
+            listed.insert(name);
+        else
+            ++others;
+    }
+    others_ = others;
+    for (const auto& head : semaphore_.heads()) {
+        const auto missing = [&](const permit_ptr& node) {
+            return node->now == permit_node::phase::there && !listed.contains(node->name);
+        };
+        const auto found = std::find_if(head->nodes.begin(), head->nodes.end(), missing);
+        if (found != head->nodes.end())
+            nodes_.lost_to_others(permit_ptr(*found));
+        else
+            decide(*head, names, names.size());
+    }
+}
+
+/// `in_use`: how many permits are, those of the head among them.
+void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::string>& permits, std::size_t in_use)
+{
+    const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
+    const bool all_there = head.nodes.size() == head.request().count &&
+                           std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
+    if (!all_there || !count_.is_current() || !check_.passed())
+        return; // what is missing makes it look again
+    head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();
+    if (!head.no_room) {
+        // The lease is fresh, then: the lock of the line has not been lost with it.
+        if (head.at_head())
+            head.grant_all();
+    } else if (head.looks_once()) {
+        head.note_refusal(true);
+        head.fail(errc::busy);
+        return;
+    } else if (!changes_are_told()) {
+        shall_watch_ = true;
+        stale_ = true;
+    }
+    if (head.no_room && head.place_untold())
+        head.waits_behind(holder_among(permits));
+}
+
+/// The permit that came first of those that nobody at the head of the line has.
+std::shared_ptr<const contender> permits_in_use::holder_among(std::vector<std::string> permits) const
+{
+    std::erase_if(permits, [this](const std::string& name) {
+        const permit_ptr own = nodes_.find(name);
+        return own && own->owner != nullptr && own->owner->waiting();
+    });
+    const std::string first = first_permit(permits);
+    if (first.empty())
+        return nullptr;
+    const auto holder = std::make_shared<contender>();
+    holder->node = queue::child_of(semaphore_.layout().permits, first);
+    holder->sequence = static_cast<std::int32_t>(number_in(digits_of(first)).value_or(0));
+    holder->ours = nodes_.know(first);
+    return holder;
+}
+
+void permits_in_use::notice_refusal(outcome result) noexcept
+{
+    if (result == outcome::no_auth && watching_)
+        watch_refused_ = shall_watch_ = stale_ = true;
+}
+
+void permits_in_use::list_changed() noexcept
+{
+    watching_ = false;
+    stale_ = true;
+}
+
+/// An event will tell when there may be room.
+bool permits_in_use::changes_are_told() const noexcept
+{
+    return watching_ && !watch_refused_ && count_.changes_are_told();
+}
+
+void permits_in_use::stop_watching()
+{
+    // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
+    const bool listing = listing_;
+    if (!listing && std::exchange(watching_, false) && session_.listeners.leave_watch(semaphore_.layout().permits))
+        session_.store.unwatch(semaphore_.layout().permits, semaphore_.expect([](const store::reply&) {}));
+    count_.stop_watching();
+}
+
+} // namespace zklock::recipes

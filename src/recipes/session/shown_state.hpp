@@ -1,0 +1,46 @@
+#pragma once
+#include "zklock/events.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+namespace zklock::recipes {
+
+class session;
+
+/// What users are told of the connection and of the session's id.
+class shown_state {
+public:
+    explicit shown_state(session& s) : session_(s) {}
+    shown_state(const shown_state&) = delete;
+    shown_state& operator=(const shown_state&) = delete;
+
+    /// Who is told of changes, if anybody: of the last one, if several come at once.
+    void on_change(std::function<void(connection_state)>);
+    /// May be called from any thread.
+    [[nodiscard]] connection_state now() const noexcept { return now_; }
+    /// 0 when there is no session. May be called from any thread.
+    [[nodiscard]] std::int64_t id() const noexcept { return id_; }
+
+    /// There is that session; 0: none. Told with the next change.
+    void set_id(std::int64_t id) noexcept { id_ = id; }
+    void change(connection_state);
+    /// The client has failed, and is destroyed next: only the listener hears why.
+    void fail(const boost::system::error_code& why) noexcept;
+
+private:
+    /// Each state, even if others follow at once.
+    void tell_listener(connection_state, const boost::system::error_code& why = {}) noexcept;
+
+    session& session_;
+    std::function<void(connection_state)> on_change_;
+    std::atomic<connection_state> now_{connection_state::connecting};
+    std::atomic<std::int64_t> id_{0};
+    std::int64_t told_id_ = 0; ///< with the last state
+    bool tells_ = false;       ///< soon
+};
+
+} // namespace zklock::recipes

@@ -438,6 +438,7 @@ TEST_CASE("the environment has a client write to stderr that has no log of its o
     ::dup2(::fileno(file), 2);
     const auto body = [&]() -> awaitable<void> {
         client_options options = fault_options(server().address(), long_session);
+        options.log = nullptr;
         options.identifier = "by-environment";
         client zk(co_await asio::this_coro::executor, options);
         co_await connected(zk);

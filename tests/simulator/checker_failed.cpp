@@ -26,7 +26,10 @@ void checker::check_refusal(const contender_record& c)
     const bool others = std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
         return o.path == c.path && o.client != c.client;
     });
-    if (!others) world_.violate(label(c) + ": looks once, and takes its own client for others");
+    const bool strangers = std::any_of(plan_.steps.begin(), plan_.steps.end(), [](const step& s) {
+        return s.what == act::foreign_contender || s.what == act::foreign_out_of_turn;
+    });
+    if (!others && !strangers) world_.violate(label(c) + ": looks once, and takes its own client for others");
 }
 
 void checker::failed(contender_record& c, boost::system::error_code ec, const recipes::grant& ended)

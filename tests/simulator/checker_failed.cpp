@@ -19,17 +19,18 @@ bool checker::sees_holder(const contender_record& c) const
     });
 }
 
-/// One that looked once is refused for others only if there are any but those of its own client.
+/// One that looked once is refused for others only if there are any, or one of its own client has held the lock.
 void checker::check_refusal(const contender_record& c)
 {
     if (expects_faults_ || plan_.which != recipe::mutex || !c.handle->refused_for_others()) return;
     const bool others = std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
-        return o.path == c.path && o.client != c.client;
+        const bool never_held = o.now == phase::waiting || o.now == phase::failed;
+        return o.path == c.path && (o.client != c.client || !never_held);
     });
     const bool strangers = std::any_of(plan_.steps.begin(), plan_.steps.end(), [](const step& s) {
         return s.what == act::foreign_contender || s.what == act::foreign_out_of_turn;
     });
-    if (!others && !strangers) world_.violate(label(c) + ": looks once, and takes its own client for others");
+    if (!others && !strangers) world_.violate(label(c) + ": looks once, and takes who waits in its own client for others");
 }
 
 void checker::failed(contender_record& c, boost::system::error_code ec, const recipes::grant& ended)

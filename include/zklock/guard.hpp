@@ -98,8 +98,8 @@ public:
         return detail::begin<Token, detail::start_wait_lost>(token, detail::client_of(state_), std::weak_ptr(state_));
     }
 
-    /// Waits until somebody asks the holder to let go: `mutex::revoke()`, or Curator's `Revoker`. It is a request: what
-    /// to do about it, and when, is the holder's business. The wait does not keep the lock.
+    /// Waits until somebody asks the holder to let go: `queued_lock::revoke()`, or Curator's `Revoker`. It is a
+    /// request: what to do about it, and when, is the holder's business. The wait does not keep the lock.
     ///
     /// The node is watched from the first wait on; that costs one request, if it was not watched already. A request
     /// that came before the wait, even before the grant, is seen, for it has replaced the node's data. While

@@ -7,7 +7,7 @@
 #include "zklock/events.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/lock_options.hpp"
-#include "zklock/lockable.hpp"
+#include "zklock/acquirable.hpp"
 #include "zklock/metrics.hpp"
 #include "zklock/multi_lock.hpp"
 #include "zklock/mutex.hpp"

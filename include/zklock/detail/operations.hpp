@@ -89,9 +89,9 @@ void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);
 [[nodiscard]] const std::string& path_of(const std::shared_ptr<lock_state>&) noexcept;
 [[nodiscard]] std::optional<wait_report> last_timeout_of(const std::shared_ptr<lock_state>&);
-/// How many of the acquires of that lock hold it now, alone or as readers; of a semaphore, how many permits they have.
-/// 0 for a null lock. From any thread.
-[[nodiscard]] std::size_t count_held(const std::shared_ptr<lock_state>&, bool shared = false) noexcept;
+/// How many of the acquires of that lock hold it now; of a semaphore, how many permits they have. 0 for a null lock.
+/// From any thread.
+[[nodiscard]] std::size_t count_held(const std::shared_ptr<lock_state>&) noexcept;
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<guard_state>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_state>&);
 [[nodiscard]] std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>&) noexcept;

@@ -75,7 +75,7 @@ std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<gua
 
 } // namespace detail
 
-multi_lock::multi_lock(std::vector<lockable> locks) : state_(detail::combine(locks)) {}
+multi_lock::multi_lock(const std::vector<lockable>& locks) : acquirable(detail::combine(locks)) {}
 
 const std::vector<held_lock>& multi_guard::locks() const& noexcept
 {

@@ -38,25 +38,23 @@ void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard
         start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
 }
 
-recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner)
+recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner) noexcept
 {
     return lock.client()->holds()->of(lock.target()->path(), owner);
 }
 
-recipes::hold_count held_by(const lock_state& lock, std::optional<recipes::owner_id> owner)
+std::size_t reentrant_target::count_held(const client_state& client) const noexcept
 {
-    const auto& client = lock.client();
-    const std::string& path = lock.target()->path();
     const auto now = lease_clock::now();
-    if (!client->alive())
-        return {};
-    return owner ? client->holds()->held(path, *owner, now) : client->holds()->held(path, now);
+    const auto& holds = *client.holds();
+    const auto found = owner_ == 0 ? holds.held(path(), now) : holds.held(path(), owner_, now);
+    return kind_ == queue::contender_kind::reader ? found.shared : found.alone;
 }
 
 } // namespace detail
 
 reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)
-    : state_(std::make_shared<detail::lock_state>(
+    : queued_lock(std::make_shared<detail::lock_state>(
           detail::access::state(c),
           std::make_shared<detail::reentrant_target>(
               std::make_shared<const detail::reentrant_settings>(std::move(path), std::move(options)),
@@ -64,19 +62,9 @@ reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_option
 {
 }
 
-std::size_t reentrant_mutex::hold_count(lock_owner owner) const
+std::size_t reentrant_mutex::hold_count(lock_owner owner) const noexcept
 {
-    return detail::holds_of(*state_, owner.id()).alone;
-}
-
-bool reentrant_mutex::is_held(lock_owner owner) const
-{
-    return detail::held_by(*state_, owner.id()).alone != 0;
-}
-
-bool reentrant_mutex::is_held() const
-{
-    return detail::held_by(*state_).alone != 0;
+    return detail::holds_of(*state(), owner.id()).alone;
 }
 
 } // namespace zklock

@@ -26,7 +26,7 @@ struct semaphore_settings {
     mutable semaphore_admission admission;
 };
 
-/// A number of permits of the semaphore: 0 in what is not meant to be acquired.
+/// A number of permits of the semaphore.
 class semaphore_target final : public lock_target {
 public:
     semaphore_target(std::shared_ptr<const semaphore_settings> settings, std::size_t count)
@@ -239,10 +239,10 @@ semaphore::semaphore(const client& c, std::string path, unsigned permits)
 }
 
 semaphore::semaphore(const client& c, std::string path, semaphore_options options)
-    : state_(std::make_shared<detail::lock_state>(
+    : acquirable(std::make_shared<detail::lock_state>(
           detail::access::state(c),
           std::make_shared<detail::semaphore_target>(
-              std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 0)))
+              std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 1)))
 {
 }
 

@@ -168,8 +168,8 @@ void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handl
 } // namespace detail
 
 shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
-    : writers_(detail::writers_of(detail::access::state(c), std::move(path), options)),
-      readers_(detail::readers_beside(writers_, options))
+    : acquirable(detail::writers_of(detail::access::state(c), std::move(path), options)),
+      readers_(detail::readers_beside(state(), options))
 {
 }
 

@@ -22,71 +22,26 @@
 
 namespace zklock {
 
-/// One term as the leader: what `election::lead()` gives its body. Its thread safety is that of `guard`.
-class leadership {
+/// One term as the leader: what `election::lead()` gives its body. All that is said of `guard` holds for it, too. The
+/// fencing token is larger for each term of a path than for all before it, of any leader: what a leader writes should
+/// carry it, and be refused where a larger one has been seen. `wait_revoked()` waits until somebody asks the leader to
+/// step down. The body may end its term before it returns: it releases this, then.
+class [[nodiscard]] leadership : public guard {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
-    leadership() noexcept = default; ///< an empty one, which is no leadership
-
-    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
-
-    /// Whether this participant leads, as far as this process can know. From any thread.
-    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
-    explicit operator bool() const&& = delete; ///< give it a name: it is given up when it goes away
-
-    /// A positive number, larger for each term of a path than for all before it, of any leader: the fencing token.
-    /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
-    [[nodiscard]] std::int64_t fencing_token() const& noexcept { return held_.fencing_token(); }
-    std::int64_t fencing_token() const&& = delete; ///< give it a name
-
-    /// Full path of the leader's node. From any thread.
-    [[nodiscard]] const std::string& node() const& noexcept { return held_.node(); }
-    const std::string& node() const&& = delete; ///< give it a name
-
-    /// Until when nobody else can lead: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
-    lease_clock::time_point held_until() const&& = delete; ///< give it a name
-
-    /// How the leadership was lost, if it was: see `guard::loss()`. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
-    std::optional<lock_loss> loss() const&& = delete; ///< give it a name
+    /// An empty one, which is no leadership.
+    leadership() noexcept = default;
 
     /// Whether `election::resign()` was called since this participant stood for election. From any thread.
-    [[nodiscard]] bool resigning() const noexcept { return state_ && detail::has_resigned(state_); }
-
-    /// Waits until the leadership is lost: see `guard::wait_lost()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
-    {
-        return held_.wait_lost(std::forward<Token>(token));
-    }
-
-    /// Does all operations of a transaction if this participant still leads, or none: see `guard::commit()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
-    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
-    {
-        return held_.commit(std::move(what), std::forward<Token>(token));
-    }
-
-    /// Waits until somebody asks the leader to step down: see `guard::wait_revoked()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
-    {
-        return held_.wait_revoked(std::forward<Token>(token));
-    }
+    [[nodiscard]] bool resigning() const noexcept { return candidacy_ && detail::has_resigned(candidacy_); }
 
 private:
     friend class detail::access;
     leadership(guard held, std::shared_ptr<detail::candidacy> candidacy)
-        : state_(std::move(candidacy)), held_(std::move(held))
+        : guard(std::move(held)), candidacy_(std::move(candidacy))
     {
     }
-    [[nodiscard]] auto release() && { return std::move(held_).release(); }
 
-    std::shared_ptr<detail::candidacy> state_;
-    guard held_;
+    std::shared_ptr<detail::candidacy> candidacy_;
 };
 
 namespace detail {
@@ -95,7 +50,7 @@ namespace detail {
 template <> struct when_to_stop<leadership> {
     static void watch(leadership& held, const std::weak_ptr<run_control>& body)
     {
-        at_resignation(access::state(held), [body] {
+        at_resignation(access::candidacy(held), [body] {
             cancel_body(body, run_control::cause::other, asio::cancellation_type::terminal);
         });
         held.wait_lost([body](error_code ec) {

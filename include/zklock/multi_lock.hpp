@@ -16,91 +16,32 @@
 
 namespace zklock {
 
-/// Several locks that are held together: what a successful `multi_lock::acquire()` gives. Everything that is said of
-/// `guard` holds for it, too: it is movable, may be empty, releases in the background when it goes away, and has the
-/// same thread safety.
-class [[nodiscard]] multi_guard {
+/// Several locks that are held together: what a successful `multi_lock::acquire()` gives. All that is said of `guard`
+/// holds for it, too. It is held while all of the locks are, and until `held_until()` all of them are ours at least.
+/// One that is lost makes all count as lost; the log, and the listener of that lock, tell which it is. A commit looks
+/// for the nodes of all. `node()` is empty and `fencing_token()` is 0: `locks()` has those of each.
+///
+/// They are released in reverse, whatever becomes of each. That completes when the last release has ended: with
+/// `errc::lost` if any of the locks had been lost, else with the first error of a release.
+class [[nodiscard]] multi_guard : public guard {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// An empty guard.
     multi_guard() noexcept = default;
-
-    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
-
-    /// Whether all of the locks are held, as far as this process can know. From any thread.
-    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
-    explicit operator bool() const&& = delete; ///< give it a name: the locks are held as long as it lives
 
     /// The locks, in the order in which they were taken, with the node and the fencing token of each: a resource needs
     /// the token of the lock that protects it. Empty for an empty guard. From any thread; valid as long as the guard is
     /// not moved, released or destroyed.
-    [[nodiscard]] const std::vector<held_lock>& locks() const& noexcept;
+    [[nodiscard]] const std::vector<held_lock>& locks() const& noexcept { return detail::locks_of(state()); }
     const std::vector<held_lock>& locks() const&& = delete; ///< give it a name
-
-    /// Until when all of them are ours at least: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
-    lease_clock::time_point held_until() const&& = delete; ///< give it a name
-
-    /// How the first of them was lost, if one was: see `guard::loss()`. The log, and the listener of the lock that is
-    /// lost, tell which it is. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
-    std::optional<lock_loss> loss() const&& = delete; ///< give it a name
-
-    /// Waits until one of the locks is lost: all of them count as lost then. See `guard::wait_lost()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
-    {
-        return held_.wait_lost(std::forward<Token>(token));
-    }
-
-    /// Waits until the holder of one of the locks is asked to let go: see `guard::wait_revoked()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
-    {
-        return held_.wait_revoked(std::forward<Token>(token));
-    }
-
-    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The servers look
-    /// for the nodes of all of them.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
-    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
-    {
-        return held_.commit(std::move(what), std::forward<Token>(token));
-    }
-
-    /// Gives all of the locks back, in reverse, whatever becomes of each: `co_await std::move(g).release()`.
-    ///
-    /// @par Completion `void(error_code)`, when the last release has ended: with `errc::lost` if any of the locks had
-    /// been lost, else with the first error of a release. The errors are those of `guard::release()`.
-    ///
-    /// @par Cancellation Terminal, partial and total only stop the waiting: the releases go on in the background.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto release(Token&& token = Token()) &&
-    {
-        locks_.reset();
-        return std::move(held_).release(std::forward<Token>(token));
-    }
 
 private:
     friend class detail::access;
-    explicit multi_guard(std::shared_ptr<detail::guard_state> state)
-        : locks_(detail::locks_of(state)), held_(detail::access::make<guard>(std::move(state)))
-    {
-    }
-
-    std::shared_ptr<const std::vector<held_lock>> locks_;
-    guard held_;
+    using guard::guard;
 };
 
 namespace detail {
 
 template <> struct delivered<multi_guard> : delivered_lock<multi_guard> {};
-template <> inline guard_state* held_by(const multi_guard& g) noexcept
-{
-    return held_by(access::guard_of(g));
-}
 
 } // namespace detail
 

@@ -87,8 +87,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_owned_release>(token, state(),
-                                                                 detail::take_if_owned(state(), owner.id(), held));
+        return detail::begin<Token, detail::start_owned_release>(
+            token, state(), std::weak_ptr(detail::access::state(held)), owner.id());
     }
 };
 
@@ -172,8 +172,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_owned_release>(token, state(),
-                                                                 detail::take_if_owned(state(), owner.id(), held));
+        return detail::begin<Token, detail::start_owned_release>(
+            token, state(), std::weak_ptr(detail::access::state(held)), owner.id());
     }
 
 private:

@@ -21,89 +21,35 @@
 
 namespace zklock {
 
-/// Permits that are held: what a successful `semaphore::acquire()` gives. Everything that is said of `guard` holds for
-/// this handle, too: it is movable, may be empty, gives all back in the background when it goes away, and has the same
-/// thread safety.
+/// Permits that are held: what a successful `semaphore::acquire()` gives. All that is said of `guard` holds for this
+/// handle, too; it is held if there are some, and they are.
 ///
 /// **Loss.** The permits of one handle are held and lost together: when others delete the node of one, all are lost,
-/// and the rest is given back. Permits that were split off are lost by themselves.
-class [[nodiscard]] permits {
+/// and the rest is given back. Permits that were split off are lost by themselves. Waits for the loss also end, with
+/// `operation_aborted`, when the last has been released or split off; a commit ends with `errc::not_owner` then.
+///
+/// **Nodes.** `node()` is that of the first permit, which is the last to be released. A commit looks for the node of
+/// each permit that is here when it is sent: the length of the request grows with their number.
+///
+/// **The fencing token** is the same for all permits of one acquire, and larger than that of every acquire, of any
+/// client, that was granted before it on the path. It is the token by which the acquire held the lock of the waiting
+/// line. It tells acquires apart, and in which order they were granted. Unlike a mutex's token, it cannot by its size
+/// keep out a holder that has lost its permits, because holders with smaller tokens may be there by right. A resource
+/// can do that if it keeps a list of its users' tokens, from which those of lost holders are struck out.
+///
+/// **Release** completes when the last node is gone, with `errc::lost` if others had deleted the node of any permit. A
+/// permit whose node the servers refuse to delete stays in use, for acquires of this client, too, until that is done.
+class [[nodiscard]] permits : public guard {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// An empty handle, of no permits.
     permits() noexcept = default;
 
-    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
-
-    /// Whether there are some, and they are held as far as this process can know: see `guard::operator bool()`. From
-    /// any thread.
-    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
-    explicit operator bool() const&& = delete; ///< give them a name: they are held as long as that lives
-
     /// How many there are: those acquired, less those that were released or split off. Lost ones count, too. From any
     /// thread.
-    [[nodiscard]] std::size_t count() const& noexcept { return detail::permit_count(held_); }
+    [[nodiscard]] std::size_t count() const& noexcept { return detail::permit_count(state()); }
     std::size_t count() const&& = delete; ///< give them a name
 
-    /// Full path of the node of the first permit, which is the last to be released. A transaction of the user's own can
-    /// check that the node still exists. From any thread; valid as long as this is not moved or destroyed.
-    [[nodiscard]] const std::string& node() const& noexcept { return held_.node(); }
-    const std::string& node() const&& = delete; ///< give them a name
-
-    /// A positive number, the same for all permits of one acquire, and larger than that of every acquire, of any
-    /// client, that was granted before it on the path. It is the token by which the acquire held the lock of the
-    /// waiting line.
-    ///
-    /// It tells acquires apart, and in which order they were granted. Unlike a mutex's token, it cannot by its size
-    /// keep out a holder that has lost its permits, because holders with smaller tokens may be there by right. A
-    /// resource can do that if it keeps a list of its users' tokens, from which those of lost holders are struck out.
-    /// 0 if there are no permits.
-    [[nodiscard]] std::int64_t fencing_token() const& noexcept { return held_.fencing_token(); }
-    std::int64_t fencing_token() const&& = delete; ///< give them a name
-
-    /// Until when the permits are ours at least: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
-    lease_clock::time_point held_until() const&& = delete; ///< give them a name
-
-    /// How the permits were lost, if they were: see `guard::loss()`. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
-    std::optional<lock_loss> loss() const&& = delete; ///< give them a name
-
-    /// Waits until the permits are lost: see `guard::wait_lost()`. It also ends with `operation_aborted` when the last
-    /// has been released or split off.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
-    {
-        return held_.wait_lost(std::forward<Token>(token));
-    }
-
-    /// Waits until the holder of one of them is asked to let go: see `guard::wait_revoked()`. Its node's data are then
-    /// `__REVOKE__`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
-    {
-        return held_.wait_revoked(std::forward<Token>(token));
-    }
-
-    /// Does all operations of a transaction if all permits are still held, or none: see `guard::commit()`. The servers
-    /// look for the node of each permit that is here when the commit is sent: the length of the request grows with
-    /// their number. It also ends with `errc::not_owner` when the last has been released or split off.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
-    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
-    {
-        return held_.commit(std::move(what), std::forward<Token>(token));
-    }
-
-    /// Gives all of them back: `co_await std::move(p).release()`. See `guard::release()`; it completes when the last
-    /// node is gone. It ends with `errc::lost` if others had deleted the node of any of them, as told there. A permit
-    /// whose node the servers refuse to delete stays in use, for acquires of this client, too, until that is done.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto release(Token&& token = Token()) &&
-    {
-        return std::move(held_).release(std::forward<Token>(token));
-    }
+    using guard::release;
 
     /// Gives `count` of them back, and keeps the others.
     ///
@@ -117,7 +63,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(std::size_t count, Token&& token = Token()) &
     {
-        return detail::begin<Token, detail::start_partial_release>(token, detail::state_of(held_), count);
+        return detail::begin<Token, detail::start_partial_release>(
+            token, detail::client_of(state()), std::weak_ptr(state()), count);
     }
 
     /// Takes `count` of them out, to be held, released and lost by themselves: for a part of the work that goes its own
@@ -133,26 +80,18 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto split(std::size_t count, Token&& token = Token()) &
     {
-        return detail::begin<Token, detail::start_split>(token, detail::state_of(held_), count);
+        return detail::begin<Token, detail::start_split>(token, detail::client_of(state()),
+                                                        std::weak_ptr(state()), count);
     }
 
 private:
     friend class detail::access;
-    explicit permits(std::shared_ptr<detail::guard_state> state) noexcept
-        : held_(detail::access::make<guard>(std::move(state)))
-    {
-    }
-
-    guard held_;
+    using guard::guard;
 };
 
 namespace detail {
 
 template <> struct delivered<permits> : delivered_lock<permits> {};
-template <> inline guard_state* held_by(const permits& p) noexcept
-{
-    return held_by(access::guard_of(p));
-}
 
 } // namespace detail
 

@@ -51,16 +51,18 @@ public:
     [[nodiscard]] acquirable<guard> shared() const { return detail::access::make<acquirable<guard>>(readers_); }
 
     /// Makes a reader of a writer that holds the lock: `co_await lock.downgrade(std::move(g))`. No writer gets in
-    /// between, and readers that wait for no other writer are let in. The guard that is given is empty after the call.
+    /// between, and readers that wait for no other writer are let in. The guard that is given is empty once that has
+    /// begun. If it goes away before, that releases it.
     ///
     /// @par Completion `void(error_code, guard)`, exactly once, on the handler's associated executor (by default the
     /// client's own), never inside this call. The guard that comes back says what has become of the lock:
     /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Operations that wait
     ///   for the loss of the lock (`guard::wait_lost()`) go on waiting.
     /// - `errc::lost`, `errc::closed`, `errc::authentication_failed`: it is empty; the lock was lost before.
-    /// - `errc::not_owner`: it is the guard that was given, unchanged: it is empty, a reader's, or of another lock.
-    /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the guard that was given, and still
-    ///   holds the lock alone.
+    /// - `errc::not_owner`: it is empty, and the guard that was given stays as it is: empty, a reader's, or of another
+    ///   lock.
+    /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the writer's, and still holds the lock
+    ///   alone.
     /// - `asio::error::operation_aborted`: it was cancelled. The guard is empty, and the lock is released in the
     ///   background.
     ///
@@ -69,8 +71,8 @@ public:
     ///
     /// While disconnected it waits for the next connection, or for the end of the lease.
     ///
-    /// @par Cancellation Terminal, partial and total all end it at once and give the lock up. With a lazy token
-    /// (`use_awaitable`, `deferred`) that is never started, the lock is given up, too.
+    /// @par Cancellation Terminal, partial and total all end it at once and give the lock up. A lazy token
+    /// (`use_awaitable`, `deferred`) that is never started has no effect: the guard keeps the lock.
     ///
     /// It takes one request: the reader's node is made and the writer's deleted in one transaction. It takes two more
     /// if others have written on the writer's node: what they wrote goes along, so that a request to let go still
@@ -79,7 +81,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto downgrade(guard&& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_downgrade>(token, state(), detail::take(held));
+        return detail::begin<Token, detail::start_downgrade>(token, state(),
+                                                            std::weak_ptr(detail::access::state(held)));
     }
 
     /// Refuses to make a writer of a reader, which goes on holding the lock. It is for callers who do not know which of
@@ -95,7 +98,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto upgrade(const guard& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_ready>(token, state(), detail::upgradable(state(), held));
+        return detail::begin<Token, detail::start_upgrade>(token, state(),
+                                                          std::weak_ptr(detail::access::state(held)));
     }
 
 private:

@@ -231,8 +231,10 @@ TEST_CASE("bad input, and every kind of token")
         lock.release(me, on_strand, give_back.handler());
         CHECK_FALSE(co_await give_back.end());
         {
-            auto never_started = lock.release(me, lazy, asio::deferred); // released in the background
+            auto never_started = lock.release(me, lazy, asio::deferred);
         }
+        CHECK(lazy);
+        must(co_await lock.release(me, lazy));
         auto sum = [&](guard& g) -> awaitable<result<std::int64_t>> { co_return g.fencing_token(); };
         result<std::int64_t> token = co_await lock.owned_by(me).run(sum);
         CHECK(must(token) == held.fencing_token());

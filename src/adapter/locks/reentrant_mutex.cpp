@@ -22,18 +22,22 @@ std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, st
     return std::make_shared<lock_state>(*lock, target.owned_by(owner));
 }
 
-std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lock, std::uint64_t owner, guard& held)
+namespace {
+
+[[nodiscard]] bool is_owned(const guard_state& held, const lock_state& lock, std::uint64_t owner) noexcept
 {
-    const auto& state = access::state(held);
-    if (!state || state->client() != lock->client() || state->grant().owner != owner)
-        return nullptr;
-    return state->is_on(lock->target()->path()) ? std::move(access::state(held)) : nullptr;
+    return !held.is_given() && held.client() == lock.client() && held.grant().owner == owner &&
+           held.is_on(lock.target()->path());
 }
 
-void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, void_handler handler)
+} // namespace
+
+void start_owned_release(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, std::uint64_t owner,
+                         void_handler handler)
 {
-    if (held)
-        start_release(std::move(held), std::move(handler));
+    const auto held = guard.lock();
+    if (held && is_owned(*held, *lock, owner))
+        start_release(held->client(), std::move(guard), std::move(handler));
     else
         start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
 }

@@ -195,27 +195,25 @@ std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, 
 template void start_acquire<permits>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,
                                      permits_handler);
 
-std::size_t permit_count(const guard& held) noexcept
+std::size_t permit_count(const std::shared_ptr<guard_state>& held) noexcept
 {
-    const auto& state = access::state(held);
-    return state ? held_by(*state).count() : 0;
+    return held && !held->is_given() ? held_by(*held).count() : 0;
 }
 
-std::shared_ptr<guard_state> state_of(const guard& held) noexcept
+void start_partial_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, std::size_t count,
+                           void_handler handler)
 {
-    return access::state(held);
-}
-
-void start_partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
-{
-    if (!held)
+    auto held = guard.lock();
+    if (!owner || !held || held->is_given())
         return post_error(std::move(handler), errc::not_owner);
     partial_release::launch(std::make_shared<partial_release>(std::move(held), count, std::move(handler)));
 }
 
-void start_split(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
+void start_split(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, std::size_t count,
+                 permits_handler handler)
 {
-    if (!held)
+    auto held = guard.lock();
+    if (!owner || !held || held->is_given())
         return post_error(std::move(handler), errc::not_owner, permits());
     split_operation::launch(std::make_shared<split_operation>(std::move(held), count, std::move(handler)));
 }

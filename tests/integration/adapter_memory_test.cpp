@@ -74,7 +74,7 @@ struct busy_client {
             [&](const told& t) { c.children(path, t.handler()); },
             [&](const told& t) { lock.contenders(t.handler()); },
             [&](const told& t) { lock.acquire(t.handler()); },
-            [&](const told& t) { gate.acquire(2, t.handler()); },
+            [&](const told& t) { gate.permits_of(2).acquire(t.handler()); },
             [&](const told& t) { held.commit(transaction(), t.handler()); },
             [&](const told& t) { c.wait_created("/memory-that-never-comes", t.handler()); },
             [&](const told& t) { stock.release(1, t.handler()); },
@@ -121,7 +121,7 @@ private:
     permits take_permits(std::size_t count)
     {
         permits all;
-        store_room.acquire(count, [&](error_code ec, permits given) {
+        store_room.permits_of(count).acquire([&](error_code ec, permits given) {
             CHECK_FALSE(ec);
             all = std::move(given);
         });
@@ -427,9 +427,9 @@ TEST_CASE("a context is destroyed without memory, while some wait for nodes, and
     semaphore gate(*c, "/a semaphore whose path is too long for that, too", 1);
     std::optional<permits> held;
     c->wait_created(missing, wait.handler());
-    gate.acquire(1, [&held](error_code, permits got) { held = std::move(got); });
+    gate.acquire([&held](error_code, permits got) { held = std::move(got); });
     run_past_failures(*io, [&] { return held && *held; });
-    gate.acquire(1, line.handler());
+    gate.acquire(line.handler());
     bool looked = false; // so the wait before has looked, too
     c->exists(missing, [&looked](const auto&...) { looked = true; });
     run_past_failures(*io, [&] { return looked; });

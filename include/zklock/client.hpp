@@ -170,10 +170,9 @@ public:
     /// but the network's: a program that reads nodes of a megabyte over a slow network has to read a few at a time.)
     /// All tries of one path (`try_acquire()`) together have one list under way.
     ///
-    /// Operations that read queues or ask holders (`contenders()`, `holders()`, `leader()`,
-    /// `revoke_holders()` and their like) use the same window. An operation that needs many requests shares the window
-    /// with the others: the next call does not wait for all of a long list. A request that is cancelled before it is
-    /// sent is never sent.
+    /// Operations that read queues or ask holders (`contenders()`, `holders()`, `leader()`, `revoke_holders()` and
+    /// their like) use the same window. An operation that needs many requests shares the window with the others: the
+    /// next call does not wait for all of a long list. A request that is cancelled before it is sent is never sent.
     ///
     /// @par Errors
     /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,

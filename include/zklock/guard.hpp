@@ -19,8 +19,8 @@ namespace zklock {
 /// released, or made by the default constructor).
 ///
 /// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed or assigned over
-/// releases in the background: the delete of its node is queued, and
-/// repeated until it succeeded or the session is over. A guard never blocks.
+/// releases in the background: the delete of its node is queued, and repeated until it succeeded or the session is
+/// over. A guard never blocks.
 ///
 /// **Loss.** A lock can be lost while the guard exists: the session may expire while the servers cannot be reached,
 /// somebody may delete its node, the client may be closed. The guard says so at the latest at `held_until()`, which is
@@ -53,8 +53,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more
-    /// than `client_options::loss_notice` away. It looks at the clock, not at the network.
-    /// From any thread.
+    /// than `client_options::loss_notice` away. It looks at the clock, not at the network. From any thread.
     [[nodiscard]] explicit operator bool() const& noexcept;
     explicit operator bool() const&& = delete; ///< give the guard a name: the lock is held as long as it lives
 

@@ -96,10 +96,10 @@ public:
 /// `shared_mutex`, and shares paths with those, with Curator's `InterProcessReadWriteLock` and with others
 /// (`shared_mutex_options::names`): a writer of one excludes all others of every kind, a reader excludes their writers.
 ///
-/// **Owners.** As with `reentrant_mutex`, the owner is an object, not a thread. Each
-/// acquire that succeeds is one *hold*, a writer's or a reader's, and gives a guard that stands for it. All holds of an
-/// owner share one node and one fencing token. All objects of one *client* on one path are the same lock: an owner may
-/// enter through any of them. Through another client the same owner is another contender.
+/// **Owners.** As with `reentrant_mutex`, the owner is an object, not a thread. Each acquire that succeeds is one
+/// *hold*, a writer's or a reader's, and gives a guard that stands for it. All holds of an owner share one node and one
+/// fencing token. All objects of one *client* on one path are the same lock: an owner may enter through any of them.
+/// Through another client the same owner is another contender.
 ///
 /// **A writer may acquire again,** as a writer and as a reader. That costs no request and completes at once. So does a
 /// reader that reads once more, even if writers of others wait by now.

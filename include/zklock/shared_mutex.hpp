@@ -59,8 +59,8 @@ public:
     /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Operations that wait
     ///   for the loss of the lock (`guard::wait_lost()`) go on waiting.
     /// - `errc::lost`, `errc::closed`, `errc::authentication_failed`: it is empty; the lock was lost before.
-    /// - `errc::not_owner`: it is empty, and the guard that was given stays as it is: empty, a reader's, or of another
-    ///   lock.
+    /// - `errc::not_owner`: it is empty, and the guard that was given stays as it is: empty, a reader's, of another
+    ///   lock, or a hold of an `owned_shared_mutex`.
     /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the writer's, and still holds the lock
     ///   alone.
     /// - `asio::error::operation_aborted`: it was cancelled. The guard is empty, and the lock is released in the

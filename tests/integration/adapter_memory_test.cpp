@@ -81,6 +81,7 @@ struct busy_client {
             [&](const told& t) { stock.split(1, t.handler()); },
             [&](const told& t) { ledger.downgrade(std::move(writer), t.handler()); },
             [&](const told& t) { race.resign(t.handler()); },
+            [&](const told& t) { std::move(given_back).release(t.handler()); },
         };
         try {
             for (const auto& each : all) {
@@ -105,11 +106,13 @@ struct busy_client {
     semaphore gate{c, path + "/gate", 2};
     semaphore store_room{c, path + "/store room", 3};
     shared_mutex ledger{c, path + "/ledger"};
+    mutex desk{c, path + "/desk"};
     election race{c, path + "/race"};
     guard held = take(io, lock);
     guard writer = take(io, ledger);
+    guard given_back = take(io, desk);
     permits stock = take_permits(3);
-    static constexpr std::size_t kinds = 13;
+    static constexpr std::size_t kinds = 14;
     std::vector<told> spare = std::vector<told>(kinds); // made while there is memory
     std::vector<told> endings = [] { // no room for one is to be sought later
         std::vector<told> none;

@@ -139,7 +139,7 @@ TEST_CASE("election: a create and a delete for a term; a list, and the nodes' da
         const auto leads = must(co_await chair.leader());
         REQUIRE(leads);
         CHECK(leads->ours);
-        // The first of participants(): the data of the others are not read.
+        // The first of contenders(): the data of the others are not read.
         expect_requests(remote.link, {{opcode::get_children2, 1}, {opcode::get_data, 1}});
         must(co_await chair.resign());
         co_await until("lead() has returned", [&] { return over; });

@@ -254,9 +254,15 @@ TEST_CASE("what cannot be downgraded comes back as it was")
         shared_mutex same_path(remote.zk, path + "_plain");
         CHECK(error_in(co_await same_path.shared().acquire()) == errc::invalid_option); // a mutex has the path
         held = co_await refused(same_path, std::move(held));
+
+        owned_shared_mutex owned(remote.zk, path + "_owned");
+        shared_mutex beside(remote.zk, path + "_owned");
+        guard own = must(co_await owned.owned_by(lock_owner()).acquire());
+        own = co_await refused(beside, std::move(own)); // an owner's hold
+        co_await release(std::move(own));
         co_await release(std::move(held));
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_too", path + "_plain"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_too", path + "_plain", path + "_owned"}}, story);
 }
 
 TEST_CASE("readers watch the writer before them, never one behind them: kazoo's #649")

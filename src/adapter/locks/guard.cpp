@@ -17,7 +17,7 @@ void guard_wait::begin()
     const auto guard = guard_.lock();
     if (guard && guard->is_lost()) {
         guard_lost();
-    } else if (!guard || guard->is_released()) { // a lazy release, kept by somebody, keeps what it released
+    } else if (!guard || guard->is_released()) { // or handed over by a downgrade
         complete(asio::error::operation_aborted);
     } else if (enter_open_client()) {
         place_ = guard->add(std::static_pointer_cast<guard_wait>(shared_from_this()));
@@ -50,11 +50,7 @@ public:
         : operation(guard->client(), std::move(handler)), guard_(std::move(guard))
     {
     }
-    ~release_operation() override
-    {
-        if (guard_)
-            guard_->drop();
-    }
+    ~release_operation() override { give_back(); }
 
 private:
     void begin() override
@@ -80,11 +76,17 @@ private:
     // Before it began: what was held is lost. After that, the session's end is a release.
     void end_as_closed() override
     {
-        std::exchange(guard_, nullptr)->drop();
+        give_back();
         complete(make_error_code(errc::lost));
     }
 
-    std::shared_ptr<guard_state> guard_;
+    void give_back() noexcept
+    {
+        if (const auto guard = std::exchange(guard_, nullptr))
+            guard->drop();
+    }
+
+    std::shared_ptr<guard_state> guard_; ///< until it begins
 };
 
 thread_local const guard_state* delivered_now = nullptr;

@@ -196,12 +196,13 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     // The acquisition keeps the function, and is kept by this.
     downgrading_ = hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
                                                      error_code ec, const recipes::grant& now) {
-        if (const auto self = weak.lock()) { // nobody else has the guard meanwhile
+        if (const auto self = weak.lock()) {
             self->downgrading_ = false;
-            if (!ec)
-                self->hold_->grant = now;
-            else if (self->hold_)
-                self->hold_->live.set_shared(false); // refused; or lost, so that it is not held at all
+            hold* const held = self->hold_.get(); // null if it was cancelled: it is given back next
+            if (held && !ec)
+                held->grant = now;
+            else if (held)
+                held->live.set_shared(false); // refused; or lost, so that it is not held at all
         }
         done(ec);
     });

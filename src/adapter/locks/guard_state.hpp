@@ -64,8 +64,8 @@ private:
     void tell_unseen(client_core&);
 };
 
-/// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard, or the
-/// operation that was to release it, is dropped somewhere on its way.
+/// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard is dropped
+/// somewhere on its way. An operation to which the guard was given, and which is dropped, does that by drop().
 class guard_state final : public std::enable_shared_from_this<guard_state> {
 public:
     using watchers = guard_watchers;

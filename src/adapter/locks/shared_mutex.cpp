@@ -149,7 +149,8 @@ std::shared_ptr<lock_state> readers_beside(const std::shared_ptr<lock_state>& wr
 void start_downgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, guard_handler handler)
 {
     auto held = guard.lock();
-    if (!is_of(held, *lock) || held->grant().kind != contender_kind::writer)
+    // What an owner holds becomes a reader's by the release of its last hold as a writer.
+    if (!is_of(held, *lock) || held->grant().kind != contender_kind::writer || held->grant().owner != 0)
         held.reset();
     auto downgrade = std::make_shared<downgrade_operation>(*lock, held, std::move(handler));
     if (held)

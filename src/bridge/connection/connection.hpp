@@ -163,8 +163,8 @@ private:
     };
 
     enum class answered_by : std::uint8_t { any_server, leader };
-    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
-    template <class Done, class Call> void submit(answered_by, Done, Call call);
+    /// Makes a request on the epoch that the caller knows of, by that function of the wire.
+    template <auto Call, class Done, class... Args> void submit(answered_by, Done, const Args&...);
 
     // Connecting.
     void take(connector::step);

@@ -2,6 +2,7 @@
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
 #include "bridge/wire/log_lines.hpp"
+#include "bridge/wire/server_watches.hpp"
 #include "bridge/wire/session_question.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"

@@ -9,13 +9,6 @@
 namespace zklock::testing {
 
 using store::outcome;
-using namespace std::chrono_literals;
-
-namespace {
-
-constexpr auto first_pause = 50ms, longest_pause = 1'000ms; ///< between attempts to connect
-
-} // namespace
 
 memory_store::memory_store(std::shared_ptr<memory_ensemble> servers, std::string chroot,
                            runtime::store_surroundings around)
@@ -74,7 +67,7 @@ void memory_store::attempt()
     if (made.connection != 0)
         return begin_epoch(made, asked);
     if (!made.expired)
-        return attempt_later(std::exchange(pause_, std::min<std::chrono::milliseconds>(2 * pause_, longest_pause)));
+        return attempt_later(std::exchange(pause_, std::min(2 * pause_, longest_pause)));
     session_ = 0;
     attempt_later({});
     observer_->on_expired();

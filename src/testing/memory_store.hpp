@@ -105,7 +105,8 @@ private:
     std::deque<waiting> waiting_;
     lease_clock::time_point heard_{};
     store::scheduler::timer_id attempt_timer_ = 0;
-    std::chrono::milliseconds pause_{50}; ///< before the next attempt
+    static constexpr std::chrono::milliseconds first_pause{50}, longest_pause{1'000}; ///< between attempts to connect
+    std::chrono::milliseconds pause_ = first_pause;                                   ///< before the next
     std::optional<lease_clock::time_point> lost_at_; ///< since there was a connection, or the beginning
     std::function<void()> closed_;
     bool closing_ = false;

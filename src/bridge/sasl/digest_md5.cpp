@@ -1,5 +1,6 @@
 #include "bridge/sasl/digest_md5.hpp"
 #include "bridge/sasl/texts.hpp"
+#include "bridge/tls/harmless.hpp"
 #include "bridge/tls/openssl.hpp"
 
 #include <openssl/crypto.h>
@@ -90,16 +91,6 @@ bool lists(std::string_view all, std::string_view wanted)
     }
 }
 
-/// For a line of the log, what a stranger has sent.
-std::string in_a_line(std::string_view text)
-{
-    constexpr std::size_t most = 60;
-    std::string line(text.substr(0, most));
-    for (char& c : line)
-        c = c >= ' ' && c <= '~' ? c : '?';
-    return text.size() > most ? line + "..." : line;
-}
-
 /// What ISO 8859-1 holds is hashed in it, though it is sent as UTF-8.
 std::string_view hashed(const std::optional<secret>& latin_1, std::string_view utf_8)
 {
@@ -154,7 +145,7 @@ sasl_step digest_md5::answer(std::string_view challenge)
         return failed_step(sasl_failure::broken, not_understood);
     if (all->contains("qop") && !lists((*all)["qop"], "auth"))
         return failed_step(sasl_failure::broken,
-                           "the server wants more than authentication (qop=" + in_a_line((*all)["qop"]) + ")");
+                           "the server wants more than authentication (qop=" + harmless((*all)["qop"], 60, "...") + ")");
     const bool utf_8 = (*all)["charset"] == "utf-8";
     const std::string& realm = (*all)["realm"];
     const std::string& nonce = (*all)["nonce"];

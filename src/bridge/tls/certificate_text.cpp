@@ -1,8 +1,8 @@
 #include "bridge/tls/certificate_text.hpp"
+#include "bridge/tls/harmless.hpp"
 
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -17,14 +17,9 @@ using owned_names = std::unique_ptr<GENERAL_NAMES, freed_by<&GENERAL_NAMES_free>
 constexpr std::size_t longest_text = 200;
 constexpr int most_names = 10;
 
-/// A stranger may have written it.
 std::string harmless(std::string_view text)
 {
-    std::string shown(text.substr(0, longest_text));
-    std::ranges::replace_if(shown, [](unsigned char c) { return c < ' ' || c >= 0x7f; }, '?');
-    if (text.size() > longest_text)
-        shown += " and so on";
-    return shown;
+    return bridge::harmless(text, longest_text, " and so on");
 }
 
 std::string_view bytes_of(const ASN1_STRING* string)

@@ -3,6 +3,7 @@
 #include "queue/node_name.hpp"
 #include "queue/those_before.hpp"
 #include "recipes/locks/lock_path.hpp"
+#include "recipes/session/node_owner.hpp"
 
 #include <memory>
 #include <string>
@@ -52,14 +53,8 @@ known_wait holder_report::describe_wait(const lock_contender& contender) const
         report.held_by = look_->found();
         return report;
     }
-    const auto name = lock_.options().rules.parse(before.first);
-    zklock::contender& holder = report.held_by.emplace();
-    holder.node = lock_.full(before.first);
-    holder.ours = queue_.known().contender_of(before.first) != 0;
-    if (name) {
-        holder.sequence = name->sequence;
-        holder.shared = queue::is_shared(name->kind);
-    }
+    report.held_by = contender_by_name(lock_.full(before.first), lock_.options().rules.parse(before.first));
+    report.held_by->ours = queue_.known().contender_of(before.first) != 0;
     return report;
 }
 

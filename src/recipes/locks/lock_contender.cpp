@@ -35,14 +35,12 @@ void lock_contender::queued(std::string_view node) noexcept
     events_->queued(node, request_.options.rules().sequence_of(queue::name_of(node)).value_or(0));
 }
 
-zklock::contender lock_contender::described() const
+void lock_contender::describe(zklock::contender& as) const
 {
-    zklock::contender c;
-    c.session_id = session_.id();
-    c.ours = true;
-    c.identifier = identifier();
-    c.properties = options().properties;
-    return c;
+    as.session_id = session_.id();
+    as.ours = true;
+    as.identifier = identifier();
+    as.properties = options().properties;
 }
 
 void lock_contender::expect_time_out()

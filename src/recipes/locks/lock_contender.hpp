@@ -71,8 +71,8 @@ public:
     void queued(std::string_view node) noexcept;
     [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
     void waits_behind(std::shared_ptr<const zklock::contender> whom) noexcept { events_->waits_behind(std::move(whom)); }
-    /// As others may see it.
-    [[nodiscard]] zklock::contender described() const;
+    /// Says who it is, as others may see it.
+    void describe(zklock::contender& as) const;
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.

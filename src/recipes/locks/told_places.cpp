@@ -33,14 +33,9 @@ void told_places::tell()
         if (node.empty() || is_read)
             continue;
         const auto* const own = contenders_.find(queue_.known().contender_of(node));
-        zklock::contender before = by_name(node);
-        if (own) {
-            zklock::contender more = (*own)->described();
-            more.node = std::move(before.node);
-            more.sequence = before.sequence;
-            more.shared = before.shared;
-            before = std::move(more);
-        }
+        zklock::contender before = contender_by_name(lock_.full(node), lock_.options().rules.parse(node));
+        if (own)
+            (*own)->describe(before);
         (*contenders_.find(id))->waits_behind(std::make_shared<const zklock::contender>(std::move(before)));
     }
     drop_told();
@@ -55,17 +50,6 @@ void told_places::was_read(const std::string& node, const store::get_reply& answ
         if (predecessor_of(queue_.known(), id).node == node)
             (*contenders_.find(id))->waits_behind(std::make_shared<const zklock::contender>(contender_as_read(
                 session_, lock_.full(node), lock_.options().rules.parse(node), answer)));
-}
-
-zklock::contender told_places::by_name(std::string_view node) const
-{
-    zklock::contender c;
-    c.node = lock_.full(node);
-    if (const auto name = lock_.options().rules.parse(node)) {
-        c.sequence = name->sequence;
-        c.shared = queue::is_shared(name->kind);
-    }
-    return c;
 }
 
 } // namespace zklock::recipes

@@ -27,7 +27,6 @@ public:
 private:
     void tell();
     void drop_told();
-    [[nodiscard]] zklock::contender by_name(std::string_view node) const;
 
     std::vector<queue::contender_id> untold_; ///< some may be forgotten
 };

@@ -7,16 +7,23 @@
 
 namespace zklock::recipes {
 
+template <class F> void catch_up::send(F answered)
+{
+    session_.store.sync("/", [this, answered](const store::reply& answer) {
+        const bool is_done = answer.result == store::outcome::ok;
+        answered(is_done);
+        if (!is_done && answer.result != store::outcome::unknown)
+            refused(answer.result);
+        session_.lease.heard(answer);
+    });
+}
+
 void catch_up::begin()
 {
     if (!session_.connected || now_ != state::not_asked)
         return;
-    session_.store.sync("/", [this](const store::reply& answer) {
-        const bool is_done = answer.result == store::outcome::ok;
+    send([this](bool is_done) {
         now_ = is_done ? state::done : state::not_asked; // who needs it asks again
-        if (!is_done && answer.result != store::outcome::unknown)
-            refused(answer.result);
-        session_.lease.heard(answer);
     });
     now_ = state::under_way;
 }
@@ -43,15 +50,11 @@ std::uint64_t catch_up::with_handoffs()
     const std::uint64_t grants = past_servers ? past_servers->to_catch_up() : 0;
     if (grants == 0 || !session_.connected || past_servers->catching_up())
         return grants;
-    session_.store.sync("/", [this, past_servers, grants](const store::reply& answer) {
-        const bool is_done = answer.result == store::outcome::ok;
+    send([past_servers, grants](bool is_done) {
         if (is_done)
             past_servers->caught_up(grants);
         else
             past_servers->did_not_catch_up();
-        if (!is_done && answer.result != store::outcome::unknown)
-            refused(answer.result);
-        session_.lease.heard(answer);
     });
     past_servers->catches_up();
     return grants;

@@ -49,6 +49,8 @@ public:
 private:
     enum class state : std::uint8_t { not_asked, under_way, done };
 
+    /// Sends a sync; `answered` hears whether it was done.
+    template <class F> void send(F answered);
     void refused(store::outcome);
 
     session& session_;

@@ -34,7 +34,7 @@ lock_loss losses::of(store::scheduler::time_point held_since) const noexcept
 }
 
 void losses::log(const lock_loss& lost, std::string_view path, std::string_view node,
-                       std::int64_t fencing_token) const noexcept
+                 std::int64_t fencing_token) const noexcept
 {
     if (!session_.log.on(log_level::warning))
         return;

@@ -7,8 +7,7 @@
 
 namespace zklock::recipes {
 
-contender contender_as_read(const session& reader, std::string node, std::optional<queue::contender_name> name,
-                            const store::get_reply& answer)
+contender contender_by_name(std::string node, const std::optional<queue::contender_name>& name)
 {
     contender c;
     c.node = std::move(node);
@@ -16,6 +15,13 @@ contender contender_as_read(const session& reader, std::string node, std::option
         c.sequence = name->sequence;
         c.shared = queue::is_shared(name->kind);
     }
+    return c;
+}
+
+contender contender_as_read(const session& reader, std::string node, std::optional<queue::contender_name> name,
+                            const store::get_reply& answer)
+{
+    contender c = contender_by_name(std::move(node), name);
     c.session_id = answer.stat.ephemeral_owner;
     c.ours = c.session_id == reader.id();
     queue::owner_data owner = queue::read_owner_data(answer.data);

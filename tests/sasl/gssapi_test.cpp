@@ -226,6 +226,26 @@ TEST_CASE("GSSAPI: tickets that were got with a keytab serve later connections, 
     CHECK(server.client() == "erin@ZK.TEST");
 }
 
+TEST_CASE("GSSAPI: a server that refuses the tickets of a cache may have a new key: that is not final")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    for (const bool with_keytab : {false, true}) {
+        const auto start = start_with([&](sasl_options& o) {
+            o.credential_cache = kdc->tickets("alice");
+            if (with_keytab)
+                o.keytab = kdc->keytab("alice");
+        });
+        CAPTURE(start.why);
+        REQUIRE(start.made);
+        const auto refusal = start.made->refused();
+        CHECK(refusal.by == sasl_failure::unproved);
+        CHECK(refusal.text == "the server does not accept the Kerberos ticket for zookeeper@localhost: if it is older "
+                              "than the server's key, new tickets are needed (kinit)");
+    }
+}
+
 TEST_CASE("credentials: the password is taken, and DIGEST-MD5 asks nobody")
 {
     sasl_options options;

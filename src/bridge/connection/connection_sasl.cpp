@@ -163,17 +163,19 @@ bool connection::follow_gate()
     return true;
 }
 
-/// Nothing is on its way between the C client and the server any more: so nobody notices. With TLS the relay stays, and
-/// the gate is looked at no more.
+/// With TLS the relay stays. Without, it leaves, too, once nothing is on its way between the C client and the server:
+/// so nobody notices.
 void connection::leave_gate()
 {
+    if (!login_->speaks->may_leave() || !wire_.is_connected())
+        return;
     if (options_.tls.enabled) {
-        if (login_->speaks->gate().is_empty() && wire_.is_connected())
-            forget_gate();
+        io_->relay->go_on_with(login_->speaks->leave());
+        forget_gate();
         return;
     }
-    if (held_back_ || !login_->speaks->may_leave() || !wire_.is_connected() || !io_->relay->is_empty() ||
-        is_ready(wire_.descriptor(), POLLIN) || !wire_.go_on_with(server_socket()))
+    if (held_back_ || !io_->relay->is_empty() || is_ready(wire_.descriptor(), POLLIN) ||
+        !wire_.go_on_with(server_socket()))
         return;
     forget_gate();
     io_->relay.reset();

@@ -37,7 +37,7 @@ struct sasl_login {
     std::shared_ptr<const sasl_credentials> credentials;
     std::shared_ptr<ticket_call> call{};    ///< under way
     std::unique_ptr<mechanism> beginning{}; ///< for the server that is being dialed
-    const sasl_engine* speaks = nullptr;    ///< the present relay's, as long as its gate is needed
+    sasl_engine* speaks = nullptr;          ///< the present relay's, as long as its gate is needed
     bool warned = false;                    ///< as the log has told
 };
 

@@ -151,7 +151,9 @@ public:
         if (!reuses_tickets_)
             return failed_step(sasl_failure::refused, std::move(why));
         return failed_step(sasl_failure::unproved,
-                           std::move(why) + ": it was got earlier, and the next attempt gets another");
+                           std::move(why) + (cache_ ? ": it was got earlier, and the next attempt gets another"
+                                                    : ": if it is older than the server's key, new tickets are needed "
+                                                      "(kinit)"));
     }
 
 private:

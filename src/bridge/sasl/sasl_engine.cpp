@@ -79,8 +79,6 @@ void sasl_engine::sent(std::size_t count) noexcept
 
 bool sasl_engine::write(std::span<const char> plain) noexcept
 {
-    if (tls_ && gate_.is_empty())
-        return tls_->write(plain);
     if (now_in() != state::open)
         return false;
     change([&] { gate_.from_client(text_of(plain)); });
@@ -89,8 +87,6 @@ bool sasl_engine::write(std::span<const char> plain) noexcept
 
 std::size_t sasl_engine::read(std::span<char> plain) noexcept
 {
-    if (tls_ && gate_.is_empty())
-        return tls_->read(plain);
     if (tls_)
         bring_from_tls();
     const auto out = gate_.to_client();

@@ -7,19 +7,22 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace zklock::bridge {
 
 /// A gate as the engine of one connection: over TLS, or alone, where nothing is encrypted. Once the gate is open and
-/// empty, it costs nothing.
+/// empty, it leaves.
 class sasl_engine final : public engine {
 public:
     /// `tls` is null where the server is spoken to in clear.
     sasl_engine(std::unique_ptr<mechanism> by, std::unique_ptr<engine> tls);
 
     [[nodiscard]] const sasl_gate& gate() const noexcept { return gate_; }
-    /// What is written and read passes as it is, unencrypted, and nothing is kept: the engine is not needed any more.
-    [[nodiscard]] bool may_leave() const noexcept { return !tls_ && gate_.is_empty(); }
+    /// What is written and read passes as it is, and the gate keeps nothing: it is not needed any more.
+    [[nodiscard]] bool may_leave() const noexcept { return gate_.is_empty(); }
+    /// Then TLS is spoken without it, by this engine, and the object must only be destroyed. Null without TLS.
+    [[nodiscard]] std::unique_ptr<engine> leave() noexcept { return std::move(tls_); }
 
     [[nodiscard]] state now_in() const noexcept override;
     state advance() noexcept override;
@@ -38,7 +41,7 @@ private:
     void bring_from_tls() noexcept;
 
     sasl_gate gate_;
-    const std::unique_ptr<engine> tls_;
+    std::unique_ptr<engine> tls_;
     state without_tls_ = state::open;
     bool heard_ = false;
     std::string why_; ///< it has failed, though the gate has not

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace zklock::bridge {
 
@@ -41,6 +42,9 @@ public:
     [[nodiscard]] int open_pair() noexcept;
     /// The C client has a duplicate of its end, and alone has one from here on.
     void close_clients_end() noexcept;
+
+    /// Another engine, which has taken over from the first one, speaks from here on.
+    void go_on_with(std::unique_ptr<engine> next) noexcept { engine_ = std::move(next); }
 
     /// Brings the C client what has come from the server, up to a limit, as far as the pair has room for it.
     void bring_in(int server) noexcept;

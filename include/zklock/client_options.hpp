@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace boost::asio::ssl {
@@ -167,8 +168,17 @@ struct sasl_options {
     sasl_options() = default; // no aggregate: see client_options
     sasl_options(const sasl_options&) = default;            ///< copies the password, too
     sasl_options(sasl_options&&) = default;                 ///< moves it
-    sasl_options& operator=(const sasl_options&) = default; ///< copies it
-    sasl_options& operator=(sasl_options&&) = default;      ///< moves it
+    /// Copies it, and overwrites the one that was there.
+    sasl_options& operator=(const sasl_options& from) { return *this = sasl_options(from); }
+    /// Moves it, and overwrites the one that was there.
+    sasl_options& operator=(sasl_options&& from) noexcept
+    {
+        if (this != &from) {
+            std::destroy_at(this);
+            std::construct_at(this, std::move(from));
+        }
+        return *this;
+    }
     /// Overwrites the password in memory.
     ~sasl_options() { forget(password); }
 

@@ -5,6 +5,7 @@
 #include "integration/sasl_scene.hpp"
 
 #include <deque>
+#include <filesystem>
 #include <optional>
 
 using namespace zklock;
@@ -67,6 +68,26 @@ TEST_CASE("KDC that is silent: the executor goes on, and the context's end does 
     CHECK_FALSE(one->waiting.ended());
     one.reset();
     io.reset();
+    CHECK(steady_clock::now() - began < soon);
+}
+
+TEST_CASE("a process that ends while it asks a silent KDC" * doctest::skip())
+{
+    auto options = by_keytab(usual_realm().keytab("alice"), "localhost:1");
+    options.session_timeout = 3s;
+    usual_realm().pause(); // and it ends with the process
+    bridge_client c(options);
+    c.run_until([&] { return said_in_log(c, "no Kerberos server (KDC) has answered in time"); });
+}
+
+TEST_CASE("KDC that is silent: the end of the process does not wait either, and is like any other")
+{
+    const temporary_directory directory;
+    const auto began = steady_clock::now();
+    child_process ends({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
+                        "--test-case=a process that ends while it asks a silent KDC"},
+                       directory.path(), {});
+    CHECK(ends.wait() == 0);
     CHECK(steady_clock::now() - began < soon);
 }
 

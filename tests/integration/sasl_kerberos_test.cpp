@@ -61,10 +61,20 @@ TEST_CASE("Kerberos: cut at every step of the exchange, the next attempt comes a
     cut_each_step(by_keytab(usual_realm().keytab("alice")), 3, "/kerberos/cut");
 }
 
-TEST_CASE("Kerberos: three servers, one of which is lost: the session goes on with another")
+TEST_CASE("Kerberos: three servers, whose leader is lost: the session goes on with another")
 {
     const sasl_servers known(usual_realm());
-    lose_one_of_three(known, by_keytab(usual_realm().keytab("alice")), "/kerberos/three");
+    lose_leader_of_three(known, by_keytab(usual_realm().keytab("alice")), "/kerberos/three");
+}
+
+TEST_CASE("Kerberos: a server that wants an identity gets it before anything else")
+{
+    const sasl_servers known(usual_realm());
+    server_options options = known.options();
+    SUBCASE("of the scheme sasl") { enforce_sasl(options); }
+    SUBCASE("by SASL") { options.java.push_back("-Dzookeeper.sessionRequireClientSASLAuth=true"); }
+    zookeeper_server strict(options);
+    visit_strict(strict, by_keytab(usual_realm().keytab("alice")), "/kerberos/enforced");
 }
 
 TEST_CASE("Kerberos: a keytab is enough; the nodes are the principal's")
@@ -162,6 +172,9 @@ TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ti
     const std::string principal = "zookeeper/outdated";
     const sasl_servers outdated(usual_realm(), principal);
     zookeeper_server old(outdated.options());
+    server_options lets_in = outdated.options();
+    lets_in.java.push_back("-Dzookeeper.allowSaslFailedClients=true");
+    zookeeper_server lenient(lets_in);
     usual_realm().change_key(principal);
     auto options = by_keytab(usual_realm().keytab("alice"), at_localhost(old.port()));
     options.sasl.server_principal = principal;
@@ -170,6 +183,8 @@ TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ti
     CHECK(said_in_log(c, "the server does not accept the Kerberos ticket for zookeeper/outdated (error -115)"));
     CHECK(c.connections == 0);
     c.close();
+    options.servers = at_localhost(lenient.port()); // it refuses it, too, but does not say so
+    expect_no_identity(options, "the server has no SASL, or lets in whom it refuses");
 }
 
 TEST_CASE("Kerberos and TLS: with a certificate the client is both, and a session goes on over new connections")

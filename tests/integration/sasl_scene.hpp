@@ -149,8 +149,27 @@ inline void cut_each_step(client_options options, std::size_t steps, const std::
     expect_clean(server(), {path});
 }
 
-/// One of three servers is lost: the session, whose identity each of them takes, goes on with another.
-inline void lose_one_of_three(const sasl_servers& known, client_options options, const std::string& path)
+/// A server that takes nobody without an identity: a lock is held there before and after the connection is cut.
+inline void visit_strict(zookeeper_server& strict, client_options options, const std::string& path)
+{
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(strict.port());
+        options.servers = at_localhost(link.port());
+        client zk(co_await asio::this_coro::executor, options);
+        mutex lock(zk, path);
+        critical_section section;
+        co_await visit(lock, section);
+        co_await reconnect(zk, link);
+        co_await visit(lock, section);
+        CHECK(zk.metrics().expiries == 0);
+        must(co_await zk.close());
+        CHECK(link.sessions().size() == 1);
+    };
+    run_test(test_limit, body);
+}
+
+/// The leader of three servers is lost: the session, whose identity each of them takes, goes on with another.
+inline void lose_leader_of_three(const sasl_servers& known, client_options options, const std::string& path)
 {
     zookeeper_ensemble servers(3, known.options());
     options.servers.clear();

@@ -203,6 +203,21 @@ TEST_CASE("DIGEST-MD5: where OpenSSL has no MD5, as under FIPS, this is said")
     CHECK(without.wait() == 0);
 }
 
+TEST_CASE("options: a password that another takes the place of is not left in memory")
+{
+    sasl_options options;
+    options.password = "a password that is longer than what a string holds by itself";
+    sasl_options other;
+    other.password = "short";
+    SUBCASE("by a copy") { options = other; }
+    SUBCASE("by a move") { options = std::move(other); }
+    CHECK(options.password == "short");
+    const std::string_view all(options.password.data(), options.password.capacity());
+    CHECK(all.find("longer than") == all.npos);
+    options = *&options;
+    CHECK(options.password == "short");
+}
+
 TEST_CASE("a secret is wiped where it was")
 {
     for (const std::size_t size : {std::size_t(8), std::size_t(200)}) { // in the string itself, and elsewhere

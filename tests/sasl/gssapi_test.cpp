@@ -1,5 +1,6 @@
 // GSSAPI with a real KDC, and with a server's end that can be told to say something wrong.
 #include "bridge/sasl/credentials.hpp"
+#include "sasl/false_kdc.hpp"
 #include "sasl/gssapi_acceptor.hpp"
 #include "support/kerberos_realm.hpp"
 #include "support/polling.hpp"
@@ -137,8 +138,28 @@ TEST_CASE("GSSAPI: a server that cannot prove who it is, or wants what the clien
     const auto step = start.made->step("more");
     CHECK(step.what == kind::failed);
     CHECK(step.by == sasl_failure::broken);
-    CHECK(start.made->refused().by == sasl_failure::refused);
-    CHECK(start.made->refused().text == "the server does not accept the Kerberos ticket for zookeeper@localhost");
+}
+
+TEST_CASE("GSSAPI: who is refused with a ticket that the server has taken is refused for good")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    sasl_options options;
+    options.mechanism = sasl_mechanism::gssapi;
+    options.credential_cache = kdc->tickets("alice");
+    const sasl_credentials credentials(options);
+    for (const bool at_the_end : {false, true}) {
+        const auto start = start_sasl(credentials, localhost);
+        REQUIRE(start.made);
+        gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+        REQUIRE(start.made->step(server.accept(start.made->first())).what == kind::token);
+        if (at_the_end)
+            REQUIRE(start.made->step(server.offer(std::string("\1\0\0\0", 4))).what == kind::token);
+        const auto refusal = start.made->refused();
+        CHECK(refusal.by == sasl_failure::refused);
+        CHECK(refusal.text == "the server has taken the Kerberos ticket for zookeeper@localhost, but not the client");
+    }
 }
 
 TEST_CASE("GSSAPI: a service that the KDC does not know by one name is tried by the next")
@@ -186,6 +207,22 @@ TEST_CASE("GSSAPI: why there is no token, in Kerberos's own words")
     const auto keys = kdc->keytab("alice");
     kdc->stop();
     check_words(start_with([&](sasl_options& o) { o.keytab = keys; }), "Cannot contact any KDC for realm 'ZK.TEST'");
+    kdc->start();
+}
+
+TEST_CASE("GSSAPI: what who takes a KDC's place says is told in one line that no terminal obeys")
+{
+    auto* const kdc = realm();
+    if (!kdc)
+        return;
+    const auto cache = kdc->tickets("alice");
+    kdc->stop();
+    {
+        const false_kdc other(kdc->port(), "no\n\x1b[2J\xc2\x9bnever");
+        const auto start = start_with([&](sasl_options& o) { o.credential_cache = cache; });
+        check_words(start, "KDC returned error string: no??[2J??never");
+        CHECK(start.why.find('\n') == std::string::npos);
+    }
     kdc->start();
 }
 

@@ -90,11 +90,6 @@ void sasl_gate::server_ended()
         fail(sasl_failure::broken, "the server has hung up before it was done");
 }
 
-bool sasl_gate::wants_from_client() const noexcept
-{
-    return state_ == state::open || (state_ == state::asking && !requested_);
-}
-
 void sasl_gate::sent_to_server(std::size_t bytes) noexcept { to_server_.erase(0, bytes); }
 
 void sasl_gate::sent_to_client(std::size_t bytes) noexcept { to_client_.erase(0, bytes); }

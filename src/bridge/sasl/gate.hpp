@@ -37,16 +37,12 @@ public:
 
     [[nodiscard]] state now_in() const noexcept { return state_; }
 
-    /// Takes what the C client has written. Unless it is open, what goes beyond the request for a session is kept: the
-    /// owner need not read it before, see wants_from_client().
+    /// Takes what the C client has written. Unless it is open, what goes beyond the request for a session is kept.
     void from_client(std::string_view bytes);
     /// Takes what the server has sent.
     void from_server(std::string_view bytes);
     /// Nothing more will come from the server. In an exchange, this is a failure; before and after, the gate is open.
     void server_ended();
-
-    /// The request for a session is not complete yet, or the gate is open.
-    [[nodiscard]] bool wants_from_client() const noexcept;
 
     /// What is to be sent to either, in its order; valid until the next call that is not const.
     [[nodiscard]] std::span<const char> to_server() const noexcept { return to_server_; }

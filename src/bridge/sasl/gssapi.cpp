@@ -1,4 +1,5 @@
 #include "bridge/sasl/gssapi.hpp"
+#include "bridge/tls/harmless.hpp"
 
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
@@ -17,6 +18,8 @@ namespace {
 // What each side says of layers: which ones, and in how long pieces.
 constexpr std::size_t layers_size = 4;
 constexpr unsigned char no_layer = 1;
+
+constexpr std::size_t longest_words = 600;
 
 constexpr OM_uint32 wanted_flags = GSS_C_MUTUAL_FLAG | GSS_C_SEQUENCE_FLAG | GSS_C_INTEG_FLAG;
 
@@ -52,8 +55,12 @@ struct gss_result {
     OM_uint32 minor = 0;
 
     [[nodiscard]] bool failed() const noexcept { return GSS_ERROR(major) != 0; }
-    /// Kerberos's own words, if it has some; they are kept by thread, for the last failure of a kind.
-    [[nodiscard]] std::string words() const
+    /// Kerberos's own words, if it has some; they are kept by thread, for the last failure of a kind. What a KDC says
+    /// may be among them, and nobody has proved that it is one.
+    [[nodiscard]] std::string words() const { return harmless(all_words(), longest_words, "..."); }
+
+private:
+    [[nodiscard]] std::string all_words() const
     {
         const std::string general = words_of(major, GSS_C_GSS_CODE);
         const std::string special = minor != 0 ? words_of(minor, GSS_C_MECH_CODE) : std::string();
@@ -63,7 +70,6 @@ struct gss_result {
         return kind == GSS_S_FAILURE || kind == GSS_S_NO_CRED ? special : general + ": " + special;
     }
 
-private:
     static std::string words_of(OM_uint32 code, int type)
     {
         std::string all;
@@ -145,6 +151,9 @@ public:
 
     [[nodiscard]] sasl_step refused() override
     {
+        if (proved_) // so its key is the one that the ticket is for
+            return failed_step(sasl_failure::refused,
+                               "the server has taken the Kerberos ticket for " + service_ + ", but not the client");
         if (cache_)
             cache_->spoil();
         std::string why = "the server does not accept the Kerberos ticket for " + service_;

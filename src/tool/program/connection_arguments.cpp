@@ -142,11 +142,10 @@ client_options options_of(const connection_arguments& given)
     if (const char* const password = std::getenv("ZKLOCK_TLS_KEY_PASSWORD"); password && given.tls.enabled)
         options.tls.key_password = password;
     options.sasl = given.sasl;
-    if (given.sasl.mechanism != sasl_mechanism::digest_md5)
-        return options;
     if (!given.sasl_password_file.empty())
         options.sasl.password = password_in(given.sasl_password_file);
-    else if (const char* const password = std::getenv("ZKLOCK_SASL_PASSWORD"))
+    else if (const char* const password = std::getenv("ZKLOCK_SASL_PASSWORD");
+             password && given.sasl.mechanism == sasl_mechanism::digest_md5)
         options.sasl.password = password;
     return options;
 }

@@ -127,6 +127,8 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("ls --sasl digest-md5 --sasl-user ann --sasl-password-file /no/such/file /x",
             "--sasl-password-file /no/such/file: No such file");
     refused("ls --sasl gssapi --sasl-user ann /x", "--sasl-user is \"ann\", and has to be empty");
+    refused("ls --sasl gssapi --sasl-password-file /proc/version /x",
+            "the password (ZKLOCK_SASL_PASSWORD, --sasl-password-file) is ");
     refused("ls --sasl gssapi --sasl-keytab /no/such/file /x", "--sasl-keytab /no/such/file: No such file");
 #endif
     refused("ls --acl creator /x",

@@ -19,9 +19,11 @@ namespace zklock::test {
 /// Has a KDC's port, knows nobody's key, and answers each question with an error and a text. As long as it lives.
 class false_kdc {
 public:
-    false_kdc(std::uint16_t port, const std::string& text)
+    static constexpr char clock_skew = 37, something_else = 60; ///< numbers of RFC 4120
+
+    false_kdc(std::uint16_t port, char number, const std::string& text)
         : listener_(io_, {boost::asio::ip::address_v4::loopback(), port}),
-          thread_([this, answer = frame(error_of(text))] { serve(answer); })
+          thread_([this, answer = frame(error_of(number, text))] { serve(answer); })
     {
     }
     ~false_kdc()
@@ -59,16 +61,15 @@ private:
     {
         return tagged(0xa0 + number, tagged(tag, content));
     }
-    /// KRB-ERROR of RFC 4120, with the number of "something else".
-    static std::string error_of(const std::string& text)
+    /// KRB-ERROR of RFC 4120.
+    static std::string error_of(char number, const std::string& text)
     {
         constexpr int integer = 0x02, time = 0x18, general = 0x1b, sequence = 0x30, error = 0x7e;
         const std::string name = field(0, integer, "\1") + field(1, sequence, tagged(general, "krbtgt"));
         return tagged(error, tagged(sequence, field(0, integer, "\x05") + field(1, integer, "\x1e") +
-                                                  field(4, time, "20300101000000Z") +
-                                                  field(5, integer, std::string(1, '\0')) + field(6, integer, "\x3c") +
-                                                  field(9, general, "ZK.TEST") + field(10, sequence, name) +
-                                                  field(11, general, text)));
+                                                  field(4, time, "20300101000000Z") + field(5, integer, {'\0'}) +
+                                                  field(6, integer, {number}) + field(9, general, "ZK.TEST") +
+                                                  field(10, sequence, name) + field(11, general, text)));
     }
 
     boost::asio::io_context io_;

@@ -218,10 +218,14 @@ TEST_CASE("GSSAPI: what who takes a KDC's place says is told in one line that no
     const auto cache = kdc->tickets("alice");
     kdc->stop();
     {
-        const false_kdc other(kdc->port(), "no\n\x1b[2J\xc2\x9bnever");
+        const false_kdc other(kdc->port(), false_kdc::something_else, "no\n\x1b[2J\xc2\x9bnever");
         const auto start = start_with([&](sasl_options& o) { o.credential_cache = cache; });
         check_words(start, "KDC returned error string: no??[2J??never");
         CHECK(start.why.find('\n') == std::string::npos);
+    }
+    {
+        const false_kdc other(kdc->port(), false_kdc::clock_skew, "");
+        check_words(start_with([&](sasl_options& o) { o.credential_cache = cache; }), "Clock skew too great");
     }
     kdc->start();
 }

@@ -54,10 +54,10 @@ TEST_CASE("a tool that ends while a KDC is silent does not wait for it, and ends
     realm.pause();
     for (const bool doctor : {false, true}) {
         const auto began = steady_clock::now();
-        const ended_tool ended = scene.run({doctor ? "doctor" : "ls", "--session-timeout", "6", "--connect-timeout", "4",
-                                            "--sasl", "gssapi", "--sasl-keytab", keytab, "/nowhere"});
+        const ended_tool ended = scene.run({doctor ? "doctor" : "ls", "--session-timeout", "6", "--connect-timeout",
+                                            "4", "--sasl", "gssapi", "--sasl-keytab", keytab, "/nowhere"});
         CHECK_MESSAGE(ended.status == 122, ended.text);
-        CHECK_MESSAGE(ended.text.find("no Kerberos server (KDC) has answered in time") != std::string::npos, ended.text);
+        CHECK_MESSAGE(ended.text.find("(KDC) has answered in time") != std::string::npos, ended.text);
         CHECK(steady_clock::now() - began < seconds(13)); // the call itself takes twice as long
     }
 }

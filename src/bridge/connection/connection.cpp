@@ -49,7 +49,7 @@ owned_connection make_connection(const runtime::strand& strand, const client_opt
     auto made = std::make_shared<connection>(strand, turns, options, requests);
     turns->add(runtime::turns::kind::store, made);
     connection* const c = made.get();
-    return {c, stops_connection{std::move(made)}};
+    return {c, runtime::stops_store{std::move(made)}};
 }
 
 void connection::attach(zklock::store::observer& observer)

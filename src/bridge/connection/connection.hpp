@@ -163,8 +163,8 @@ private:
     };
 
     enum class answered_by : std::uint8_t { any_server, leader };
-    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
-    template <class Done, class Call> void submit(answered_by, Done, Call call);
+    /// Makes a request on the epoch that the caller knows of, by that function of the wire.
+    template <auto Call, class Done, class... Args> void submit(answered_by, Done, const Args&...);
 
     // Connecting.
     void take(connector::step);
@@ -319,12 +319,7 @@ private:
     std::array<char, 4096> scratch_{};
 };
 
-/// A connection is stopped when its owner goes. What is under way may keep it in memory for a while.
-struct stops_connection {
-    std::shared_ptr<connection> kept;
-    void operator()(connection* c) const { c->stop(); }
-};
-using owned_connection = std::unique_ptr<connection, stops_connection>;
+using owned_connection = std::unique_ptr<connection, runtime::stops_store>;
 
 /// The requests of a turn leave together, at its end, or a posted turn later if answers were due. They are counted in
 /// `requests` until it is stopped.

@@ -5,7 +5,8 @@
 
 namespace zklock::bridge {
 
-template <class Done, class Call> void connection::submit(answered_by whom, Done done, Call call)
+template <auto Call, class Done, class... Args>
+void connection::submit(answered_by whom, Done done, const Args&... args)
 {
     auto r = std::make_unique<request>();
     r->done = std::move(done);
@@ -17,7 +18,7 @@ template <class Done, class Call> void connection::submit(answered_by whom, Done
     requests_.add();
     turns_->run([&] {
         hold_back();
-        call(wire_, std::move(r));
+        (wire_.*Call)(std::move(r), args...);
         if (!inbox_.empty())
             deliver_later();
     });
@@ -26,79 +27,57 @@ template <class Done, class Call> void connection::submit(answered_by whom, Done
 void connection::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
                         const access_list* access, create_done done)
 {
-    submit(answered_by::leader, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.create(std::move(r), path, data, kind, access);
-    });
+    submit<&wire::create>(answered_by::leader, std::move(done), path, data, kind, access);
 }
 
 void connection::remove(std::string_view path, std::int32_t version, reply_done done)
 {
-    submit(answered_by::leader, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.remove(std::move(r), path, version);
-    });
+    submit<&wire::remove>(answered_by::leader, std::move(done), path, version);
 }
 
 void connection::set(std::string_view path, std::string_view data, std::int32_t version, stat_done done)
 {
-    submit(answered_by::leader, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.set(std::move(r), path, data, version);
-    });
+    submit<&wire::set>(answered_by::leader, std::move(done), path, data, version);
 }
 
 void connection::batch(std::span<const zklock::store::batch_write> writes, batch_done done)
 {
-    submit(answered_by::leader, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.batch(std::move(r), writes);
-    });
+    submit<&wire::batch>(answered_by::leader, std::move(done), writes);
 }
 
 void connection::exists(std::string_view path, bool watch, stat_done done)
 {
-    submit(answered_by::any_server, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.exists(std::move(r), path, watch);
-    });
+    submit<&wire::exists>(answered_by::any_server, std::move(done), path, watch);
 }
 
 void connection::get(std::string_view path, bool watch, get_done done)
 {
-    submit(answered_by::any_server, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.get(std::move(r), path, watch);
-    });
+    submit<&wire::get>(answered_by::any_server, std::move(done), path, watch);
 }
 
 void connection::children(std::string_view path, bool watch, children_done done)
 {
-    submit(answered_by::any_server, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.children(std::move(r), path, watch);
-    });
+    submit<&wire::children>(answered_by::any_server, std::move(done), path, watch);
 }
 
 void connection::get_acl(std::string_view path, access_done done)
 {
-    submit(answered_by::any_server, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.get_acl(std::move(r), path);
-    });
+    submit<&wire::get_acl>(answered_by::any_server, std::move(done), path);
 }
 
 void connection::set_acl(std::string_view path, const access_list& access, std::int32_t acl_version, reply_done done)
 {
-    submit(answered_by::leader, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.set_acl(std::move(r), path, access, acl_version);
-    });
+    submit<&wire::set_acl>(answered_by::leader, std::move(done), path, access, acl_version);
 }
 
 void connection::unwatch(std::string_view path, reply_done done)
 {
-    submit(answered_by::any_server, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.unwatch(std::move(r), path);
-    });
+    submit<&wire::unwatch>(answered_by::any_server, std::move(done), path);
 }
 
 void connection::sync(std::string_view path, reply_done done)
 {
-    submit(answered_by::leader, std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.sync(std::move(r), path);
-    });
+    submit<&wire::sync>(answered_by::leader, std::move(done), path);
 }
 
 } // namespace zklock::bridge

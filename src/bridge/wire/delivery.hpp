@@ -1,35 +1,19 @@
 #pragma once
+#include "bridge/wire/server_watches.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/node.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
 namespace zklock::bridge {
 
 class wire;
-
-/// Bits: a node may have both.
-enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
-
-/// A node that is watched, or is to be: made before the library is asked.
-struct watch_state {
-    std::uint8_t kinds = 0;  ///< bits of watch_kind
-    std::uint32_t asked = 0; ///< by so many requests that were not answered yet
-};
-
-struct path_hash { // looks up without a std::string, and so without memory
-    using is_transparent = void;
-    std::size_t operator()(std::string_view path) const noexcept { return std::hash<std::string_view>{}(path); }
-};
-using watches = std::unordered_map<std::string, watch_state, path_hash, std::equal_to<>>; ///< by the path on the server
 
 /// What the server made of a batch. Its memory is written to by the library until the answer is there.
 struct batch_results {

@@ -317,11 +317,11 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
 
 void callbacks::on_node_event(wire& to, int type, const char* path)
 {
-    to.watch_fired(path, type);
     const auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
                       : type == ZOO_CREATED_EVENT ? store::event_kind::created
                       : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
                                                   : store::event_kind::data_changed;
+    to.watches_.fired(path, kind);
     to.tell(node_event{kind, std::string{to.without_chroot(path)}});
 }
 

@@ -2,6 +2,7 @@
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
 #include "bridge/wire/log_lines.hpp"
+#include "bridge/wire/server_watches.hpp"
 #include "bridge/wire/session_question.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
@@ -180,9 +181,6 @@ private:
     void log_access_refused();
     void log_unusual(int code);
     void credentials_refused(std::string_view how);
-    void watch(request&, const std::string& full, watch_kind);
-    void watch_answered(const request&, store::outcome) noexcept;
-    void forget_if_idle(watches::iterator) noexcept;
     template <class Message> void tell(Message&& m)
     {
         if (!discards_)
@@ -202,8 +200,6 @@ private:
     void end_epoch();
     void cut();
     void fail_unanswered();
-    void forget_watches();
-    void watch_fired(const char* path, int type);
     void drop_handle();
     void leave_to_parent();
 
@@ -233,7 +229,7 @@ private:
     bool discards_ = false;
     std::unique_ptr<request> discarded_; // the last, which has the one before it
     std::size_t unanswered_ = 0;
-    watches watched_;
+    server_watches watches_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;
     const std::unique_ptr<access_lists> access_; // as the library takes them
     bool refused_ = false;

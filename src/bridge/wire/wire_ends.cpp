@@ -201,7 +201,12 @@ void wire::end_epoch()
     if (!epoch_open_)
         return;
     epoch_open_ = false;
-    forget_watches();
+    watches_.forget([&](const std::string& path) {
+        // The library would set them all again on the next connection, in one packet that may be more than a server
+        // takes.
+        if (handle_)
+            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
+    });
     tell(disconnected{});
 }
 

@@ -82,7 +82,7 @@ void wire::reject(std::unique_ptr<request> r, int code)
     auto result = to_outcome(code);
     if (result == store::outcome::unknown && epoch_open_)
         must_cut_ = true;
-    watch_answered(*r, result);
+    watches_.answered(*r, result);
     answer a;
     a.to = std::move(r);
     a.result = result;
@@ -104,7 +104,7 @@ void wire::accept(answer a, int code)
                             "sessionRequireClientSASLAuth there)");
     else
         log_unusual(code);
-    watch_answered(*a.to, a.result);
+    watches_.answered(*a.to, a.result);
     if (a.to->done.index() != 0)
         tell(std::move(a));
 }
@@ -153,7 +153,7 @@ void wire::exists(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (watch)
-            this->watch(*context, full, watch_kind::data);
+            watches_.asked(*context, full, watch_kind::data);
         context->arms_if_missing = watch;
         return zoo_awexists(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_stat,
                             context);
@@ -164,7 +164,7 @@ void wire::get(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (watch)
-            this->watch(*context, full, watch_kind::data);
+            watches_.asked(*context, full, watch_kind::data);
         // Always the same function and context: for a session event the library compares every two of them.
         return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_data,
                          context);
@@ -175,7 +175,7 @@ void wire::children(std::unique_ptr<request> r, std::string_view path, bool watc
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (watch)
-            this->watch(*context, full, watch_kind::children);
+            watches_.asked(*context, full, watch_kind::children);
         return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this,
                                    &callbacks::on_children, context);
     });

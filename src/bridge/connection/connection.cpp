@@ -172,7 +172,7 @@ void connection::note_unreachable()
 
 std::map<std::string, std::string> connection::failures()
 {
-    auto all = wire_.failures();
+    auto all = wire_.log().failures();
     if (io_)
         for (const auto& [host, why] : io_->resolver->unresolved())
             all.emplace(host, "cannot resolve " + host + ": " + why);

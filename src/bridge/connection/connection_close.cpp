@@ -109,7 +109,7 @@ void connection::stop(bool told_of_fork)
     connector_.finished();
     io_->resolver->cancel();
     empty_the_pair();
-    wire_.discard();
+    inbox_.discard();
     wire_.abandon();
     part_from_socket(told_of_fork);
     io_.reset();
@@ -117,12 +117,12 @@ void connection::stop(bool told_of_fork)
     auto dropped_inbox = std::exchange(inbox_, {});
     auto dropped_requests = std::exchange(unsent_, {});
     auto dropped_close = std::exchange(closed_, nullptr);
-    wire_.drop_discarded();
+    dropped_inbox.drop_discarded();
 }
 
 void connection::cut()
 {
-    wire_.discard();
+    inbox_.discard();
     if (io_ && !wire_.is_forked())
         wire_.sever();
     stop();

@@ -48,7 +48,7 @@ bool connection::receive_by_relay()
             return false;
         }
         if (relay.now_in() == pair_relay::state::ended)
-            wire_.will_end(relay.why());
+            wire_.log().will_end(relay.why());
         if (wire_.process(false, packets_at_once))
             return true;
         const bool left = relay.holds_input() || (wire_.is_connected() && is_ready(wire_.descriptor(), POLLIN));

@@ -99,7 +99,7 @@ bool connection::session_is_overdue()
 connector::loss connection::loss_of_the_wire()
 {
     const bool by_tls = std::exchange(insecure_, false);
-    if (wire_.refused())
+    if (wire_.log().was_refused())
         return connector::loss::credentials;
     if (by_tls)
         return connector::loss::security;

@@ -1,17 +1,14 @@
 #pragma once
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
-#include "bridge/wire/log_lines.hpp"
 #include "bridge/wire/server_watches.hpp"
 #include "bridge/wire/session_question.hpp"
-#include "store/logger.hpp"
-#include "store/repeats.hpp"
+#include "bridge/wire/wire_log.hpp"
 #include "zklock/errc.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -89,10 +86,7 @@ public:
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     /// How long the servers keep the present session without a connection.
     [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
-    /// The server of the last attempt refuses the credentials, or demands some. The session lives on: another may take
-    /// them.
-    [[nodiscard]] bool refused() const noexcept { return refused_; }
-    /// So does every server that has answered since: never connect again.
+    /// Every server that answers refuses the credentials, or demands some: never connect again.
     void refused_by_all();
     /// Whether a server that says that the session is over is believed. If not, it ends the attempt by saying so.
     void believe_expiry(bool yes) noexcept { believes_expiry_ = yes; }
@@ -104,15 +98,13 @@ public:
     [[nodiscard]] session_answer take_answer() noexcept { return std::exchange(answer_, session_answer::none); }
     /// Between two attempts: the servers have no such session any more.
     void give_session_up();
-    /// How the last attempt to connect to each address has ended, since there was a connection.
-    [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
     /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
     [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt() const;
 
     /// The library's own descriptor, or -1.
     [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
-    /// The relay at the other end of the library's socket will end the connection. The log then says why.
-    void will_end(std::string_view why);
+    /// What came of attempts; and where the caller says why it is about to end a connection.
+    [[nodiscard]] wire_log& log() noexcept { return log_; }
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
@@ -147,10 +139,6 @@ public:
     /// Ends session and connection without those conditions, and without waiting: the server may not hear of it. In a
     /// forked process it only closes the descriptor.
     void abandon();
-    /// From now on nobody is told anything, and what is done takes no memory of its own.
-    void discard() noexcept { discards_ = true; }
-    /// Drops the requests that got no answer since, and what they own: outside of the C client, to which that may come.
-    void drop_discarded() noexcept;
     /// Whether this is a copy: session and connection are those of a process that this one was forked off.
     [[nodiscard]] bool is_forked() const noexcept;
 
@@ -166,26 +154,6 @@ private:
     void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
     void reject(std::unique_ptr<request>, int code);
     void accept(answer, int code); ///< from the library's completions
-    template <class... Parts> void log(log_level level, const Parts&... parts)
-    {
-        if (!discards_)
-            push_line(inbox_, log_, level, parts...);
-    }
-    template <class... Parts> void attempt_failed(log_level level, const Parts&... parts);
-    void keep_failure(std::string line);
-    void log_connected(bool renewed, std::chrono::milliseconds granted_before);
-    void log_end(int state, bool was_associating);
-    void log_question_answered();
-    void log_given_up();
-    void note_reason(std::string_view line);
-    void log_access_refused();
-    void log_unusual(int code);
-    void credentials_refused(std::string_view how);
-    template <class Message> void tell(Message&& m)
-    {
-        if (!discards_)
-            inbox_.push(std::forward<Message>(m));
-    }
 
     [[nodiscard]] int socket_towards(decoy&);
     [[nodiscard]] bool point_at(decoy&);
@@ -193,6 +161,7 @@ private:
     void hung_up_unanswered();
     void settle();
     void follow_state();
+    void log_end(int state, bool was_associating);
     void follow_question();
     void set_handle_aside() noexcept;
     void take_handle_back();
@@ -205,7 +174,7 @@ private:
 
     inbox& inbox_;
     const client_options& options_;
-    const store::logger log_{options_.log};
+    wire_log log_;
     const std::string chroot_;
     const unsigned fork_count_; // of the process to which the handle belongs
 
@@ -216,7 +185,6 @@ private:
     session_answer answer_ = session_answer::none;
     // The usual handle, while another asks; where it is pointed, and whether it is new.
     std::optional<std::tuple<_zhandle*, decoy*, bool>> aside_;
-    std::string address_;          // the last attempt's
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
@@ -225,42 +193,18 @@ private:
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool authenticating_ = false;
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
-    bool no_memory_ = false; // for what a callback had to do
-    bool discards_ = false;
-    std::unique_ptr<request> discarded_; // the last, which has the one before it
     std::size_t unanswered_ = 0;
     server_watches watches_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;
     const std::unique_ptr<access_lists> access_; // as the library takes them
-    bool refused_ = false;
     bool expired_ = false;
     bool believes_expiry_ = true;
     bool disbelieved_ = false;
-
-    // For the log, and for those who ask why there is no connection.
-    std::map<std::string, std::string> failures_; // by address
-    std::string why_;                             // the present connection has ended, or the attempt
-    bool attempt_told_ = false;                   // that it has failed
-    store::repeats_by_key unusual_;               // what servers have answered
-    std::string refusal_;                         // of the credentials: the last
-    lease_clock::time_point connected_{}, ended_{}; // the last connection
 
     // The session, to go on with it in another handle.
     std::int64_t session_id_ = 0;
     char session_secret_[16] = {};
     std::chrono::milliseconds granted_{0};
 };
-
-/// Logs why an attempt has failed, and keeps the line for failures().
-template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts)
-{
-    attempt_told_ = true;
-    if (discards_)
-        return;
-    log(level, parts...);
-    std::string line;
-    (store::logger::add(line, parts), ...);
-    keep_failure(std::move(line));
-}
 
 } // namespace zklock::bridge

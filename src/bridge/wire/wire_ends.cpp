@@ -20,17 +20,11 @@ void wire::sever()
     if (is_dialing()) {
         phase_ = phase::none;
     } else if (has_socket()) {
-        if (!discards_)
-            will_end("this client has given it up");
+        if (!inbox_.discards())
+            log_.will_end("this client has given it up");
         cut();
     }
     settle();
-}
-
-void wire::will_end(std::string_view why)
-{
-    if (why_.empty())
-        why_ = why;
 }
 
 void wire::close()
@@ -98,7 +92,7 @@ void wire::settle()
     else if (handle_ && !is_dialing())
         follow_state();
     must_cut_ = false; // cutting gives answers that would ask for it again
-    if (std::exchange(no_memory_, false) && !discards_)
+    if (inbox_.lacked_memory())
         throw std::bad_alloc();
 }
 
@@ -118,7 +112,7 @@ void wire::follow_state()
         return;
 
     if (state == ZOO_AUTH_FAILED_STATE)
-        credentials_refused(" refuses the credentials");
+        log_.refused(" refuses the credentials");
     if (phase_ == phase::none || epoch_open_)
         log_end(state, was_associating);
     if (epoch_open_ || unanswered_) {
@@ -134,16 +128,26 @@ void wire::follow_state()
         drop_handle();
         session_id_ = 0;
         expired_ = true;
-        tell(expired{});
+        inbox_.push(expired{});
     }
+}
+
+/// The socket is gone, or about to be.
+void wire::log_end(int state, bool was_associating)
+{
+    if (epoch_open_)
+        log_.connection_ended();
+    if (state == ZOO_EXPIRED_SESSION_STATE)
+        log_.session_expired(session_id_);
+    else if (was_associating && !epoch_open_ && !log_.has_told_failure())
+        log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", log_.reason());
 }
 
 void wire::refused_by_all()
 {
-    log(log_level::error, refusal_, ", and no other server that answers takes this client: it will not connect any "
-                                    "more");
+    log_.refused_by_all();
     session_id_ = 0;
-    tell(authentication_failed{});
+    inbox_.push(authentication_failed{});
 }
 
 /// A connection that nobody hears of: only a word about the session is wanted from it.
@@ -161,12 +165,12 @@ void wire::follow_question()
     else if (state == ZOO_EXPIRED_SESSION_STATE)
         answer_ = session_answer::unknown;
     else if (state == ZOO_AUTH_FAILED_STATE)
-        credentials_refused(" refuses the credentials");
+        log_.refused(" refuses the credentials");
     if (state == ZOO_CONNECTED_STATE && asks_ == session_question::end)
         prepare_to_close();
     else if (state == ZOO_CONNECTED_STATE)
         cut(); // or the library would end the session
-    log_question_answered();
+    log_.question_answered(session_id_, asks_, answer_);
     phase_ = phase::none;
     if (handle_)
         drop_handle();
@@ -189,11 +193,11 @@ void wire::take_handle_back()
 void wire::give_session_up()
 {
     library_call in_library(*this);
-    log_given_up();
+    log_.session_given_up(session_id_);
     if (handle_)
         drop_handle();
     session_id_ = 0;
-    tell(expired{});
+    inbox_.push(expired{});
 }
 
 void wire::end_epoch()
@@ -207,7 +211,7 @@ void wire::end_epoch()
         if (handle_)
             zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
     });
-    tell(disconnected{});
+    inbox_.push(disconnected{});
 }
 
 /// Has the library notice that its socket is finished, the way it notices any other loss.
@@ -232,7 +236,7 @@ void wire::cut()
 /// decoy's.
 void wire::fail_unanswered()
 {
-    if (unanswered_ && !discards_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
+    if (unanswered_ && !inbox_.discards() && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
         (fd_ = socket_towards(*decoy_)) != -1)
         cut(); // before it sends anything
     if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {

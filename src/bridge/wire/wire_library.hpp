@@ -74,8 +74,7 @@ struct wire::access_lists {
 /// The Stat of a node that does not exist: all zero.
 [[nodiscard]] store::node_stat stat_of(const struct Stat*);
 
-/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox. The library is written in
-/// C, so no exception may leave them: where there is no memory for what came, the wire says so behind the call.
+/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
     static void on_log(const char* message) noexcept;
@@ -90,19 +89,8 @@ struct callbacks {
     static void on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept;
     static void on_session_event(wire&, zhandle_t*, int state);
     static void on_node_event(wire&, int type, const char* path);
-    static void on_line(wire&, std::string_view line);
     /// Finishes an answer, into which `fill` puts what came with it.
     template <class Fill> static void finish(Fill fill, int code, const void* context) noexcept;
-    template <class F> static void shielded(wire& to, F f) noexcept
-    {
-        if (to.discards_)
-            return;
-        try {
-            f();
-        } catch (...) {
-            to.no_memory_ = true;
-        }
-    }
 };
 
 template <class Fill> void callbacks::finish(Fill fill, int code, const void* context) noexcept
@@ -110,12 +98,11 @@ template <class Fill> void callbacks::finish(Fill fill, int code, const void* co
     std::unique_ptr<request> to(static_cast<request*>(const_cast<void*>(context)));
     wire& sender = *to->sender;
     --sender.unanswered_;
-    if (sender.discards_) {
-        to->next_discarded = std::exchange(sender.discarded_, nullptr);
-        sender.discarded_ = std::move(to);
+    if (sender.inbox_.discards()) {
+        sender.inbox_.keep_discarded(std::move(to));
         return;
     }
-    shielded(sender, [&] {
+    sender.inbox_.fill([&] {
         answer a;
         if (code == ZOK)
             fill(a);

@@ -87,7 +87,7 @@ void wire::reject(std::unique_ptr<request> r, int code)
     a.to = std::move(r);
     a.result = result;
     a.undone = result == store::outcome::unknown;
-    tell(std::move(a));
+    inbox_.push(std::move(a));
 }
 
 void wire::accept(answer a, int code)
@@ -95,24 +95,19 @@ void wire::accept(answer a, int code)
     a.result = to_outcome(code);
     a.undone = is_undone(code);
     if (a.result == store::outcome::invalid_acl && a.to->has_clients_access)
-        log_access_refused();
+        log_(log_level::error, log_.address(), " refuses client_options::access, ", to_string(options_.access),
+             ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
     if (code == ZSESSIONCLOSEDREQUIRESASLAUTH)
-        credentials_refused(" demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124), by a scheme that "
-                            "client_options::auth has no credentials for (enforce.auth.schemes or "
-                            "sessionRequireClientSASLAuth there)");
-    else
-        log_unusual(code);
+        log_.refused(" demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124), by a scheme that "
+                     "client_options::auth has no credentials for (enforce.auth.schemes or "
+                     "sessionRequireClientSASLAuth there)");
+    else if (code != ZOK)
+        log_.answered(code);
     watches_.answered(*a.to, a.result);
     if (a.to->done.index() != 0)
-        tell(std::move(a));
-}
-
-void wire::log_access_refused()
-{
-    log(log_level::error, address_, " refuses client_options::access, ", to_string(options_.access),
-        ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
+        inbox_.push(std::move(a));
 }
 
 void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind,

@@ -115,7 +115,7 @@ public:
     /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept override
     {
-        return may_send() && wire_.unanswered() == 0 && inbox_.empty();
+        return may_send() && wire_.requests().unanswered() == 0 && inbox_.empty();
     }
 
 private:

@@ -44,7 +44,7 @@ void connection::flush()
         return;
     }
     if (!next.write && !std::exchange(nudged_, true)) {
-        wire_.nudge();
+        wire_.send<&wire_requests::nudge>();
         next = next_interest();
         if (!wire_.is_connected()) {
             finish_closing();

@@ -34,7 +34,7 @@ void connection::hold_back()
 {
     if (std::exchange(held_back_, true))
         return;
-    answers_due_ = wire_.unanswered() != 0;
+    answers_due_ = wire_.requests().unanswered() != 0;
     cork(true);
 }
 
@@ -141,7 +141,7 @@ void connection::dispatch(message m)
             connector_.served(clock::now());
         a->deliver();
         if (a->to->results)
-            wire_.take_back(std::move(a->to->results));
+            wire_.requests().take_back(std::move(a->to->results));
     } else if (auto* e = std::get_if<node_event>(&m)) {
         observer_->on_node_event(e->kind, e->path);
     } else if (auto* c = std::get_if<connected>(&m)) {

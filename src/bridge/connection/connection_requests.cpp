@@ -18,7 +18,7 @@ void connection::submit(answered_by whom, Done done, const Args&... args)
     requests_.add();
     turns_->run([&] {
         hold_back();
-        (wire_.*Call)(std::move(r), args...);
+        wire_.send<Call>(std::move(r), args...);
         if (!inbox_.empty())
             deliver_later();
     });
@@ -27,57 +27,57 @@ void connection::submit(answered_by whom, Done done, const Args&... args)
 void connection::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
                         const access_list* access, create_done done)
 {
-    submit<&wire::create>(answered_by::leader, std::move(done), path, data, kind, access);
+    submit<&wire_requests::create>(answered_by::leader, std::move(done), path, data, kind, access);
 }
 
 void connection::remove(std::string_view path, std::int32_t version, reply_done done)
 {
-    submit<&wire::remove>(answered_by::leader, std::move(done), path, version);
+    submit<&wire_requests::remove>(answered_by::leader, std::move(done), path, version);
 }
 
 void connection::set(std::string_view path, std::string_view data, std::int32_t version, stat_done done)
 {
-    submit<&wire::set>(answered_by::leader, std::move(done), path, data, version);
+    submit<&wire_requests::set>(answered_by::leader, std::move(done), path, data, version);
 }
 
 void connection::batch(std::span<const zklock::store::batch_write> writes, batch_done done)
 {
-    submit<&wire::batch>(answered_by::leader, std::move(done), writes);
+    submit<&wire_requests::batch>(answered_by::leader, std::move(done), writes);
 }
 
 void connection::exists(std::string_view path, bool watch, stat_done done)
 {
-    submit<&wire::exists>(answered_by::any_server, std::move(done), path, watch);
+    submit<&wire_requests::exists>(answered_by::any_server, std::move(done), path, watch);
 }
 
 void connection::get(std::string_view path, bool watch, get_done done)
 {
-    submit<&wire::get>(answered_by::any_server, std::move(done), path, watch);
+    submit<&wire_requests::get>(answered_by::any_server, std::move(done), path, watch);
 }
 
 void connection::children(std::string_view path, bool watch, children_done done)
 {
-    submit<&wire::children>(answered_by::any_server, std::move(done), path, watch);
+    submit<&wire_requests::children>(answered_by::any_server, std::move(done), path, watch);
 }
 
 void connection::get_acl(std::string_view path, access_done done)
 {
-    submit<&wire::get_acl>(answered_by::any_server, std::move(done), path);
+    submit<&wire_requests::get_acl>(answered_by::any_server, std::move(done), path);
 }
 
 void connection::set_acl(std::string_view path, const access_list& access, std::int32_t acl_version, reply_done done)
 {
-    submit<&wire::set_acl>(answered_by::leader, std::move(done), path, access, acl_version);
+    submit<&wire_requests::set_acl>(answered_by::leader, std::move(done), path, access, acl_version);
 }
 
 void connection::unwatch(std::string_view path, reply_done done)
 {
-    submit<&wire::unwatch>(answered_by::any_server, std::move(done), path);
+    submit<&wire_requests::unwatch>(answered_by::any_server, std::move(done), path);
 }
 
 void connection::sync(std::string_view path, reply_done done)
 {
-    submit<&wire::sync>(answered_by::leader, std::move(done), path);
+    submit<&wire_requests::sync>(answered_by::leader, std::move(done), path);
 }
 
 } // namespace zklock::bridge

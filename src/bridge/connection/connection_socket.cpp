@@ -103,9 +103,12 @@ connector::loss connection::loss_of_the_wire()
         return connector::loss::credentials;
     if (by_tls)
         return connector::loss::security;
-    if (wire_.take_disbelief())
-        return connector::loss::disbelieved;
-    return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
+    switch (wire_.take_expiry()) {
+    case expiry::believed: return connector::loss::session;
+    case expiry::disbelieved: return connector::loss::disbelieved;
+    case expiry::untold: break;
+    }
+    return connector::loss::connection;
 }
 
 void connection::drop_socket()

@@ -22,10 +22,9 @@ constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
-    : inbox_(in), options_(options), log_(in, options), chroot_(std::move(chroot)), fork_count_(runtime::fork_count()),
-      access_(std::make_unique<access_lists>())
+    : inbox_(in), options_(options), log_(in, options), requests_(in, log_, options, std::move(chroot)),
+      fork_count_(runtime::fork_count())
 {
-    access_->clients.refer_to(options_.access);
 }
 
 wire::~wire()
@@ -184,12 +183,12 @@ bool wire::process(bool writable, int limit)
             code = ZNOTHING;
             break;
         }
-        const auto unanswered = unanswered_;
+        const auto unanswered = requests_.unanswered();
         code = zookeeper_process(handle_, ZOOKEEPER_READ | (std::exchange(writable, false) ? ZOOKEEPER_WRITE : 0));
-        if (must_cut_)
+        if (must_cut())
             break;
         // Nothing else is expected, and looking for it costs as much as reading it.
-        if (code == ZOK && unanswered != 0 && unanswered_ == 0)
+        if (code == ZOK && unanswered != 0 && requests_.unanswered() == 0)
             code = ZNOTHING;
     }
     settle();
@@ -215,7 +214,8 @@ bool wire::server_has_answered()
         log_.attempt_failed(log_level::info, log_.address(), " says that session ", store::session_name{session_id_},
                             " has expired, which is not believed: since the connection was lost, no host name was "
                             "found to lead there");
-        disbelieved_ = must_cut_ = true;
+        expiry_ = expiry::disbelieved;
+        must_cut_ = true;
         believed_ = false;
     }
     must_cut_ = must_cut_ || !(believed_ || answer.what == kind::incomplete);
@@ -303,7 +303,7 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
         return; // settle() sees what became of it, once its requests are answered
     if (to.asks_ != session_question::service)
         return; // settle() takes note of it
-    if (to.epoch_open_) { // a connection was lost unnoticed
+    if (to.requests_.is_open()) { // a connection was lost unnoticed
         to.must_cut_ = true;
         return;
     }
@@ -311,7 +311,7 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
     const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
     std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
     const auto granted_before = std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
-    to.epoch_open_ = true;
+    to.requests_.open(handle, &to);
     const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
     to.inbox_.push(connected{++to.epoch_, to.session_id_, to.granted_, may_lag});
     to.log_.connected(to.session_id_, renewed, to.granted_, granted_before);
@@ -323,8 +323,7 @@ void callbacks::on_node_event(wire& to, int type, const char* path)
                       : type == ZOO_CREATED_EVENT ? store::event_kind::created
                       : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
                                                   : store::event_kind::data_changed;
-    to.watches_.fired(path, kind);
-    to.inbox_.push(node_event{kind, std::string{to.without_chroot(path)}});
+    to.requests_.fired(path, kind);
 }
 
 } // namespace zklock::bridge

@@ -1,22 +1,20 @@
 #pragma once
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
-#include "bridge/wire/server_watches.hpp"
 #include "bridge/wire/session_question.hpp"
 #include "bridge/wire/wire_log.hpp"
+#include "bridge/wire/wire_requests.hpp"
 #include "zklock/errc.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 struct _zhandle;
 
@@ -81,7 +79,6 @@ public:
     /// The library has a socket: it waits for a session, or is connected. Requests are made only in the latter case.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
-    [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }
     /// Counts the connections made.
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     /// How long the servers keep the present session without a connection.
@@ -90,10 +87,8 @@ public:
     void refused_by_all();
     /// Whether a server that says that the session is over is believed. If not, it ends the attempt by saying so.
     void believe_expiry(bool yes) noexcept { believes_expiry_ = yes; }
-    /// True, once, if the last attempt was told so and did not believe it.
-    [[nodiscard]] bool take_disbelief() noexcept { return std::exchange(disbelieved_, false); }
-    /// True, once, if the last attempt was told that its session is over.
-    [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
+    /// Whether the last attempt, or the connection, was told so; it is told once.
+    [[nodiscard]] expiry take_expiry() noexcept { return std::exchange(expiry_, expiry::untold); }
     /// What the last attempt was told; it is told once.
     [[nodiscard]] session_answer take_answer() noexcept { return std::exchange(answer_, session_answer::none); }
     /// Between two attempts: the servers have no such session any more.
@@ -115,24 +110,16 @@ public:
     /// Ends an attempt that has had its time: the log tells what came of it.
     void give_up();
 
-    /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
-    void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind,
-                const access_list* access);
-    void remove(std::unique_ptr<request>, std::string_view path, std::int32_t version);
-    void set(std::unique_ptr<request>, std::string_view path, std::string_view data, std::int32_t version);
-    void batch(std::unique_ptr<request>, std::span<const store::batch_write> writes);
-    void exists(std::unique_ptr<request>, std::string_view path, bool watch);
-    void get(std::unique_ptr<request>, std::string_view path, bool watch);
-    void children(std::unique_ptr<request>, std::string_view path, bool watch);
-    void get_acl(std::unique_ptr<request>, std::string_view path);
-    void set_acl(std::unique_ptr<request>, std::string_view path, const access_list&, std::int32_t acl_version);
-    void unwatch(std::unique_ptr<request>, std::string_view path);
-    void sync(std::unique_ptr<request>, std::string_view path);
-    /// Takes the results of a batch whose answer was given: their memory serves later batches.
-    void take_back(std::unique_ptr<batch_results>);
+    /// Makes a request, by that function of wire_requests; in the epoch that the caller knows of, only.
+    template <auto Call, class... Args> void send(Args&&... args)
+    {
+        library_call in_library(*this);
+        (requests_.*Call)(std::forward<Args>(args)...);
+        settle(); // a failed send closes the socket in there, silently
+    }
+    [[nodiscard]] wire_requests& requests() noexcept { return requests_; }
+    [[nodiscard]] const wire_requests& requests() const noexcept { return requests_; }
 
-    /// Asks for any answer, so that the socket becomes readable.
-    void nudge();
     /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
     /// written, or the library stops the thread.
     void close();
@@ -144,22 +131,31 @@ public:
 
 private:
     enum class phase : std::uint8_t { none, identifying, dialing, securing, associating, connected };
-    class library_call;
-    struct access_lists;
     friend struct callbacks;
 
-    [[nodiscard]] std::string on_server(std::string_view path) const;
-    [[nodiscard]] std::string_view without_chroot(std::string_view path) const;
-    template <class Call> void submit(std::unique_ptr<request>, std::string_view path, Call call);
-    void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
-    void reject(std::unique_ptr<request>, int code);
-    void accept(answer, int code); ///< from the library's completions
+    /// Stands around every call into the library: it has global state without locks, and its log callback has no
+    /// context.
+    class library_call {
+    public:
+        explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
+        ~library_call() { current = nullptr; }
+        library_call(const library_call&) = delete;
+        library_call& operator=(const library_call&) = delete;
+
+        static inline wire* current = nullptr; // guarded by the mutex
+
+    private:
+        static inline std::mutex mutex;
+        std::lock_guard<std::mutex> lock_;
+    };
 
     [[nodiscard]] int socket_towards(decoy&);
     [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
     void hung_up_unanswered();
     void settle();
+    [[nodiscard]] bool must_cut() const noexcept { return must_cut_ || requests_.in_doubt(); }
+    void forget_to_cut() noexcept;
     void follow_state();
     void log_end(int state, bool was_associating);
     void follow_question();
@@ -175,7 +171,7 @@ private:
     inbox& inbox_;
     const client_options& options_;
     wire_log log_;
-    const std::string chroot_;
+    wire_requests requests_;
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
@@ -188,18 +184,12 @@ private:
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
-    bool epoch_open_ = false;
     bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool authenticating_ = false;
-    bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
-    std::size_t unanswered_ = 0;
-    server_watches watches_;
-    std::vector<std::unique_ptr<batch_results>> spare_results_;
-    const std::unique_ptr<access_lists> access_; // as the library takes them
-    bool expired_ = false;
+    bool must_cut_ = false; // nothing more may come on this connection
     bool believes_expiry_ = true;
-    bool disbelieved_ = false;
+    expiry expiry_ = expiry::untold;
 
     // The session, to go on with it in another handle.
     std::int64_t session_id_ = 0;

@@ -91,14 +91,14 @@ void wire::settle()
         follow_question();
     else if (handle_ && !is_dialing())
         follow_state();
-    must_cut_ = false; // cutting gives answers that would ask for it again
+    forget_to_cut(); // cutting gives answers that would ask for it again
     if (inbox_.lacked_memory())
         throw std::bad_alloc();
 }
 
 void wire::follow_state()
 {
-    if (must_cut_)
+    if (must_cut())
         cut();
     int state = zoo_state(handle_);
     const bool was_associating = phase_ == phase::associating;
@@ -113,9 +113,9 @@ void wire::follow_state()
 
     if (state == ZOO_AUTH_FAILED_STATE)
         log_.refused(" refuses the credentials");
-    if (phase_ == phase::none || epoch_open_)
+    if (phase_ == phase::none || requests_.is_open())
         log_end(state, was_associating);
-    if (epoch_open_ || unanswered_) {
+    if (requests_.is_open() || requests_.unanswered()) {
         fail_unanswered();
         end_epoch();
     }
@@ -127,7 +127,7 @@ void wire::follow_state()
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         drop_handle();
         session_id_ = 0;
-        expired_ = true;
+        expiry_ = expiry::believed;
         inbox_.push(expired{});
     }
 }
@@ -135,11 +135,11 @@ void wire::follow_state()
 /// The socket is gone, or about to be.
 void wire::log_end(int state, bool was_associating)
 {
-    if (epoch_open_)
+    if (requests_.is_open())
         log_.connection_ended();
     if (state == ZOO_EXPIRED_SESSION_STATE)
         log_.session_expired(session_id_);
-    else if (was_associating && !epoch_open_ && !log_.has_told_failure())
+    else if (was_associating && !requests_.is_open() && !log_.has_told_failure())
         log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", log_.reason());
 }
 
@@ -153,7 +153,7 @@ void wire::refused_by_all()
 /// A connection that nobody hears of: only a word about the session is wanted from it.
 void wire::follow_question()
 {
-    if (handle_ && must_cut_)
+    if (handle_ && must_cut())
         cut();
     const int state = handle_ ? zoo_state(handle_) : ZOO_NOTCONNECTED_STATE;
     if (state == ZOO_ASSOCIATING_STATE) {
@@ -202,15 +202,9 @@ void wire::give_session_up()
 
 void wire::end_epoch()
 {
-    if (!epoch_open_)
+    if (!requests_.is_open())
         return;
-    epoch_open_ = false;
-    watches_.forget([&](const std::string& path) {
-        // The library would set them all again on the next connection, in one packet that may be more than a server
-        // takes.
-        if (handle_)
-            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
-    });
+    requests_.close(handle_);
     inbox_.push(disconnected{});
 }
 
@@ -236,10 +230,11 @@ void wire::cut()
 /// decoy's.
 void wire::fail_unanswered()
 {
-    if (unanswered_ && !inbox_.discards() && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
+    const auto left = [&] { return requests_.unanswered() != 0; };
+    if (left() && !inbox_.discards() && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
         (fd_ = socket_towards(*decoy_)) != -1)
         cut(); // before it sends anything
-    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
+    if (left() || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
         drop_handle(); // answers all that is left; the session goes on in the next handle
         phase_ = phase::none;
     }
@@ -250,7 +245,13 @@ void wire::drop_handle()
     zookeeper_close(std::exchange(handle_, nullptr));
     phase_ = phase::none;
     fd_ = -1;
+    forget_to_cut();
+}
+
+void wire::forget_to_cut() noexcept
+{
     must_cut_ = false;
+    requests_.forget_doubt();
 }
 
 } // namespace zklock::bridge

@@ -1,11 +1,10 @@
 #pragma once
 #include "bridge/wire/c_client.hpp"
-#include "bridge/wire/wire.hpp"
+#include "bridge/wire/wire_requests.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,20 +12,7 @@
 
 namespace zklock::bridge {
 
-/// Stands around every call into the library: it has global state without locks, and its log callback has no context.
-class wire::library_call {
-public:
-    explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
-    ~library_call() { current = nullptr; }
-    library_call(const library_call&) = delete;
-    library_call& operator=(const library_call&) = delete;
-
-    static inline wire* current = nullptr; // guarded by the mutex
-
-private:
-    static inline std::mutex mutex;
-    std::lock_guard<std::mutex> lock_;
-};
+class wire;
 
 /// Puts a list's entries at `to` as the library takes them, and returns their end. They refer to the list's texts.
 inline ACL* put_entries(const access_list& access, ACL* to) noexcept
@@ -66,7 +52,7 @@ private:
     ACL_vector vector_{};
 };
 
-struct wire::access_lists {
+struct wire_requests::access_lists {
     library_access clients; ///< that of the options, which every node gets that is not given one of its own
     library_access other;   ///< of the request that is being made
 };
@@ -96,7 +82,7 @@ struct callbacks {
 template <class Fill> void callbacks::finish(Fill fill, int code, const void* context) noexcept
 {
     std::unique_ptr<request> to(static_cast<request*>(const_cast<void*>(context)));
-    wire& sender = *to->sender;
+    wire_requests& sender = *to->sender;
     --sender.unanswered_;
     if (sender.inbox_.discards()) {
         sender.inbox_.keep_discarded(std::move(to));

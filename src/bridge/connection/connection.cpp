@@ -35,7 +35,7 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
                        counters::counter& requests)
     : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
-      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now())
+      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now()), alarm_(strand)
 {
 #ifdef ZKLOCK_WITH_SASL
     login_ = login_of(options_);
@@ -116,8 +116,8 @@ void connection::resolve()
                 push_line(self->inbox_, self->log_, log_level::warning, "cannot resolve ", server.host, ": ", why);
         },
         [weak = weak_from_this()] {
-            if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
-                self->turns_->run([&] { self->names_answered(); });
+            if (auto self = weak.lock())
+                self->in_turn([&] { self->names_answered(); });
         });
     take(connector_.names_known(known_names(), clock::now()));
 }

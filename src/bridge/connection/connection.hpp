@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/connection/alarm.hpp"
 #include "bridge/connection/connector.hpp"
 #include "bridge/connection/history_check.hpp"
 #include "bridge/names/host_list.hpp"
@@ -18,7 +19,6 @@
 #include "zklock/errc.hpp"
 
 #include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -34,6 +34,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::bridge {
@@ -119,7 +120,6 @@ public:
     }
 
 private:
-    using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, runtime::strand>;
     using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
 
     using phase = connector::phase;
@@ -129,11 +129,10 @@ private:
     struct io_objects {
         io_objects(const runtime::strand& s, const std::shared_ptr<runtime::turns>& turns,
                    const std::vector<host_port>& servers)
-            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s, servers, turns))
+            : strand(s), resolver(std::make_shared<host_resolver>(s, servers, turns))
         {
         }
         runtime::strand strand;
-        timer_type timer;
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
         std::uint64_t socket_generation = 0;
@@ -223,8 +222,6 @@ private:
     void wait_ended(socket_wait&, bool ready);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
-    void timer_ended(clock::time_point wanted);
-    void wake_no_more();
     void on_time();
 
     /// More connections than one were lost since one has proved itself.
@@ -255,20 +252,22 @@ private:
     void drain();
     void finish_closing();
 
+    /// Does that in a turn, unless this has been stopped, or is a forked process's copy.
+    template <class F> void in_turn(F&& f)
+    {
+        if (io_ && !wire_.is_forked())
+            turns_->run(std::forward<F>(f));
+    }
     template <class F> void post(F f)
     {
         boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
-            if (self->io_ && !self->wire_.is_forked())
-                self->turns_->run([&] { f(*self); });
+            self->in_turn([&] { f(*self); });
         });
     }
     /// A turn in which that is done, made before it is needed.
     [[nodiscard]] runtime::wake_up turn_of(void (connection::*what)())
     {
-        return runtime::wake_up([this, what] {
-            if (io_ && !wire_.is_forked())
-                turns_->run([&] { (this->*what)(); });
-        });
+        return runtime::wake_up([this, what] { in_turn([&] { (this->*what)(); }); });
     }
     void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
     void do_nothing() noexcept {}
@@ -291,9 +290,7 @@ private:
     owned_login login_{nullptr, nullptr};    // none without SASL
     bool unreachable_ = false; // as the log has told
 
-    std::optional<clock::time_point> waking_; // when the timer is to fire, due or not
-
-    runtime::single_wait for_time_;
+    alarm alarm_;
     socket_wait to_read_{socket_type::wait_read, &io_objects::awaiting_read};
     socket_wait to_write_{socket_type::wait_write, &io_objects::awaiting_write};
     runtime::memory_of_wait of_connect_, of_drain_;

@@ -97,7 +97,7 @@ void connection::finish_closing()
     empty_the_pair();
     wire_.abandon();
     part_from_socket();
-    wake_no_more();
+    alarm_.cancel();
     inbox_.push(bridge::closed{});
     deliver_later();
 }
@@ -112,6 +112,7 @@ void connection::stop(bool told_of_fork)
     inbox_.discard();
     wire_.abandon();
     part_from_socket(told_of_fork);
+    alarm_.drop();
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});

@@ -62,7 +62,7 @@ void connection::follow_wire()
         take(connector_.lost(lost, clock::now()));
         if (connector_.now_in() == phase::closed) {
             wire_.refused_by_all();
-            wake_no_more(); // or the executor would have work until then
+            alarm_.cancel(); // or the executor would have work until then
         }
     } else if (connector_.now_in() == phase::flushing) {
         finish_closing();
@@ -237,40 +237,15 @@ void connection::read_soon()
     io_->awaiting_read = io_->reads_soon = true;
 }
 
-/// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.
 void connection::wake_at(clock::time_point when)
 {
-    if (waking_ && *waking_ <= when)
-        return;
-    if (for_time_.under_way()) { // it ends now, and is begun again
-        io_->timer.cancel();
-    } else {
-        io_->timer.expires_at(when);
-        auto ended = [self = shared_from_this()](const error_code&) {
-            if (self->io_ && self->waking_ && !self->wire_.is_forked())
-                self->turns_->run([&] { self->timer_ended(*std::exchange(self->waking_, std::nullopt)); });
-        };
-        for_time_.begin([&](auto handler) { io_->timer.async_wait(std::move(handler)); }, std::move(ended));
-    }
-    waking_ = when;
-}
-
-void connection::timer_ended(clock::time_point wanted)
-{
-    if (clock::now() >= wanted)
-        on_time();
-    else
-        wake_at(wanted);
-}
-
-void connection::wake_no_more()
-{
-    waking_.reset();
-    io_->timer.cancel();
+    alarm_.set(when, [self = shared_from_this()] { self->in_turn([&] { self->on_time(); }); });
 }
 
 void connection::on_time()
 {
+    if (const auto when = alarm_.rung(); clock::now() < when)
+        return wake_at(when);
     go_on(connector_.time_passed(clock::now()));
     deliver();
 }

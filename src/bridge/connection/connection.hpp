@@ -2,6 +2,7 @@
 #include "bridge/connection/alarm.hpp"
 #include "bridge/connection/connector.hpp"
 #include "bridge/connection/history_check.hpp"
+#include "bridge/connection/server_socket.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
@@ -9,7 +10,6 @@
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
 #include "runtime/client_store.hpp"
-#include "runtime/single_wait.hpp"
 #include "runtime/stores_in_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
@@ -18,12 +18,9 @@
 #include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
 
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +51,7 @@ struct sasl_start;
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
 class connection final : public runtime::client_store,
                          public runtime::turns::finisher,
+                         public server_socket::owner,
                          public std::enable_shared_from_this<connection> {
 public:
     using clock = connector::clock;
@@ -120,8 +118,6 @@ public:
     }
 
 private:
-    using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
-
     using phase = connector::phase;
 
     static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
@@ -134,22 +130,8 @@ private:
         }
         runtime::strand strand;
         std::shared_ptr<host_resolver> resolver;
-        std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
-        std::uint64_t socket_generation = 0;
         std::unique_ptr<pair_relay> relay;       // between the socket and the library, for TLS or SASL
         std::shared_ptr<tls_load> load;          // under way
-        bool awaiting_read = false;
-        bool reads_soon = false; // there is more to read, and a turn for it is on its way
-        bool awaiting_write = false;
-        bool waited_for_writing = false; // at some time since the socket was made
-        bool corked = false;
-    };
-
-    /// Waits until the socket is ready for that. It outlives the socket: see await().
-    struct socket_wait {
-        socket_type::wait_type what;
-        bool io_objects::*awaiting;
-        runtime::single_wait wait{};
     };
 
     /// Where to connect, as the options say.
@@ -197,7 +179,6 @@ private:
     void leave_login_to_parent() noexcept;
 
     // The relay, while there is one.
-    [[nodiscard]] int server_socket() { return io_->socket->native_handle(); }
     [[nodiscard]] interest send_by_relay();
     [[nodiscard]] bool receive_by_relay();
     void empty_the_pair() noexcept;
@@ -211,15 +192,11 @@ private:
     [[nodiscard]] connector::loss loss_of_the_wire();
     [[nodiscard]] history_check::verdict judge_history();
     [[nodiscard]] bool session_is_overdue();
-    void watch_anew();
     void drop_socket();
-    void forget_socket();
     void part_from_socket(bool told_of_fork = false);
     void leave_socket_to_parent(bool told_of_fork);
-    void await_socket(bool write, bool read = true);
-    void await(socket_wait&);
-    [[nodiscard]] bool is_awaiting(const socket_wait&) const;
-    void wait_ended(socket_wait&, bool ready);
+    [[nodiscard]] std::shared_ptr<const void> keep() override { return shared_from_this(); }
+    void wait_ended(bool for_writing, bool ready) override;
     void on_socket(bool writable);
     void wake_at(clock::time_point);
     void on_time();
@@ -235,7 +212,6 @@ private:
     void turn_ends() override;
     void hold_back();
     void send();
-    void cork(bool on);
     [[nodiscard]] bool may_send() const noexcept;
     void answer_unsent(std::unique_ptr<request>);
 
@@ -291,9 +267,7 @@ private:
     bool unreachable_ = false; // as the log has told
 
     alarm alarm_;
-    socket_wait to_read_{socket_type::wait_read, &io_objects::awaiting_read};
-    socket_wait to_write_{socket_type::wait_write, &io_objects::awaiting_write};
-    runtime::memory_of_wait of_connect_, of_drain_;
+    server_socket socket_{*this};
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
@@ -313,7 +287,6 @@ private:
     bool nudged_ = false;
     bool finished_ = false; // the answer to close() was given
     std::function<void()> closed_;
-    std::array<char, 4096> scratch_{};
 };
 
 using owned_connection = std::unique_ptr<connection, runtime::stops_store>;

@@ -1,9 +1,5 @@
 #include "bridge/connection/connection.hpp"
 #include "bridge/wire/readiness.hpp"
-#include "runtime/forks.hpp"
-
-#include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/buffer.hpp>
 
 #include <utility>
 
@@ -55,19 +51,19 @@ void connection::flush()
         nudged_ = false; // it still has to leave, and its answer may be read meanwhile
     if (!inbox_.empty())
         deliver_later();
-    await_socket(next.write);
+    socket_.await(next.write);
 }
 
 /// The server has answered something.
 void connection::hang_up()
 {
-    const int server = server_socket();
+    const int server = socket_.descriptor();
     const int own = io_->relay ? wire_.descriptor() : server;
     const bool room =
         is_ready(server, POLLOUT) && (!io_->relay || (!io_->relay->holds_output() && is_ready(own, POLLOUT)));
     const bool answered = is_ready(own, POLLIN);
     if (!answered || !room) {
-        await_socket(!room, !answered); // what is not read now would wake it at once
+        socket_.await(!room, !answered); // what is not read now would wake it at once
         return;
     }
     wire_.close();
@@ -82,13 +78,10 @@ void connection::hang_up()
 
 void connection::drain()
 {
-    auto came = [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
-        if (!self->io_ || self->connector_.now_in() != phase::draining)
-            return;
-        self->turns_->run([&] { ec ? self->finish_closing() : self->drain(); });
-    };
-    io_->socket->async_read_some(boost::asio::buffer(scratch_),
-                                 boost::asio::bind_allocator(of_drain_.get(), std::move(came)));
+    socket_.skip([self = shared_from_this()](const error_code& ec, std::size_t) {
+        if (self->connector_.now_in() == phase::draining)
+            self->in_turn([&] { ec ? self->finish_closing() : self->drain(); });
+    });
 }
 
 void connection::finish_closing()
@@ -137,8 +130,8 @@ void connection::leave_socket_to_parent(bool told_of_fork)
 #ifdef ZKLOCK_WITH_SASL
     leave_login_to_parent();
 #endif
-    if (io_->socket && !told_of_fork)
-        runtime::leave_to_parent(io_->socket->native_handle());
+    if (socket_.is_open() && !told_of_fork)
+        socket_.leave_to_parent();
     drop_socket();
 }
 

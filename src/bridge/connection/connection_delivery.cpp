@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 // What goes in and out: the requests of one turn leave together, and everything that came is given to
 // the caller from one queue.
 
@@ -35,7 +31,7 @@ void connection::hold_back()
     if (std::exchange(held_back_, true))
         return;
     answers_due_ = wire_.requests().unanswered() != 0;
-    cork(true);
+    socket_.cork(true, !io_->relay); // a relay sends nothing of itself
 }
 
 /// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the
@@ -53,7 +49,7 @@ void connection::turn_ends()
         post(send_);
     else if (held_back_)
         send();
-    else if (refresh_due_ && io_->socket && attempting_or_connected())
+    else if (refresh_due_ && socket_.is_open() && attempting_or_connected())
         refresh();
     if (!held_back_)
         refresh_due_ = false;
@@ -64,21 +60,11 @@ void connection::turn_ends()
 void connection::send()
 {
     held_back_ = false;
-    cork(false);
+    socket_.cork(false, !io_->relay);
     if (connector_.now_in() == phase::connected)
         refresh();
     else if (io_->relay && connector_.now_in() == phase::flushing)
         flush();
-}
-
-void connection::cork(bool on)
-{
-    if (!io_->socket || std::exchange(io_->corked, on) == on)
-        return;
-    if (io_->relay)
-        return; // it sends nothing of itself
-    int value = on;
-    ::setsockopt(io_->socket->native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
 }
 
 /// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.

@@ -21,7 +21,7 @@ interest connection::send_by_relay()
     for (;;) {
         auto next = wire_.next_interest();
         if (!held_back_)
-            io_->relay->bring_out(server_socket());
+            io_->relay->bring_out(socket_.descriptor());
         if (!wire_.has_socket())
             return next;
         if (held_back_ || !next.write || !wire_.is_connected() || io_->relay->holds_output()) {
@@ -38,7 +38,7 @@ bool connection::receive_by_relay()
 {
     pair_relay& relay = *io_->relay;
     for (int round = 0; round < rounds_at_once; ++round) {
-        relay.bring_in(server_socket());
+        relay.bring_in(socket_.descriptor());
 #ifdef ZKLOCK_WITH_SASL
         if (has_gate() && !follow_gate())
             return false;

@@ -173,7 +173,7 @@ void connection::leave_gate()
         return;
     }
     if (held_back_ || !login_->speaks->may_leave() || !wire_.is_connected() || !io_->relay->is_empty() ||
-        is_ready(wire_.descriptor(), POLLIN) || !wire_.go_on_with(server_socket()))
+        is_ready(wire_.descriptor(), POLLIN) || !wire_.go_on_with(socket_.descriptor()))
         return;
     forget_gate();
     io_->relay.reset();

@@ -4,12 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <sys/socket.h>
-
 namespace zklock::bridge {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 /// Asks the library what it waits for, and waits for that.
 void connection::refresh()
@@ -27,11 +22,9 @@ void connection::refresh()
     if (!next.write && has_gate())
         leave_gate();
 #endif
-    // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
-    // for.
-    if (!next.write && io_->waited_for_writing && !io_->corked && !io_->reads_soon)
-        watch_anew();
-    await_socket(next.write);
+    if (!next.write)
+        socket_.forget_writing();
+    socket_.await(next.write);
     wake_at(std::min(clock::now() + next.within, connector_.due().value_or(clock::time_point::max())));
 }
 
@@ -119,80 +112,31 @@ void connection::drop_socket()
     forget_gate();
 #endif
     io_->relay.reset();
-    forget_socket();
+    socket_.drop();
 }
 
-/// What still comes for the old one is ignored.
-void connection::forget_socket()
-{
-    ++io_->socket_generation;
-    io_->socket.reset();
-    io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = io_->reads_soon = false;
-    io_->corked = false;
-}
-
-/// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be
-/// lost.
+/// In good order, so that what the library sent last arrives.
 void connection::part_from_socket(bool told_of_fork)
 {
     if (io_ && wire_.is_forked()) {
         leave_socket_to_parent(told_of_fork);
         return;
     }
-    if (io_ && io_->socket) {
-        int own = io_->socket->native_handle();
-        cork(false);
+    if (io_ && socket_.is_open()) {
+        socket_.cork(false, !io_->relay);
         if (io_->relay)
-            io_->relay->say_goodbye(own);
-        ::shutdown(own, SHUT_WR);
-        while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
-        }
+            io_->relay->say_goodbye(socket_.descriptor());
+        socket_.say_goodbye();
     }
     drop_socket();
 }
 
-void connection::await_socket(bool write, bool read)
+void connection::wait_ended(bool for_writing, bool ready)
 {
-    if (read && !io_->awaiting_read)
-        await(to_read_);
-    if (!write)
-        return;
-    io_->waited_for_writing = true;
-    if (!io_->awaiting_write)
-        await(to_write_);
-}
-
-/// If a wait for an earlier socket has not ended yet, the one for this socket begins when it does.
-void connection::await(socket_wait& direction)
-{
-    if (!direction.wait.under_way()) {
-        auto ended = [self = shared_from_this(), &direction,
-                      generation = io_->socket_generation](const error_code& ec) {
-            if (!self->io_ || self->wire_.is_forked())
-                return; // or it is the parent's
-            const bool ready = generation == self->io_->socket_generation && ec != asio::error::operation_aborted;
-            if (self->is_awaiting(direction))
-                self->turns_->run([&] { self->wait_ended(direction, ready); });
-        };
-        direction.wait.begin([&](auto handler) { io_->socket->async_wait(direction.what, std::move(handler)); },
-                             std::move(ended));
-    }
-    (*io_).*direction.awaiting = true;
-}
-
-/// Where a turn is on its way that reads, no wait is.
-bool connection::is_awaiting(const socket_wait& direction) const
-{
-    return (*io_).*direction.awaiting && !(io_->reads_soon && &direction == &to_read_);
-}
-
-void connection::wait_ended(socket_wait& direction, bool ready)
-{
-    (*io_).*direction.awaiting = false;
-    if (ready)
-        on_socket(&direction == &to_write_);
-    else
-        await(direction);
+    in_turn([&] {
+        if (socket_.go_on(for_writing, ready))
+            on_socket(for_writing);
+    });
 }
 
 void connection::on_socket(bool writable)
@@ -206,7 +150,7 @@ void connection::on_socket(bool writable)
 #endif
     if (connector_.now_in() == phase::flushing && nudged_) {
         if (io_->relay)
-            io_->relay->bring_in(server_socket());
+            io_->relay->bring_in(socket_.descriptor());
         hang_up();
         return;
     }
@@ -216,25 +160,22 @@ void connection::on_socket(bool writable)
     bool more = io_->relay ? receive_by_relay() : wire_.process(writable, packets_at_once);
     follow_wire();
     deliver();
-    if (!io_ || !io_->socket)
+    if (!io_ || !socket_.is_open())
         return;
     if (connector_.now_in() == phase::flushing) {
         flush();
         return;
     }
-    if (more && !io_->awaiting_read)
+    if (more && !socket_.awaits_reading())
         read_soon();
 }
 
 void connection::read_soon()
 {
-    post([generation = io_->socket_generation](connection& c) {
-        if (generation != c.io_->socket_generation)
-            return;
-        c.io_->awaiting_read = c.io_->reads_soon = false;
-        c.on_socket(false);
+    post([turn = socket_.read_soon()](connection& c) {
+        if (c.socket_.begin_read(turn))
+            c.on_socket(false);
     });
-    io_->awaiting_read = io_->reads_soon = true;
 }
 
 void connection::wake_at(clock::time_point when)

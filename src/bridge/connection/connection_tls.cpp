@@ -120,9 +120,9 @@ void connection::put_relay_between()
 void connection::shake_hands()
 {
     pair_relay& relay = *io_->relay;
-    switch (relay.shake_hands(server_socket())) {
+    switch (relay.shake_hands(socket_.descriptor())) {
     case pair_relay::state::handshaking:
-        await_socket(relay.holds_output());
+        socket_.await(relay.holds_output());
         return;
     case pair_relay::state::ended:
         try_next_name();

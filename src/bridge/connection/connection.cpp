@@ -35,11 +35,9 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
                        counters::counter& requests)
     : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
-      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now()), alarm_(strand)
+      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now()), alarm_(strand),
+      dialer_(*this, options_, strand, connector_, wire_, socket_)
 {
-#ifdef ZKLOCK_WITH_SASL
-    login_ = login_of(options_);
-#endif
 }
 
 owned_connection make_connection(const runtime::strand& strand, const client_options& options,
@@ -83,7 +81,7 @@ void connection::take(connector::step next)
         attempt();
         break;
     case connector::step::give_up:
-        if (io_->relay && wire_.is_dialing())
+        if (socket_.relay() && wire_.is_dialing())
             connector_.name_unanswered();
         wire_.give_up();
         refresh();
@@ -134,25 +132,14 @@ connector::names connection::known_names() const
     return {resolver.found(), resolver.busy(), resolver.complete()};
 }
 
-void connection::attempt()
-{
-    wire_.begin(connector_.address().text, history_.asks());
-    wire_.believe_expiry(connector_.believes_expiry(clock::now()));
-#ifdef ZKLOCK_WITH_TLS
-    if (options_.tls.enabled)
-        return load_tls_files();
-#endif
-    introduce();
-}
+void connection::attempt() { dialer_.attempt(history_.asks()); }
 
-/// All that TLS needs is there: so is what SASL needs, when the server is dialed.
-void connection::introduce()
+void connection::go_on(const std::function<void()>& attempt)
 {
-#ifdef ZKLOCK_WITH_SASL
-    if (login_)
-        return identify();
-#endif
-    dial();
+    in_turn([&] {
+        attempt();
+        deliver();
+    });
 }
 
 // ---- the log

@@ -1,12 +1,12 @@
 #pragma once
 #include "bridge/connection/alarm.hpp"
 #include "bridge/connection/connector.hpp"
+#include "bridge/connection/dialer.hpp"
 #include "bridge/connection/history_check.hpp"
 #include "bridge/connection/server_socket.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
-#include "bridge/wire/pair_relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
 #include "runtime/client_store.hpp"
@@ -36,12 +36,6 @@
 
 namespace zklock::bridge {
 
-class tls_context;
-class tls_load;
-class ticket_call;
-struct sasl_login;
-struct sasl_start;
-
 /// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
 /// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
 /// delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks nobody. No
@@ -52,6 +46,7 @@ struct sasl_start;
 class connection final : public runtime::client_store,
                          public runtime::turns::finisher,
                          public server_socket::owner,
+                         public dialer::owner,
                          public std::enable_shared_from_this<connection> {
 public:
     using clock = connector::clock;
@@ -105,7 +100,7 @@ public:
     /// From which the present or last connection was made to its server; nothing before the first.
     [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept override
     {
-        return local_address_;
+        return dialer_.local_address();
     }
 
     /// There is no connection, and the last attempt with each address has failed by TLS.
@@ -130,8 +125,6 @@ private:
         }
         runtime::strand strand;
         std::shared_ptr<host_resolver> resolver;
-        std::unique_ptr<pair_relay> relay;       // between the socket and the library, for TLS or SASL
-        std::shared_ptr<tls_load> load;          // under way
     };
 
     /// Where to connect, as the options say.
@@ -152,31 +145,10 @@ private:
     void go_on(connector::step);
     void resolve();
     void attempt();
-    void dial();
-    void dialed(const error_code&);
-    void connected_by(int socket);
+    void go_on(const std::function<void()>& attempt) override;
+    void wire_changed() override { refresh(); }
     void names_answered();
     [[nodiscard]] connector::names known_names() const;
-
-    // TLS, and SASL: each in a file that is there only where the library is built with it.
-    void load_tls_files();
-    void tls_files_loaded(tls_load&);
-    void introduce();
-    void put_relay_between();
-    void shake_hands();
-    void try_next_name();
-    void tls_failed(const std::string& why);
-    using owned_login = std::unique_ptr<sasl_login, void (*)(sasl_login*)>;
-    [[nodiscard]] static owned_login login_of(const client_options&);
-    void identify();
-    void kdc_answered(ticket_call&);
-    void identified(sasl_start);
-    [[nodiscard]] std::unique_ptr<engine> gated(std::unique_ptr<engine> tls);
-    [[nodiscard]] bool has_gate() const noexcept;
-    [[nodiscard]] bool follow_gate();
-    void leave_gate();
-    void forget_gate() noexcept;
-    void leave_login_to_parent() noexcept;
 
     // The relay, while there is one.
     [[nodiscard]] interest send_by_relay();
@@ -184,7 +156,7 @@ private:
     void empty_the_pair() noexcept;
 
     // The socket and the clock.
-    [[nodiscard]] interest next_interest() { return io_->relay ? send_by_relay() : wire_.next_interest(); }
+    [[nodiscard]] interest next_interest() { return socket_.relay() ? send_by_relay() : wire_.next_interest(); }
     void read_soon();
     void refresh();
     void follow_wire();
@@ -192,9 +164,7 @@ private:
     [[nodiscard]] connector::loss loss_of_the_wire();
     [[nodiscard]] history_check::verdict judge_history();
     [[nodiscard]] bool session_is_overdue();
-    void drop_socket();
     void part_from_socket(bool told_of_fork = false);
-    void leave_socket_to_parent(bool told_of_fork);
     [[nodiscard]] std::shared_ptr<const void> keep() override { return shared_from_this(); }
     void wait_ended(bool for_writing, bool ready) override;
     void on_socket(bool writable);
@@ -259,15 +229,11 @@ private:
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     history_check history_;
-    std::optional<boost::asio::ip::address> local_address_;
-    lease_clock::time_point attempt_began_{}; // when the present or last attempt began
-    std::shared_ptr<const tls_context> tls_; // as it was read last
-    bool insecure_ = false;                  // the present attempt has failed by TLS
-    owned_login login_{nullptr, nullptr};    // none without SASL
     bool unreachable_ = false; // as the log has told
 
     alarm alarm_;
     server_socket socket_{*this};
+    dialer dialer_;
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);

@@ -58,17 +58,17 @@ void connection::flush()
 void connection::hang_up()
 {
     const int server = socket_.descriptor();
-    const int own = io_->relay ? wire_.descriptor() : server;
+    const int own = socket_.relay() ? wire_.descriptor() : server;
     const bool room =
-        is_ready(server, POLLOUT) && (!io_->relay || (!io_->relay->holds_output() && is_ready(own, POLLOUT)));
+        is_ready(server, POLLOUT) && (!socket_.relay() || (!socket_.relay()->holds_output() && is_ready(own, POLLOUT)));
     const bool answered = is_ready(own, POLLIN);
     if (!answered || !room) {
         socket_.await(!room, !answered); // what is not read now would wake it at once
         return;
     }
     wire_.close();
-    if (io_->relay)
-        io_->relay->bring_out(server);
+    if (socket_.relay())
+        socket_.relay()->bring_out(server);
     if (!inbox_.empty())
         deliver_later();
     connector_.hung_up(clock::now());
@@ -106,6 +106,7 @@ void connection::stop(bool told_of_fork)
     wire_.abandon();
     part_from_socket(told_of_fork);
     alarm_.drop();
+    dialer_.stop();
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});
@@ -120,19 +121,6 @@ void connection::cut()
     if (io_ && !wire_.is_forked())
         wire_.sever();
     stop();
-}
-
-/// Closes no more than the descriptor.
-void connection::leave_socket_to_parent(bool told_of_fork)
-{
-    if (io_->relay)
-        io_->relay->leave_to_parent();
-#ifdef ZKLOCK_WITH_SASL
-    leave_login_to_parent();
-#endif
-    if (socket_.is_open() && !told_of_fork)
-        socket_.leave_to_parent();
-    drop_socket();
 }
 
 } // namespace zklock::bridge

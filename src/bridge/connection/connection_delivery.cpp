@@ -31,7 +31,7 @@ void connection::hold_back()
     if (std::exchange(held_back_, true))
         return;
     answers_due_ = wire_.requests().unanswered() != 0;
-    socket_.cork(true, !io_->relay); // a relay sends nothing of itself
+    socket_.cork(true);
 }
 
 /// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the
@@ -60,10 +60,10 @@ void connection::turn_ends()
 void connection::send()
 {
     held_back_ = false;
-    socket_.cork(false, !io_->relay);
+    socket_.cork(false);
     if (connector_.now_in() == phase::connected)
         refresh();
-    else if (io_->relay && connector_.now_in() == phase::flushing)
+    else if (socket_.relay() && connector_.now_in() == phase::flushing)
         flush();
 }
 
@@ -134,7 +134,7 @@ void connection::dispatch(message m)
         known_open_ = true;
         known_epoch_ = c->epoch;
         bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
-        observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_, c->may_lag});
+        observer_->on_connected({c->session_id, c->session_timeout, renewed, dialer_.began(), c->may_lag});
     } else if (std::holds_alternative<disconnected>(m)) {
         known_open_ = false;
         observer_->on_disconnected();

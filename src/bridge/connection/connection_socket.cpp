@@ -19,8 +19,8 @@ void connection::refresh()
     if (!wire_.has_socket() || !io_)
         return;
 #ifdef ZKLOCK_WITH_SASL
-    if (!next.write && has_gate())
-        leave_gate();
+    if (!next.write)
+        dialer_.leave_gate(held_back_);
 #endif
     if (!next.write)
         socket_.forget_writing();
@@ -73,7 +73,7 @@ history_check::verdict connection::judge_history()
     if (history_.asks() == session_question::end)
         part_from_socket(); // what ends the session has to arrive
     else
-        drop_socket();
+        dialer_.drop_socket();
     const bool may_ask = history_.ends() ? connector_.believes_expiry(clock::now()) : session_is_overdue();
     return history_.answered(wire_.take_answer(), may_ask, connector_.addresses());
 }
@@ -91,7 +91,7 @@ bool connection::session_is_overdue()
 
 connector::loss connection::loss_of_the_wire()
 {
-    const bool by_tls = std::exchange(insecure_, false);
+    const bool by_tls = dialer_.take_insecure();
     if (wire_.log().was_refused())
         return connector::loss::credentials;
     if (by_tls)
@@ -104,31 +104,16 @@ connector::loss connection::loss_of_the_wire()
     return connector::loss::connection;
 }
 
-void connection::drop_socket()
-{
-    if (!io_)
-        return;
-#ifdef ZKLOCK_WITH_SASL
-    forget_gate();
-#endif
-    io_->relay.reset();
-    socket_.drop();
-}
-
 /// In good order, so that what the library sent last arrives.
 void connection::part_from_socket(bool told_of_fork)
 {
     if (io_ && wire_.is_forked()) {
-        leave_socket_to_parent(told_of_fork);
+        dialer_.leave_to_parent(told_of_fork);
         return;
     }
-    if (io_ && socket_.is_open()) {
-        socket_.cork(false, !io_->relay);
-        if (io_->relay)
-            io_->relay->say_goodbye(socket_.descriptor());
+    if (socket_.is_open())
         socket_.say_goodbye();
-    }
-    drop_socket();
+    dialer_.drop_socket();
 }
 
 void connection::wait_ended(bool for_writing, bool ready)
@@ -142,22 +127,22 @@ void connection::wait_ended(bool for_writing, bool ready)
 void connection::on_socket(bool writable)
 {
 #ifdef ZKLOCK_WITH_TLS
-    if (io_->relay && wire_.is_dialing()) {
-        shake_hands();
+    if (socket_.relay() && wire_.is_dialing()) {
+        dialer_.shake_hands();
         deliver();
         return;
     }
 #endif
     if (connector_.now_in() == phase::flushing && nudged_) {
-        if (io_->relay)
-            io_->relay->bring_in(socket_.descriptor());
+        if (socket_.relay())
+            socket_.relay()->bring_in(socket_.descriptor());
         hang_up();
         return;
     }
     refresh_due_ = true;
     if (connector_.now_in() == phase::connecting)
         wire_.believe_expiry(connector_.believes_expiry(clock::now()));
-    bool more = io_->relay ? receive_by_relay() : wire_.process(writable, packets_at_once);
+    bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, packets_at_once);
     follow_wire();
     deliver();
     if (!io_ || !socket_.is_open())

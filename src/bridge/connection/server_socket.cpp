@@ -42,9 +42,9 @@ std::optional<boost::asio::ip::address> server_socket::local_address() const
     return unknown ? std::nullopt : std::optional(own.address());
 }
 
-void server_socket::cork(bool on, bool itself)
+void server_socket::cork(bool on)
 {
-    if (!socket_ || std::exchange(corked_, on) == on || !itself)
+    if (!socket_ || std::exchange(corked_, on) == on || relay_)
         return;
     int value = on;
     ::setsockopt(descriptor(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
@@ -52,6 +52,9 @@ void server_socket::cork(bool on, bool itself)
 
 void server_socket::say_goodbye()
 {
+    cork(false);
+    if (relay_)
+        relay_->say_goodbye(descriptor());
     ::shutdown(descriptor(), SHUT_WR);
     while (::recv(descriptor(), skipped_.data(), skipped_.size(), MSG_DONTWAIT) > 0) {
     }
@@ -59,12 +62,24 @@ void server_socket::say_goodbye()
 
 void server_socket::drop()
 {
+    relay_.reset();
+    forget();
+}
+
+void server_socket::forget()
+{
     ++generation_;
     socket_.reset();
     to_read_.awaited = to_write_.awaited = waited_for_writing_ = reads_soon_ = corked_ = false;
 }
 
-void server_socket::leave_to_parent() { runtime::leave_to_parent(descriptor()); }
+void server_socket::leave_to_parent(bool told_of_fork)
+{
+    if (relay_)
+        relay_->leave_to_parent();
+    if (socket_ && !told_of_fork)
+        runtime::leave_to_parent(descriptor());
+}
 
 void server_socket::await(bool write, bool read)
 {
@@ -128,7 +143,7 @@ void server_socket::forget_writing()
     const int own = ::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0);
     if (own == -1 || runtime::take_over(own, protocol_, *made))
         return;
-    drop();
+    forget();
     socket_ = std::move(made);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "bridge/names/server_address.hpp"
+#include "bridge/wire/pair_relay.hpp"
 #include "runtime/kept_memory.hpp"
 #include "runtime/single_wait.hpp"
 #include "runtime/strand.hpp"
@@ -21,7 +22,8 @@
 namespace zklock::bridge {
 
 /// The socket towards a server, one after the other, and what Asio waits for at it: what still comes for an earlier one
-/// is ignored. The C client has a duplicate, because it closes its own when it likes.
+/// is ignored. The C client has a duplicate, because it closes its own when it likes; or there is a relay between, for
+/// TLS or SASL.
 class server_socket {
 public:
     /// Whose it is.
@@ -46,8 +48,12 @@ public:
     /// Begins to connect; or says why that cannot be. `connected` is called with what came of it, on the strand, unless
     /// this socket was dropped before.
     template <class F> error_code connect(const runtime::strand&, const server_address&, F connected);
-    /// Of what is sent, nothing leaves before that is taken back. `itself`: no, who sends sees to that.
-    void cork(bool on, bool itself);
+    void put_between(std::unique_ptr<engine> e) { relay_ = std::make_unique<pair_relay>(std::move(e)); }
+    [[nodiscard]] pair_relay* relay() const noexcept { return relay_.get(); }
+    void drop_relay() noexcept { relay_.reset(); }
+
+    /// Of what is sent, nothing leaves before that is taken back. (A relay sends nothing of itself.)
+    void cork(bool on);
     [[nodiscard]] bool is_corked() const noexcept { return corked_; }
     /// Leaves nothing unread, because closing a socket with unread data resets it, and what was sent last may be lost.
     void say_goodbye();
@@ -58,8 +64,8 @@ public:
                                  boost::asio::bind_allocator(of_skip_.get(), std::move(came)));
     }
     void drop();
-    /// In a forked process of which Asio was not told, before it is dropped.
-    void leave_to_parent();
+    /// In a forked process, before it is dropped. `told_of_fork`: so was Asio.
+    void leave_to_parent(bool told_of_fork);
 
     /// Waits until it can be read, or written, or both.
     void await(bool write, bool read = true);
@@ -86,11 +92,13 @@ private:
 
     [[nodiscard]] static boost::asio::ip::tcp::endpoint endpoint_of(const server_address&);
     [[nodiscard]] error_code open(const runtime::strand&, const boost::asio::ip::tcp::endpoint&);
+    void forget();
     void await(direction&);
     [[nodiscard]] bool awaits(const direction&) const noexcept;
 
     owner& owner_;
     std::unique_ptr<socket_type> socket_;
+    std::unique_ptr<pair_relay> relay_;
     boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v4();
     std::uint64_t generation_ = 0;
     direction to_read_{socket_type::wait_read};

@@ -4,16 +4,15 @@
 #include "bridge/connection/dialer.hpp"
 #include "bridge/connection/history_check.hpp"
 #include "bridge/connection/server_socket.hpp"
+#include "bridge/connection/store_requests.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
-#include "runtime/client_store.hpp"
 #include "runtime/stores_in_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
-#include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
@@ -22,15 +21,11 @@
 #include <boost/asio/post.hpp>
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,7 +38,7 @@ namespace zklock::bridge {
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
-class connection final : public runtime::client_store,
+class connection final : public store_requests,
                          public runtime::turns::finisher,
                          public server_socket::owner,
                          public dialer::owner,
@@ -60,18 +55,6 @@ public:
     /// Starts to connect. The observer must live until `closed` of close() is called, or stop().
     void attach(zklock::store::observer&) override;
 
-    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
-                create_done) override;
-    void remove(std::string_view path, std::int32_t version, reply_done) override;
-    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
-    void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
-    void exists(std::string_view path, bool watch, stat_done) override;
-    void get(std::string_view path, bool watch, get_done) override;
-    void children(std::string_view path, bool watch, children_done) override;
-    void get_acl(std::string_view path, access_done) override;
-    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
-    void unwatch(std::string_view path, reply_done) override;
-    void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up_session() override;
 
@@ -87,7 +70,7 @@ public:
     /// the other is lost: for how long there has been none that proved itself, though there may be one now.
     [[nodiscard]] std::optional<clock::duration> unconnected_for() const override
     {
-        if (keeps_losing())
+        if (connector_.keeps_losing())
             return connector_.unserved_for(clock::now());
         if (connector_.now_in() == phase::connected)
             return std::nullopt;
@@ -115,8 +98,6 @@ public:
 private:
     using phase = connector::phase;
 
-    static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
-
     struct io_objects {
         io_objects(const runtime::strand& s, const std::shared_ptr<runtime::turns>& turns,
                    const std::vector<host_port>& servers)
@@ -136,19 +117,15 @@ private:
         explicit target(const client_options&);
     };
 
-    enum class answered_by : std::uint8_t { any_server, leader };
-    /// Makes a request on the epoch that the caller knows of, by that function of the wire.
-    template <auto Call, class Done, class... Args> void submit(answered_by, Done, const Args&...);
-
     // Connecting.
     void take(connector::step);
     void go_on(connector::step);
     void resolve();
     void attempt();
-    void go_on(const std::function<void()>& attempt) override;
+    void go_on_with_attempt(const std::function<void()>&) override;
     void wire_changed() override { refresh(); }
     void names_answered();
-    [[nodiscard]] connector::names known_names() const;
+    void tell_names();
 
     // The relay, while there is one.
     [[nodiscard]] interest send_by_relay();
@@ -160,7 +137,6 @@ private:
     void read_soon();
     void refresh();
     void follow_wire();
-    [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
     [[nodiscard]] history_check::verdict judge_history();
     [[nodiscard]] bool session_is_overdue();
@@ -171,25 +147,21 @@ private:
     void wake_at(clock::time_point);
     void on_time();
 
-    /// More connections than one were lost since one has proved itself.
-    [[nodiscard]] bool keeps_losing() const noexcept { return connector_.lost_unproved() > 1; }
-
     // The log.
     void note_unreachable();
     void note_reached();
 
     // Turns.
     void turn_ends() override;
-    void hold_back();
+    [[nodiscard]] bool is_over() const noexcept override { return !io_ || finished_; }
+    [[nodiscard]] bool may_send() const noexcept override;
+    void hold_back() override;
     void send();
-    [[nodiscard]] bool may_send() const noexcept;
-    void answer_unsent(std::unique_ptr<request>);
 
     // Delivery.
-    void deliver_later();
+    void deliver_later() override;
     void deliver();
     void dispatch(message);
-    [[nodiscard]] message take_next() noexcept;
 
     // Closing.
     void say_farewell();
@@ -216,13 +188,10 @@ private:
         return runtime::wake_up([this, what] { in_turn([&] { (this->*what)(); }); });
     }
     void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
-    void do_nothing() noexcept {}
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
-    const zklock::store::logger log_{options_.log};
     const target target_;
-    counters::counter& requests_;
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;
@@ -237,17 +206,11 @@ private:
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
-    runtime::wake_up end_of_turn_ = turn_of(&connection::do_nothing);
 
     bool held_back_ = false;    // requests of this turn, and of others until they are sent
     bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
     bool giving_up_ = false;    // the epoch, at the end of the turn
-    bool known_open_ = false; // the epoch, as the caller knows it
-    std::uint64_t known_epoch_ = 0;
-    std::int64_t known_session_ = 0;
-    std::size_t unsent_answered_ = 0; // so many of the first
-    std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
 
     const runtime::real_client counted_;
     bool nudged_ = false;

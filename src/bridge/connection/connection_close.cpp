@@ -110,7 +110,7 @@ void connection::stop(bool told_of_fork)
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});
-    auto dropped_requests = std::exchange(unsent_, {});
+    auto dropped_requests = take_unsent();
     auto dropped_close = std::exchange(closed_, nullptr);
     dropped_inbox.drop_discarded();
 }

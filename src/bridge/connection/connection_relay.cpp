@@ -49,7 +49,7 @@ bool connection::receive_by_relay()
         }
         if (relay.now_in() == pair_relay::state::ended)
             wire_.log().will_end(relay.why());
-        if (wire_.process(false, packets_at_once))
+        if (wire_.process(false, wire::packets_at_once))
             return true;
         const bool left = relay.holds_input() || (wire_.is_connected() && is_ready(wire_.descriptor(), POLLIN));
         if (!wire_.has_socket() || !left)

@@ -43,7 +43,7 @@ void connection::follow_wire()
         }
         return;
     }
-    if (attempting_or_connected()) {
+    if (connector_.attempting_or_connected()) {
         const auto judged = judge_history();
         if (judged == history_check::verdict::ask)
             return attempt();
@@ -60,11 +60,6 @@ void connection::follow_wire()
     } else if (connector_.now_in() == phase::flushing) {
         finish_closing();
     }
-}
-
-bool connection::attempting_or_connected() const noexcept
-{
-    return connector_.now_in() == phase::connecting || connector_.now_in() == phase::connected;
 }
 
 /// What the attempt says of the servers' history, and of the session in it. Parts from the socket.
@@ -142,7 +137,7 @@ void connection::on_socket(bool writable)
     refresh_due_ = true;
     if (connector_.now_in() == phase::connecting)
         wire_.believe_expiry(connector_.believes_expiry(clock::now()));
-    bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, packets_at_once);
+    bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, wire::packets_at_once);
     follow_wire();
     deliver();
     if (!io_ || !socket_.is_open())

@@ -181,7 +181,7 @@ void connector::served(clock::time_point now) noexcept
 
 auto connector::lost(loss what, clock::time_point now) -> step
 {
-    if (phase_ != phase::connecting && phase_ != phase::connected)
+    if (!attempting_or_connected())
         return step::wait;
     const bool was_connected = phase_ == phase::connected;
     const bool was_confirmed = is_confirmed(address(), now);

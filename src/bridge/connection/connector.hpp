@@ -76,6 +76,10 @@ public:
     connector(const settings&, std::minstd_rand::result_type seed, clock::time_point now);
 
     [[nodiscard]] phase now_in() const noexcept { return phase_; }
+    [[nodiscard]] bool attempting_or_connected() const noexcept
+    {
+        return phase_ == phase::connecting || phase_ == phase::connected;
+    }
     /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
@@ -115,6 +119,8 @@ public:
     [[nodiscard]] bool proved() const noexcept { return proved_; }
     /// How many connections were lost since one has proved itself.
     [[nodiscard]] unsigned lost_unproved() const noexcept { return lost_unproved_; }
+    /// They are more than one.
+    [[nodiscard]] bool keeps_losing() const noexcept { return lost_unproved_ > 1; }
     /// The server of the last of these, if there is one.
     [[nodiscard]] const address_ptr& last_lost_unproved() const noexcept { return last_lost_unproved_; }
     /// How long ago the last connection that had proved itself was lost, or this was made if there has been none.

@@ -39,7 +39,7 @@ void dialer::dial()
 {
     drop_socket();
     const error_code ec = socket_.connect(*strand_, connector_.address(), [this](const error_code& outcome) {
-        owner_.go_on([&] { dialed(outcome); });
+        owner_.go_on_with_attempt([&] { dialed(outcome); });
     });
     if (!ec)
         return;

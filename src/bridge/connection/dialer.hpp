@@ -35,7 +35,7 @@ public:
         /// What is under way keeps it in memory.
         [[nodiscard]] virtual std::shared_ptr<const void> keep() = 0;
         /// Does that in a turn, unless all has been stopped.
-        virtual void go_on(const std::function<void()>&) = 0;
+        virtual void go_on_with_attempt(const std::function<void()>&) = 0;
         /// The wire has got a socket, or the attempt has ended.
         virtual void wire_changed() = 0;
 

@@ -94,7 +94,7 @@ void dialer::kdc_answered(ticket_call& call)
 {
     if (login_->call.get() != &call)
         return;
-    owner_.go_on([&] {
+    owner_.go_on_with_attempt([&] {
         const auto ended = std::exchange(login_->call, nullptr);
         if (!wire_.waits_for_kdc())
             return;

@@ -86,7 +86,7 @@ void dialer::tls_files_loaded(tls_load& load)
 {
     if (load_.get() != &load)
         return;
-    owner_.go_on([&] {
+    owner_.go_on_with_attempt([&] {
         const auto ended = std::exchange(load_, nullptr);
         tls_ = std::move(load.found.context);
         if (tls_ && !load.found.why.empty())

@@ -65,6 +65,7 @@ struct connected {
     std::uint64_t epoch;
     std::int64_t session_id;
     std::chrono::milliseconds session_timeout;
+    bool renewed; ///< the session is another than before
     bool may_lag; ///< the handle is a new one, and has seen nothing
 };
 struct disconnected {};

@@ -313,7 +313,7 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
     const auto granted_before = std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
     to.requests_.open(handle, &to);
     const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
-    to.inbox_.push(connected{++to.epoch_, to.session_id_, to.granted_, may_lag});
+    to.inbox_.push(connected{++to.epoch_, to.session_id_, to.granted_, renewed, may_lag});
     to.log_.connected(to.session_id_, renewed, to.granted_, granted_before);
 }
 

@@ -103,6 +103,8 @@ public:
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
+    /// After so many packets, the executor's other work comes first.
+    static constexpr int packets_at_once = 64;
     /// Reads up to `limit` packets and writes what waits. True when there may be more to read.
     bool process(bool writable, int limit);
     /// Ends the connection or the attempt; the session lives on.

@@ -26,6 +26,10 @@ public:
         push_line(inbox_, log_, level, parts...);
     }
 
+    [[nodiscard]] bool on(log_level level) const noexcept { return log_.on(level); }
+    /// Gives a line of the inbox to the user's function.
+    void write(const log_line& line) const noexcept { log_(line.level, line.text); }
+
     void attempt_begins(const std::string& address);
     /// The last attempt's.
     [[nodiscard]] const std::string& address() const noexcept { return address_; }

@@ -32,9 +32,9 @@
 namespace zklock::bridge {
 
 /// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
-/// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
-/// delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks nobody. No
-/// function of its caller is ever called inside a call to it or to the wire. See make_connection().
+/// decides: has names resolved and servers dialed, waits for the socket and for time, corks and uncorks the requests of
+/// a turn, and delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks
+/// nobody. No function of its caller is ever called inside a call to it or to the wire. See make_connection().
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.

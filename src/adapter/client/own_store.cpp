@@ -67,9 +67,7 @@ runtime::owned_store make_store(const runtime::strand& strand, const std::shared
         auto* const store = made.get();
         return {store, runtime::stops_store{std::move(made)}};
     }
-    auto made = bridge::make_connection(strand, options, requests, turns);
-    auto kept = made.get_deleter().kept;
-    return {made.release(), runtime::stops_store{std::move(kept)}};
+    return bridge::make_connection(strand, options, requests, turns);
 }
 
 } // namespace zklock::detail

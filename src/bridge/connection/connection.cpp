@@ -1,5 +1,4 @@
 #include "bridge/connection/connection.hpp"
-#include "bridge/wire/log_lines.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -33,13 +32,11 @@ connection::target::target(const client_options& options)
 
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                        counters::counter& requests)
-    : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
-      wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
-      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now())
+    : store_requests(*turns, inbox_, wire_, requests), turns_(std::move(turns)), options_(std::move(options)),
+      target_(options_), wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
+      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now()), alarm_(strand),
+      dialer_(*this, options_, strand, connector_, wire_, socket_)
 {
-#ifdef ZKLOCK_WITH_SASL
-    login_ = login_of(options_);
-#endif
 }
 
 owned_connection make_connection(const runtime::strand& strand, const client_options& options,
@@ -49,7 +46,7 @@ owned_connection make_connection(const runtime::strand& strand, const client_opt
     auto made = std::make_shared<connection>(strand, turns, options, requests);
     turns->add(runtime::turns::kind::store, made);
     connection* const c = made.get();
-    return {c, stops_connection{std::move(made)}};
+    return {c, runtime::stops_store{std::move(made)}};
 }
 
 void connection::attach(zklock::store::observer& observer)
@@ -66,10 +63,10 @@ void connection::attach(zklock::store::observer& observer)
 void connection::take(connector::step next)
 {
     if (connector_.take_names_missing())
-        push_line(inbox_, log_, log_level::warning, "host names are still being resolved",
+        wire_.log()(log_level::warning, "host names are still being resolved",
                   next == connector::step::attempt ? "; trying known addresses" : "");
     if (connector_.take_unanswered())
-        push_line(inbox_, log_, log_level::warning, "host names cannot be asked, and the session should be over: from "
+        wire_.log()(log_level::warning, "host names cannot be asked, and the session should be over: from "
                   "now on the servers at their last addresses are believed");
     note_unreachable();
     switch (next) {
@@ -83,7 +80,7 @@ void connection::take(connector::step next)
         attempt();
         break;
     case connector::step::give_up:
-        if (io_->relay && wire_.is_dialing())
+        if (socket_.relay() && wire_.is_dialing())
             connector_.name_unanswered();
         wire_.give_up();
         refresh();
@@ -101,7 +98,7 @@ void connection::take(connector::step next)
 /// Where there is no step to take, the library has to be asked, if it has a socket.
 void connection::go_on(connector::step next)
 {
-    if (next == connector::step::wait && attempting_or_connected() && !wire_.is_dialing())
+    if (next == connector::step::wait && connector_.attempting_or_connected() && !wire_.is_dialing())
         refresh();
     else
         take(next);
@@ -113,46 +110,35 @@ void connection::resolve()
         connector_.last_loss(),
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock())
-                push_line(self->inbox_, self->log_, log_level::warning, "cannot resolve ", server.host, ": ", why);
+                self->wire_.log()(log_level::warning, "cannot resolve ", server.host, ": ", why);
         },
         [weak = weak_from_this()] {
-            if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
-                self->turns_->run([&] { self->names_answered(); });
+            if (auto self = weak.lock())
+                self->in_turn([&] { self->names_answered(); });
         });
-    take(connector_.names_known(known_names(), clock::now()));
+    tell_names();
 }
 
 void connection::names_answered()
 {
-    take(connector_.names_known(known_names(), clock::now()));
+    tell_names();
     deliver();
 }
 
-connector::names connection::known_names() const
+void connection::tell_names()
 {
     host_resolver& resolver = *io_->resolver;
-    return {resolver.found(), resolver.busy(), resolver.complete()};
+    take(connector_.names_known({resolver.found(), resolver.busy(), resolver.complete()}, clock::now()));
 }
 
-void connection::attempt()
-{
-    wire_.begin(connector_.address().text, history_.asks());
-    wire_.believe_expiry(connector_.believes_expiry(clock::now()));
-#ifdef ZKLOCK_WITH_TLS
-    if (options_.tls.enabled)
-        return load_tls_files();
-#endif
-    introduce();
-}
+void connection::attempt() { dialer_.attempt(history_.asks()); }
 
-/// All that TLS needs is there: so is what SASL needs, when the server is dialed.
-void connection::introduce()
+void connection::go_on_with_attempt(const std::function<void()>& step)
 {
-#ifdef ZKLOCK_WITH_SASL
-    if (login_)
-        return identify();
-#endif
-    dial();
+    in_turn([&] {
+        step();
+        deliver();
+    });
 }
 
 // ---- the log
@@ -160,25 +146,25 @@ void connection::introduce()
 void connection::note_unreachable()
 {
     const auto now = clock::now();
-    if (unreachable_ || !log_.on(log_level::error) || !connector_.is_cut_off(now))
+    if (unreachable_ || !wire_.log().on(log_level::error) || !connector_.is_cut_off(now))
         return;
     unreachable_ = true;
     std::string failures;
     for (const auto& [address, line] : this->failures())
         failures.append(failures.empty() ? "" : "; ").append(line);
-    push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers, " can be reached, for ",
+    wire_.log()(log_level::error, "no ZooKeeper server of ", options_.servers, " can be reached, for ",
               connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ", failures);
 }
 
 std::map<std::string, std::string> connection::failures()
 {
-    auto all = wire_.failures();
+    auto all = wire_.log().failures();
     if (io_)
         for (const auto& [host, why] : io_->resolver->unresolved())
             all.emplace(host, "cannot resolve " + host + ": " + why);
     if (auto now = wire_.attempt())
         all.insert(*std::move(now)); // unless one has ended
-    if (keeps_losing()) {
+    if (connector_.keeps_losing()) {
         const std::string& address = connector_.last_lost_unproved()->text;
         all[address] = address + " was connected, and lost before it was of use for long, the last of " +
                        std::to_string(connector_.lost_unproved()) + " in a row";
@@ -189,7 +175,7 @@ std::map<std::string, std::string> connection::failures()
 void connection::note_reached()
 {
     if (std::exchange(unreachable_, false))
-        push_line(inbox_, log_, log_level::warning, "a ZooKeeper server is reached again, after ",
+        wire_.log()(log_level::warning, "a ZooKeeper server is reached again, after ",
                   connector_.unconnected_for(clock::now()));
 }
 

@@ -1,58 +1,47 @@
 #pragma once
+#include "bridge/connection/alarm.hpp"
 #include "bridge/connection/connector.hpp"
+#include "bridge/connection/dialer.hpp"
 #include "bridge/connection/history_check.hpp"
+#include "bridge/connection/server_socket.hpp"
+#include "bridge/connection/store_requests.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
-#include "bridge/wire/pair_relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
-#include "runtime/client_store.hpp"
-#include "runtime/single_wait.hpp"
 #include "runtime/stores_in_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
-#include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
 
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
-#include <array>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::bridge {
 
-class tls_context;
-class tls_load;
-class ticket_call;
-struct sasl_login;
-struct sasl_start;
-
 /// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
-/// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
-/// delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks nobody. No
-/// function of its caller is ever called inside a call to it or to the wire. See make_connection().
+/// decides: has names resolved and servers dialed, waits for the socket and for time, corks and uncorks the requests of
+/// a turn, and delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks
+/// nobody. No function of its caller is ever called inside a call to it or to the wire. See make_connection().
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
-class connection final : public runtime::client_store,
+class connection final : public store_requests,
                          public runtime::turns::finisher,
+                         public server_socket::owner,
+                         public dialer::owner,
                          public std::enable_shared_from_this<connection> {
 public:
     using clock = connector::clock;
@@ -66,18 +55,6 @@ public:
     /// Starts to connect. The observer must live until `closed` of close() is called, or stop().
     void attach(zklock::store::observer&) override;
 
-    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
-                create_done) override;
-    void remove(std::string_view path, std::int32_t version, reply_done) override;
-    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
-    void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
-    void exists(std::string_view path, bool watch, stat_done) override;
-    void get(std::string_view path, bool watch, get_done) override;
-    void children(std::string_view path, bool watch, children_done) override;
-    void get_acl(std::string_view path, access_done) override;
-    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
-    void unwatch(std::string_view path, reply_done) override;
-    void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up_session() override;
 
@@ -93,7 +70,7 @@ public:
     /// the other is lost: for how long there has been none that proved itself, though there may be one now.
     [[nodiscard]] std::optional<clock::duration> unconnected_for() const override
     {
-        if (keeps_losing())
+        if (connector_.keeps_losing())
             return connector_.unserved_for(clock::now());
         if (connector_.now_in() == phase::connected)
             return std::nullopt;
@@ -106,7 +83,7 @@ public:
     /// From which the present or last connection was made to its server; nothing before the first.
     [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept override
     {
-        return local_address_;
+        return dialer_.local_address();
     }
 
     /// There is no connection, and the last attempt with each address has failed by TLS.
@@ -115,42 +92,20 @@ public:
     /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept override
     {
-        return may_send() && wire_.unanswered() == 0 && inbox_.empty();
+        return may_send() && wire_.requests().unanswered() == 0 && inbox_.empty();
     }
 
 private:
-    using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, runtime::strand>;
-    using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
-
     using phase = connector::phase;
-
-    static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
 
     struct io_objects {
         io_objects(const runtime::strand& s, const std::shared_ptr<runtime::turns>& turns,
                    const std::vector<host_port>& servers)
-            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s, servers, turns))
+            : strand(s), resolver(std::make_shared<host_resolver>(s, servers, turns))
         {
         }
         runtime::strand strand;
-        timer_type timer;
         std::shared_ptr<host_resolver> resolver;
-        std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
-        std::uint64_t socket_generation = 0;
-        std::unique_ptr<pair_relay> relay;       // between the socket and the library, for TLS or SASL
-        std::shared_ptr<tls_load> load;          // under way
-        bool awaiting_read = false;
-        bool reads_soon = false; // there is more to read, and a turn for it is on its way
-        bool awaiting_write = false;
-        bool waited_for_writing = false; // at some time since the socket was made
-        bool corked = false;
-    };
-
-    /// Waits until the socket is ready for that. It outlives the socket: see await().
-    struct socket_wait {
-        socket_type::wait_type what;
-        bool io_objects::*awaiting;
-        runtime::single_wait wait{};
     };
 
     /// Where to connect, as the options say.
@@ -162,73 +117,35 @@ private:
         explicit target(const client_options&);
     };
 
-    enum class answered_by : std::uint8_t { any_server, leader };
-    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
-    template <class Done, class Call> void submit(answered_by, Done, Call call);
-
     // Connecting.
     void take(connector::step);
     void go_on(connector::step);
     void resolve();
     void attempt();
-    void dial();
-    void dialed(const error_code&);
-    void connected_by(int socket);
+    void go_on_with_attempt(const std::function<void()>&) override;
+    void wire_changed() override { refresh(); }
     void names_answered();
-    [[nodiscard]] connector::names known_names() const;
-
-    // TLS, and SASL: each in a file that is there only where the library is built with it.
-    void load_tls_files();
-    void tls_files_loaded(tls_load&);
-    void introduce();
-    void put_relay_between();
-    void shake_hands();
-    void try_next_name();
-    void tls_failed(const std::string& why);
-    using owned_login = std::unique_ptr<sasl_login, void (*)(sasl_login*)>;
-    [[nodiscard]] static owned_login login_of(const client_options&);
-    void identify();
-    void kdc_answered(ticket_call&);
-    void identified(sasl_start);
-    [[nodiscard]] std::unique_ptr<engine> gated(std::unique_ptr<engine> tls);
-    [[nodiscard]] bool has_gate() const noexcept;
-    [[nodiscard]] bool follow_gate();
-    void leave_gate();
-    void forget_gate() noexcept;
-    void leave_login_to_parent() noexcept;
+    void tell_names();
 
     // The relay, while there is one.
-    [[nodiscard]] int server_socket() { return io_->socket->native_handle(); }
     [[nodiscard]] interest send_by_relay();
     [[nodiscard]] bool receive_by_relay();
     void empty_the_pair() noexcept;
 
     // The socket and the clock.
-    [[nodiscard]] interest next_interest() { return io_->relay ? send_by_relay() : wire_.next_interest(); }
+    [[nodiscard]] interest next_interest() { return socket_.relay() ? send_by_relay() : wire_.next_interest(); }
     void read_soon();
     void refresh();
     void follow_wire();
-    [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
     [[nodiscard]] history_check::verdict judge_history();
     [[nodiscard]] bool session_is_overdue();
-    void watch_anew();
-    void drop_socket();
-    void forget_socket();
     void part_from_socket(bool told_of_fork = false);
-    void leave_socket_to_parent(bool told_of_fork);
-    void await_socket(bool write, bool read = true);
-    void await(socket_wait&);
-    [[nodiscard]] bool is_awaiting(const socket_wait&) const;
-    void wait_ended(socket_wait&, bool ready);
+    [[nodiscard]] std::shared_ptr<const void> keep() override { return shared_from_this(); }
+    void wait_ended(bool for_writing, bool ready) override;
     void on_socket(bool writable);
     void wake_at(clock::time_point);
-    void timer_ended(clock::time_point wanted);
-    void wake_no_more();
     void on_time();
-
-    /// More connections than one were lost since one has proved itself.
-    [[nodiscard]] bool keeps_losing() const noexcept { return connector_.lost_unproved() > 1; }
 
     // The log.
     void note_unreachable();
@@ -236,17 +153,15 @@ private:
 
     // Turns.
     void turn_ends() override;
-    void hold_back();
+    [[nodiscard]] bool is_over() const noexcept override { return !io_ || finished_; }
+    [[nodiscard]] bool may_send() const noexcept override;
+    void hold_back() override;
     void send();
-    void cork(bool on);
-    [[nodiscard]] bool may_send() const noexcept;
-    void answer_unsent(std::unique_ptr<request>);
 
     // Delivery.
-    void deliver_later();
+    void deliver_later() override;
     void deliver();
     void dispatch(message);
-    [[nodiscard]] message take_next() noexcept;
 
     // Closing.
     void say_farewell();
@@ -255,76 +170,55 @@ private:
     void drain();
     void finish_closing();
 
+    /// Does that in a turn, unless this has been stopped, or is a forked process's copy.
+    template <class F> void in_turn(F&& f)
+    {
+        if (io_ && !wire_.is_forked())
+            turns_->run(std::forward<F>(f));
+    }
     template <class F> void post(F f)
     {
         boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
-            if (self->io_ && !self->wire_.is_forked())
-                self->turns_->run([&] { f(*self); });
+            self->in_turn([&] { f(*self); });
         });
     }
     /// A turn in which that is done, made before it is needed.
     [[nodiscard]] runtime::wake_up turn_of(void (connection::*what)())
     {
-        return runtime::wake_up([this, what] {
-            if (io_ && !wire_.is_forked())
-                turns_->run([&] { (this->*what)(); });
-        });
+        return runtime::wake_up([this, what] { in_turn([&] { (this->*what)(); }); });
     }
     void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
-    void do_nothing() noexcept {}
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
-    const zklock::store::logger log_{options_.log};
     const target target_;
-    counters::counter& requests_;
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     history_check history_;
-    std::optional<boost::asio::ip::address> local_address_;
-    lease_clock::time_point attempt_began_{}; // when the present or last attempt began
-    std::shared_ptr<const tls_context> tls_; // as it was read last
-    bool insecure_ = false;                  // the present attempt has failed by TLS
-    owned_login login_{nullptr, nullptr};    // none without SASL
     bool unreachable_ = false; // as the log has told
 
-    std::optional<clock::time_point> waking_; // when the timer is to fire, due or not
-
-    runtime::single_wait for_time_;
-    socket_wait to_read_{socket_type::wait_read, &io_objects::awaiting_read};
-    socket_wait to_write_{socket_type::wait_write, &io_objects::awaiting_write};
-    runtime::memory_of_wait of_connect_, of_drain_;
+    alarm alarm_;
+    server_socket socket_{*this};
+    dialer dialer_;
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
-    runtime::wake_up end_of_turn_ = turn_of(&connection::do_nothing);
 
     bool held_back_ = false;    // requests of this turn, and of others until they are sent
     bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
     bool giving_up_ = false;    // the epoch, at the end of the turn
-    bool known_open_ = false; // the epoch, as the caller knows it
-    std::uint64_t known_epoch_ = 0;
-    std::int64_t known_session_ = 0;
-    std::size_t unsent_answered_ = 0; // so many of the first
-    std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
 
     const runtime::real_client counted_;
     bool nudged_ = false;
     bool finished_ = false; // the answer to close() was given
     std::function<void()> closed_;
-    std::array<char, 4096> scratch_{};
 };
 
-/// A connection is stopped when its owner goes. What is under way may keep it in memory for a while.
-struct stops_connection {
-    std::shared_ptr<connection> kept;
-    void operator()(connection* c) const { c->stop(); }
-};
-using owned_connection = std::unique_ptr<connection, stops_connection>;
+using owned_connection = std::unique_ptr<connection, runtime::stops_store>;
 
 /// The requests of a turn leave together, at its end, or a posted turn later if answers were due. They are counted in
 /// `requests` until it is stopped.

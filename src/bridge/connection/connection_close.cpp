@@ -1,9 +1,5 @@
 #include "bridge/connection/connection.hpp"
 #include "bridge/wire/readiness.hpp"
-#include "runtime/forks.hpp"
-
-#include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/buffer.hpp>
 
 #include <utility>
 
@@ -44,7 +40,7 @@ void connection::flush()
         return;
     }
     if (!next.write && !std::exchange(nudged_, true)) {
-        wire_.nudge();
+        wire_.send<&wire_requests::nudge>();
         next = next_interest();
         if (!wire_.is_connected()) {
             finish_closing();
@@ -55,24 +51,24 @@ void connection::flush()
         nudged_ = false; // it still has to leave, and its answer may be read meanwhile
     if (!inbox_.empty())
         deliver_later();
-    await_socket(next.write);
+    socket_.await(next.write);
 }
 
 /// The server has answered something.
 void connection::hang_up()
 {
-    const int server = server_socket();
-    const int own = io_->relay ? wire_.descriptor() : server;
+    const int server = socket_.descriptor();
+    const int own = socket_.relay() ? wire_.descriptor() : server;
     const bool room =
-        is_ready(server, POLLOUT) && (!io_->relay || (!io_->relay->holds_output() && is_ready(own, POLLOUT)));
+        is_ready(server, POLLOUT) && (!socket_.relay() || (!socket_.relay()->holds_output() && is_ready(own, POLLOUT)));
     const bool answered = is_ready(own, POLLIN);
     if (!answered || !room) {
-        await_socket(!room, !answered); // what is not read now would wake it at once
+        socket_.await(!room, !answered); // what is not read now would wake it at once
         return;
     }
     wire_.close();
-    if (io_->relay)
-        io_->relay->bring_out(server);
+    if (socket_.relay())
+        socket_.relay()->bring_out(server);
     if (!inbox_.empty())
         deliver_later();
     connector_.hung_up(clock::now());
@@ -82,13 +78,10 @@ void connection::hang_up()
 
 void connection::drain()
 {
-    auto came = [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
-        if (!self->io_ || self->connector_.now_in() != phase::draining)
-            return;
-        self->turns_->run([&] { ec ? self->finish_closing() : self->drain(); });
-    };
-    io_->socket->async_read_some(boost::asio::buffer(scratch_),
-                                 boost::asio::bind_allocator(of_drain_.get(), std::move(came)));
+    socket_.skip([self = shared_from_this()](const error_code& ec, std::size_t) {
+        if (self->connector_.now_in() == phase::draining)
+            self->in_turn([&] { ec ? self->finish_closing() : self->drain(); });
+    });
 }
 
 void connection::finish_closing()
@@ -97,7 +90,7 @@ void connection::finish_closing()
     empty_the_pair();
     wire_.abandon();
     part_from_socket();
-    wake_no_more();
+    alarm_.cancel();
     inbox_.push(bridge::closed{});
     deliver_later();
 }
@@ -109,36 +102,25 @@ void connection::stop(bool told_of_fork)
     connector_.finished();
     io_->resolver->cancel();
     empty_the_pair();
-    wire_.discard();
+    inbox_.discard();
     wire_.abandon();
     part_from_socket(told_of_fork);
+    alarm_.drop();
+    dialer_.stop();
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});
-    auto dropped_requests = std::exchange(unsent_, {});
+    auto dropped_requests = take_unsent();
     auto dropped_close = std::exchange(closed_, nullptr);
-    wire_.drop_discarded();
+    dropped_inbox.drop_discarded();
 }
 
 void connection::cut()
 {
-    wire_.discard();
+    inbox_.discard();
     if (io_ && !wire_.is_forked())
         wire_.sever();
     stop();
-}
-
-/// Closes no more than the descriptor.
-void connection::leave_socket_to_parent(bool told_of_fork)
-{
-    if (io_->relay)
-        io_->relay->leave_to_parent();
-#ifdef ZKLOCK_WITH_SASL
-    leave_login_to_parent();
-#endif
-    if (io_->socket && !told_of_fork)
-        runtime::leave_to_parent(io_->socket->native_handle());
-    drop_socket();
 }
 
 } // namespace zklock::bridge

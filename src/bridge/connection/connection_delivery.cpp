@@ -2,31 +2,15 @@
 
 #include <utility>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 // What goes in and out: the requests of one turn leave together, and everything that came is given to
 // the caller from one queue.
 
 namespace zklock::bridge {
 
-namespace {
-
-answer never_sent(std::unique_ptr<request> r) noexcept
-{
-    answer a;
-    a.to = std::move(r);
-    a.undone = true;
-    return a;
-}
-
-} // namespace
-
 bool connection::may_send() const noexcept
 {
-    return io_ && known_open_ && connector_.now_in() == phase::connected && wire_.is_connected() &&
-           wire_.epoch() == known_epoch_ && !wire_.is_forked();
+    return io_ && connector_.now_in() == phase::connected && wire_.is_connected() && knows_connection() &&
+           !wire_.is_forked();
 }
 
 /// The first request of a turn holds the socket back.
@@ -34,8 +18,8 @@ void connection::hold_back()
 {
     if (std::exchange(held_back_, true))
         return;
-    answers_due_ = wire_.unanswered() != 0;
-    cork(true);
+    answers_due_ = wire_.requests().unanswered() != 0;
+    socket_.cork(true);
 }
 
 /// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the
@@ -53,7 +37,7 @@ void connection::turn_ends()
         post(send_);
     else if (held_back_)
         send();
-    else if (refresh_due_ && io_->socket && attempting_or_connected())
+    else if (refresh_due_ && socket_.is_open() && connector_.attempting_or_connected())
         refresh();
     if (!held_back_)
         refresh_due_ = false;
@@ -64,34 +48,11 @@ void connection::turn_ends()
 void connection::send()
 {
     held_back_ = false;
-    cork(false);
+    socket_.cork(false);
     if (connector_.now_in() == phase::connected)
         refresh();
-    else if (io_->relay && connector_.now_in() == phase::flushing)
+    else if (socket_.relay() && connector_.now_in() == phase::flushing)
         flush();
-}
-
-void connection::cork(bool on)
-{
-    if (!io_->socket || std::exchange(io_->corked, on) == on)
-        return;
-    if (io_->relay)
-        return; // it sends nothing of itself
-    int value = on;
-    ::setsockopt(io_->socket->native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
-}
-
-/// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.
-void connection::answer_unsent(std::unique_ptr<request> r)
-{
-    if (!io_ || finished_)
-        return;
-    if (known_open_) {
-        unsent_.push_back(std::move(r));
-        return;
-    }
-    inbox_.push(never_sent(std::move(r)));
-    deliver_later();
 }
 
 /// Has the inbox delivered in the turn after this one, if that is not done by the end of this one.
@@ -104,24 +65,11 @@ void connection::deliver_later()
 /// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
 void connection::deliver()
 {
-    for (auto n = inbox_.size() + unsent_.size(); n > 0 && io_ && !inbox_.empty(); --n)
+    for (auto n = to_be_told(); n > 0 && io_ && !inbox_.empty(); --n)
         dispatch(take_next());
     inbox_.shrink();
     if (io_ && !inbox_.empty())
         deliver_later();
-}
-
-/// Those that came too late for the epoch are answered before its end.
-message connection::take_next() noexcept
-{
-    if (unsent_.empty() || !std::holds_alternative<disconnected>(inbox_.front()))
-        return inbox_.take_front();
-    answer a = never_sent(std::move(unsent_[unsent_answered_++]));
-    if (unsent_answered_ == unsent_.size()) {
-        unsent_.clear();
-        unsent_answered_ = 0;
-    }
-    return a;
 }
 
 /// Has the connection given up at the end of the turn.
@@ -129,9 +77,9 @@ void connection::give_up_session()
 {
     history_.end_session();
     if (connector_.now_in() < phase::flushing)
-        giving_up_ = known_open_;
-    if (!turns_->open() && io_)
-        post(end_of_turn_);
+        giving_up_ = knows_epoch();
+    if (io_)
+        deliver_later(); // with a turn's end
 }
 
 void connection::dispatch(message m)
@@ -141,23 +89,21 @@ void connection::dispatch(message m)
             connector_.served(clock::now());
         a->deliver();
         if (a->to->results)
-            wire_.take_back(std::move(a->to->results));
+            wire_.requests().take_back(std::move(a->to->results));
     } else if (auto* e = std::get_if<node_event>(&m)) {
         observer_->on_node_event(e->kind, e->path);
     } else if (auto* c = std::get_if<connected>(&m)) {
-        known_open_ = true;
-        known_epoch_ = c->epoch;
-        bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
-        observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_, c->may_lag});
+        told_of(c->epoch);
+        observer_->on_connected({c->session_id, c->session_timeout, c->renewed, dialer_.began(), c->may_lag});
     } else if (std::holds_alternative<disconnected>(m)) {
-        known_open_ = false;
+        told_of_loss();
         observer_->on_disconnected();
     } else if (std::holds_alternative<expired>(m)) {
         observer_->on_expired();
     } else if (std::holds_alternative<authentication_failed>(m)) {
         observer_->on_authentication_failed();
     } else if (auto* line = std::get_if<log_line>(&m)) {
-        log_(line->level, line->text);
+        wire_.log().write(*line);
     } else {
         finished_ = true;
         auto dropped = std::exchange(inbox_, {});

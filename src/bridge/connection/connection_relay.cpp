@@ -21,11 +21,11 @@ interest connection::send_by_relay()
     for (;;) {
         auto next = wire_.next_interest();
         if (!held_back_)
-            io_->relay->bring_out(server_socket());
+            socket_.relay()->bring_out(socket_.descriptor());
         if (!wire_.has_socket())
             return next;
-        if (held_back_ || !next.write || !wire_.is_connected() || io_->relay->holds_output()) {
-            next.write = io_->relay->holds_output();
+        if (held_back_ || !next.write || !wire_.is_connected() || socket_.relay()->holds_output()) {
+            next.write = socket_.relay()->holds_output();
             return next;
         }
         // It reads, too; but where more is to be read, a turn for that is on its way.
@@ -36,20 +36,20 @@ interest connection::send_by_relay()
 /// True when there may be more to read.
 bool connection::receive_by_relay()
 {
-    pair_relay& relay = *io_->relay;
+    pair_relay& relay = *socket_.relay();
     for (int round = 0; round < rounds_at_once; ++round) {
-        relay.bring_in(server_socket());
+        relay.bring_in(socket_.descriptor());
 #ifdef ZKLOCK_WITH_SASL
-        if (has_gate() && !follow_gate())
+        if (!dialer_.follow_gate())
             return false;
 #endif
         if (relay.has_failed()) {
-            tls_failed(relay.why());
+            dialer_.tls_failed(relay.why());
             return false;
         }
         if (relay.now_in() == pair_relay::state::ended)
-            wire_.will_end(relay.why());
-        if (wire_.process(false, packets_at_once))
+            wire_.log().will_end(relay.why());
+        if (wire_.process(false, wire::packets_at_once))
             return true;
         const bool left = relay.holds_input() || (wire_.is_connected() && is_ready(wire_.descriptor(), POLLIN));
         if (!wire_.has_socket() || !left)
@@ -61,20 +61,13 @@ bool connection::receive_by_relay()
 /// The library's request to close needs room.
 void connection::empty_the_pair() noexcept
 {
-    if (!io_->relay || wire_.is_forked() || !wire_.is_connected())
+    if (!socket_.relay() || wire_.is_forked() || !wire_.is_connected())
         return;
     held_back_ = false;
     try {
         static_cast<void>(send_by_relay());
     } catch (const std::bad_alloc&) { // NOLINT: then the session may end by its time-out
     }
-}
-
-/// The caller then tells the connector what became of the wire.
-void connection::tls_failed(const std::string& why)
-{
-    insecure_ = true;
-    wire_.tls_failed(why);
 }
 
 } // namespace zklock::bridge

@@ -4,12 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <sys/socket.h>
-
 namespace zklock::bridge {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 /// Asks the library what it waits for, and waits for that.
 void connection::refresh()
@@ -24,14 +19,12 @@ void connection::refresh()
     if (!wire_.has_socket() || !io_)
         return;
 #ifdef ZKLOCK_WITH_SASL
-    if (!next.write && has_gate())
-        leave_gate();
+    if (!next.write)
+        dialer_.leave_gate(held_back_);
 #endif
-    // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
-    // for.
-    if (!next.write && io_->waited_for_writing && !io_->corked && !io_->reads_soon)
-        watch_anew();
-    await_socket(next.write);
+    if (!next.write)
+        socket_.forget_writing();
+    socket_.await(next.write);
     wake_at(std::min(clock::now() + next.within, connector_.due().value_or(clock::time_point::max())));
 }
 
@@ -50,7 +43,7 @@ void connection::follow_wire()
         }
         return;
     }
-    if (attempting_or_connected()) {
+    if (connector_.attempting_or_connected()) {
         const auto judged = judge_history();
         if (judged == history_check::verdict::ask)
             return attempt();
@@ -62,16 +55,11 @@ void connection::follow_wire()
         take(connector_.lost(lost, clock::now()));
         if (connector_.now_in() == phase::closed) {
             wire_.refused_by_all();
-            wake_no_more(); // or the executor would have work until then
+            alarm_.cancel(); // or the executor would have work until then
         }
     } else if (connector_.now_in() == phase::flushing) {
         finish_closing();
     }
-}
-
-bool connection::attempting_or_connected() const noexcept
-{
-    return connector_.now_in() == phase::connecting || connector_.now_in() == phase::connected;
 }
 
 /// What the attempt says of the servers' history, and of the session in it. Parts from the socket.
@@ -80,7 +68,7 @@ history_check::verdict connection::judge_history()
     if (history_.asks() == session_question::end)
         part_from_socket(); // what ends the session has to arrive
     else
-        drop_socket();
+        dialer_.drop_socket();
     const bool may_ask = history_.ends() ? connector_.believes_expiry(clock::now()) : session_is_overdue();
     return history_.answered(wire_.take_answer(), may_ask, connector_.addresses());
 }
@@ -98,176 +86,87 @@ bool connection::session_is_overdue()
 
 connector::loss connection::loss_of_the_wire()
 {
-    const bool by_tls = std::exchange(insecure_, false);
-    if (wire_.refused())
+    const bool by_tls = dialer_.take_insecure();
+    if (wire_.log().was_refused())
         return connector::loss::credentials;
     if (by_tls)
         return connector::loss::security;
-    if (wire_.take_disbelief())
-        return connector::loss::disbelieved;
-    return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
+    switch (wire_.take_expiry()) {
+    case expiry::believed: return connector::loss::session;
+    case expiry::disbelieved: return connector::loss::disbelieved;
+    case expiry::untold: break;
+    }
+    return connector::loss::connection;
 }
 
-void connection::drop_socket()
-{
-    if (!io_)
-        return;
-#ifdef ZKLOCK_WITH_SASL
-    forget_gate();
-#endif
-    io_->relay.reset();
-    forget_socket();
-}
-
-/// What still comes for the old one is ignored.
-void connection::forget_socket()
-{
-    ++io_->socket_generation;
-    io_->socket.reset();
-    io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = io_->reads_soon = false;
-    io_->corked = false;
-}
-
-/// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be
-/// lost.
+/// In good order, so that what the library sent last arrives.
 void connection::part_from_socket(bool told_of_fork)
 {
     if (io_ && wire_.is_forked()) {
-        leave_socket_to_parent(told_of_fork);
+        dialer_.leave_to_parent(told_of_fork);
         return;
     }
-    if (io_ && io_->socket) {
-        int own = io_->socket->native_handle();
-        cork(false);
-        if (io_->relay)
-            io_->relay->say_goodbye(own);
-        ::shutdown(own, SHUT_WR);
-        while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
-        }
-    }
-    drop_socket();
+    if (socket_.is_open())
+        socket_.say_goodbye();
+    dialer_.drop_socket();
 }
 
-void connection::await_socket(bool write, bool read)
+void connection::wait_ended(bool for_writing, bool ready)
 {
-    if (read && !io_->awaiting_read)
-        await(to_read_);
-    if (!write)
-        return;
-    io_->waited_for_writing = true;
-    if (!io_->awaiting_write)
-        await(to_write_);
-}
-
-/// If a wait for an earlier socket has not ended yet, the one for this socket begins when it does.
-void connection::await(socket_wait& direction)
-{
-    if (!direction.wait.under_way()) {
-        auto ended = [self = shared_from_this(), &direction,
-                      generation = io_->socket_generation](const error_code& ec) {
-            if (!self->io_ || self->wire_.is_forked())
-                return; // or it is the parent's
-            const bool ready = generation == self->io_->socket_generation && ec != asio::error::operation_aborted;
-            if (self->is_awaiting(direction))
-                self->turns_->run([&] { self->wait_ended(direction, ready); });
-        };
-        direction.wait.begin([&](auto handler) { io_->socket->async_wait(direction.what, std::move(handler)); },
-                             std::move(ended));
-    }
-    (*io_).*direction.awaiting = true;
-}
-
-/// Where a turn is on its way that reads, no wait is.
-bool connection::is_awaiting(const socket_wait& direction) const
-{
-    return (*io_).*direction.awaiting && !(io_->reads_soon && &direction == &to_read_);
-}
-
-void connection::wait_ended(socket_wait& direction, bool ready)
-{
-    (*io_).*direction.awaiting = false;
-    if (ready)
-        on_socket(&direction == &to_write_);
-    else
-        await(direction);
+    in_turn([&] {
+        if (socket_.go_on(for_writing, ready))
+            on_socket(for_writing);
+    });
 }
 
 void connection::on_socket(bool writable)
 {
 #ifdef ZKLOCK_WITH_TLS
-    if (io_->relay && wire_.is_dialing()) {
-        shake_hands();
+    if (socket_.relay() && wire_.is_dialing()) {
+        dialer_.shake_hands();
         deliver();
         return;
     }
 #endif
     if (connector_.now_in() == phase::flushing && nudged_) {
-        if (io_->relay)
-            io_->relay->bring_in(server_socket());
+        if (socket_.relay())
+            socket_.relay()->bring_in(socket_.descriptor());
         hang_up();
         return;
     }
     refresh_due_ = true;
     if (connector_.now_in() == phase::connecting)
         wire_.believe_expiry(connector_.believes_expiry(clock::now()));
-    bool more = io_->relay ? receive_by_relay() : wire_.process(writable, packets_at_once);
+    bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, wire::packets_at_once);
     follow_wire();
     deliver();
-    if (!io_ || !io_->socket)
+    if (!io_ || !socket_.is_open())
         return;
     if (connector_.now_in() == phase::flushing) {
         flush();
         return;
     }
-    if (more && !io_->awaiting_read)
+    if (more && !socket_.awaits_reading())
         read_soon();
 }
 
 void connection::read_soon()
 {
-    post([generation = io_->socket_generation](connection& c) {
-        if (generation != c.io_->socket_generation)
-            return;
-        c.io_->awaiting_read = c.io_->reads_soon = false;
-        c.on_socket(false);
+    post([turn = socket_.read_soon()](connection& c) {
+        if (c.socket_.begin_read(turn))
+            c.on_socket(false);
     });
-    io_->awaiting_read = io_->reads_soon = true;
 }
 
-/// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.
 void connection::wake_at(clock::time_point when)
 {
-    if (waking_ && *waking_ <= when)
-        return;
-    if (for_time_.under_way()) { // it ends now, and is begun again
-        io_->timer.cancel();
-    } else {
-        io_->timer.expires_at(when);
-        auto ended = [self = shared_from_this()](const error_code&) {
-            if (self->io_ && self->waking_ && !self->wire_.is_forked())
-                self->turns_->run([&] { self->timer_ended(*std::exchange(self->waking_, std::nullopt)); });
-        };
-        for_time_.begin([&](auto handler) { io_->timer.async_wait(std::move(handler)); }, std::move(ended));
-    }
-    waking_ = when;
-}
-
-void connection::timer_ended(clock::time_point wanted)
-{
-    if (clock::now() >= wanted)
-        on_time();
-    else
-        wake_at(wanted);
-}
-
-void connection::wake_no_more()
-{
-    waking_.reset();
-    io_->timer.cancel();
+    alarm_.set(when, [self = shared_from_this()] { self->in_turn([&] { self->on_time(); }); });
 }
 
 void connection::on_time()
 {
+    if (const auto when = alarm_.rung(); clock::now() < when)
+        return wake_at(when);
     go_on(connector_.time_passed(clock::now()));
     deliver();
 }

@@ -9,7 +9,6 @@ namespace {
 constexpr std::chrono::milliseconds shortest_attempt{500};
 // However long the session is: the user hears soon of a server that is silent.
 constexpr std::chrono::seconds longest_first_attempt{10};
-constexpr std::chrono::hours longest_backoff{24}; // nobody waits longer, and what is longer need not fit the clock
 // It is longer than a resolver that works takes: so a cycle begins with all servers, in any order. Servers of which it
 // does not know by then join it later.
 constexpr std::chrono::milliseconds time_for_names{200};
@@ -26,10 +25,8 @@ template <class Addresses> auto find_same(Addresses& in, const server_address& a
 } // namespace
 
 connector::connector(const settings& s, std::minstd_rand::result_type seed, clock::time_point now)
-    : session_timeout_(s.session_timeout),
-      first_backoff_(std::min<std::chrono::milliseconds>(s.backoff, longest_backoff)),
-      longest_backoff_(std::min<std::chrono::milliseconds>(s.backoff_limit, longest_backoff)),
-      has_names_(s.has_names), random_(seed), unconnected_since_(now), backoff_(first_backoff_), unserved_since_(now)
+    : session_timeout_(s.session_timeout), has_names_(s.has_names), random_(seed), unconnected_since_(now),
+      pauses_(s.backoff, s.backoff_limit), unserved_since_(now)
 {
 }
 
@@ -86,15 +83,8 @@ auto connector::names_known(names known, clock::time_point now) -> step
 auto connector::try_known(clock::time_point now) -> step
 {
     names_missing_ = names_missing_ || !known_.complete;
-    if (!known_.addresses.empty())
-        addresses_ = known_.addresses; // else those of the last time are the best guess
-    std::erase_if(addresses_, [&](const address_ptr& each) { return !is_usable(*each, now); });
-    std::shuffle(addresses_.begin(), addresses_.end(), random_);
-    next_ = 0;
-    attempts_ = insecure_ = 0;
-    refusals_ = 0;
-    disbelieved_.reset();
-    if (!addresses_.empty())
+    cycle_.begin(known_.addresses, [&](const server_address& each) { return is_usable(each, now); }, random_);
+    if (!cycle_.empty())
         return attempt(now);
     attempt_failed(false, now);
     return step::wait;
@@ -133,73 +123,27 @@ void connector::note_unanswered(clock::time_point now) noexcept
         unanswered_ = unanswered::yes;
 }
 
-/// An address that is there already may have a name more. It is tried again, if it was disbelieved and is confirmed
-/// now.
 void connector::join_cycle(const address_ptr& address, clock::time_point now)
 {
-    const bool all_tried = attempts_ >= addresses_.size();
-    put_present_first();
-    if (const auto same = find_same(addresses_, *address); same != addresses_.end()) {
-        const bool was_disbelieved = std::exchange(*same, address) == disbelieved_;
-        if (was_disbelieved)
-            disbelieved_ = address;
-        const auto place = static_cast<std::size_t>(same - addresses_.begin());
-        if (!was_disbelieved || place < present() || !is_confirmed(*address, now))
-            return;
-        leave_cycle(place);
-    } else if (!is_usable(*address, now)) {
-        return;
-    }
-    const auto after = static_cast<std::ptrdiff_t>(std::min(present(), addresses_.size()));
-    addresses_.insert(addresses_.begin() + after, address);
-    if (phase_ == phase::pausing && all_tried)
+    const bool all_tried = cycle_.all_tried();
+    const bool joined = cycle_.join(address, is_usable(*address, now), is_confirmed(*address, now));
+    if (joined && phase_ == phase::pausing && all_tried)
         due_ = now;
 }
 
-void connector::put_present_first()
-{
-    if (addresses_.empty())
-        return;
-    std::ranges::rotate(addresses_, addresses_.begin() + static_cast<std::ptrdiff_t>(next_ % addresses_.size()));
-    next_ = 0;
-}
-
-/// The present address is the first, and those that were tried before it in this cycle are the last.
-void connector::leave_cycle(std::size_t place)
-{
-    if (place + attempts_ >= addresses_.size() + present()) {
-        --attempts_;
-        insecure_ = 0; // it may have been one of these
-    }
-    if (addresses_[place] == disbelieved_)
-        disbelieved_.reset();
-    addresses_.erase(addresses_.begin() + static_cast<std::ptrdiff_t>(place));
-}
-
-/// The present address stays.
 void connector::forget_unusable(clock::time_point now)
 {
-    put_present_first();
-    for (std::size_t place = addresses_.size(); place-- > present();)
-        if (!is_usable(*addresses_[place], now))
-            leave_cycle(place);
+    cycle_.keep_if([&](const server_address& each) { return is_usable(each, now); });
 }
 
 auto connector::attempt(clock::time_point now) -> step
 {
     phase_ = phase::connecting;
-    ++attempts_;
-    names_tried_ = 0;
+    cycle_.attempt_begins();
     last_attempt_ = now;
     due_ = now + attempt_limit();
     note_unanswered(now);
     return step::attempt;
-}
-
-bool connector::try_next_name() noexcept
-{
-    ++name_;
-    return ++names_tried_ < address().given.size();
 }
 
 /// A server that swallows everything must not cost the session: the others get their chance in the third of the
@@ -207,7 +151,7 @@ bool connector::try_next_name() noexcept
 auto connector::attempt_limit() const -> clock::duration
 {
     const clock::duration longest = session_timeout_ * 2 / 3;
-    const auto servers = static_cast<int>(std::max<std::size_t>(addresses_.size(), 1));
+    const auto servers = static_cast<int>(std::max<std::size_t>(cycle_.size(), 1));
     const auto first = std::clamp<clock::duration>(session_timeout_ / (3 * servers), shortest_attempt,
                                                    longest_first_attempt);
     return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
@@ -218,7 +162,7 @@ void connector::opened(clock::duration granted)
     phase_ = phase::connected;
     has_session_ = true;
     unanswered_ = unanswered::no;
-    disbelieved_.reset();
+    cycle_.believe();
     granted_ = granted;
     all_insecure_ = false;
     proved_ = false;
@@ -229,15 +173,15 @@ void connector::served(clock::time_point now) noexcept
     if (proved_ || phase_ != phase::connected || now - last_attempt_ < granted_ / 4)
         return;
     proved_ = true;
-    backoff_ = first_backoff_;
-    has_paused_ = has_retried_ = has_renewed_ = false;
+    pauses_.begin_anew();
+    has_retried_ = has_renewed_ = false;
     lost_unproved_ = 0;
     last_lost_unproved_.reset();
 }
 
 auto connector::lost(loss what, clock::time_point now) -> step
 {
-    if (phase_ != phase::connecting && phase_ != phase::connected)
+    if (!attempting_or_connected())
         return step::wait;
     const bool was_connected = phase_ == phase::connected;
     const bool was_confirmed = is_confirmed(address(), now);
@@ -248,12 +192,13 @@ auto connector::lost(loss what, clock::time_point now) -> step
             unserved_since_ = now;
         } else {
             ++lost_unproved_;
-            last_lost_unproved_ = addresses_[next_ % addresses_.size()];
+            last_lost_unproved_ = cycle_.present();
         }
     }
     switch (what) {
     case loss::credentials:
-        refusals_ += was_confirmed;
+        if (was_confirmed)
+            cycle_.count_refusal();
         attempt_failed(false, now);
         break;
     case loss::session:
@@ -263,7 +208,7 @@ auto connector::lost(loss what, clock::time_point now) -> step
         reconnect(what, now);
         break;
     case loss::disbelieved:
-        disbelieved_ = addresses_[next_ % addresses_.size()];
+        cycle_.disbelieve();
         attempt_failed(false, now);
         break;
     case loss::connection:
@@ -282,19 +227,20 @@ auto connector::lost(loss what, clock::time_point now) -> step
 void connector::attempt_failed(bool by_tls, clock::time_point now)
 {
     phase_ = phase::pausing;
-    ++next_;
-    insecure_ += by_tls;
+    if (by_tls)
+        cycle_.count_insecure();
+    cycle_.go_on();
     forget_unusable(now);
     all_insecure_ = all_insecure_ && by_tls;
-    if (attempts_ < addresses_.size()) {
+    if (!cycle_.all_tried()) {
         due_ = now;
         return;
     }
-    if (refusals_ != 0 && known_.complete && !disbelieved_) { // another that answers would have ended the cycle
+    if (cycle_.all_refused() && known_.complete) { // another that answers would have ended the cycle
         phase_ = phase::closed;
         return;
     }
-    all_insecure_ = attempts_ != 0 && insecure_ == attempts_;
+    all_insecure_ = cycle_.all_insecure();
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
     due_ = now + next_pause(now);
 }
@@ -304,9 +250,8 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
 void connector::reconnect(loss what, clock::time_point now)
 {
     phase_ = phase::pausing;
-    next_ += what == loss::session ? 0 : 1;
-    attempts_ = insecure_ = 0;
-    refusals_ = 0;
+    what == loss::session ? cycle_.repeat() : cycle_.go_on();
+    cycle_.begin_again();
     forget_unusable(now);
     all_insecure_ = false;
     silent_cycles_ = 0;
@@ -315,18 +260,13 @@ void connector::reconnect(loss what, clock::time_point now)
     due_ = std::exchange(done_before, true) ? now + next_pause(now) : now;
 }
 
-/// The pause is drawn by chance, so that the clients that a server has lost in one moment do not come back in one. The
-/// first spreads them over all of its length; the later ones keep them apart, and are long enough for 17 connects in a
-/// time-out at most, where they grow to an eighth of it. While the session may live, what it holds depends on how soon
-/// the client finds out that the servers are back. They may see it live longer than the client knows: servers that are
-/// started again give each session the whole of its time once more.
+/// While the session may live, what it holds depends on how soon the client finds out that the servers are back: so a
+/// pause is an eighth of its time-out at most, in which 17 connects can come then. The servers may see it live longer
+/// than the client knows: those that are started again give each session the whole of its time once more.
 auto connector::next_pause(clock::time_point now) -> clock::duration
 {
-    auto longest = std::exchange(backoff_, std::min(backoff_ * 2, longest_backoff_));
-    if (now < session_ends_ + granted_)
-        longest = std::min(longest, granted_ / 8);
-    const double least = std::exchange(has_paused_, true) ? 2.0 / 3 : 0.0;
-    return std::chrono::duration_cast<clock::duration>(longest * std::uniform_real_distribution<>{least, 1.0}(random_));
+    const bool may_live = now < session_ends_ + granted_;
+    return pauses_.next(may_live ? granted_ / 8 : clock::duration::max(), random_);
 }
 
 auto connector::time_passed(clock::time_point now) -> step
@@ -334,7 +274,7 @@ auto connector::time_passed(clock::time_point now) -> step
     if (now < due_)
         return step::wait;
     switch (phase_) {
-    case phase::pausing: return attempts_ < addresses_.size() ? attempt(now) : resolve(now);
+    case phase::pausing: return cycle_.all_tried() ? resolve(now) : attempt(now);
     case phase::resolving: return try_known(now);
     case phase::connecting: return step::give_up;
     case phase::flushing:

@@ -1,4 +1,6 @@
 #pragma once
+#include "bridge/connection/connect_cycle.hpp"
+#include "bridge/connection/connect_pauses.hpp"
 #include "bridge/names/server_address.hpp"
 
 #include <algorithm>
@@ -74,30 +76,31 @@ public:
     connector(const settings&, std::minstd_rand::result_type seed, clock::time_point now);
 
     [[nodiscard]] phase now_in() const noexcept { return phase_; }
+    [[nodiscard]] bool attempting_or_connected() const noexcept
+    {
+        return phase_ == phase::connecting || phase_ == phase::connected;
+    }
     /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
-    [[nodiscard]] const server_address& address() const { return *addresses_[next_ % addresses_.size()]; }
+    [[nodiscard]] const server_address& address() const { return *cycle_.present(); }
     /// One of the names by which the user calls that address: the server's certificate has to be for it.
-    [[nodiscard]] const host_port& name() const { return address().given[name_ % address().given.size()]; }
+    [[nodiscard]] const host_port& name() const { return cycle_.name(); }
     /// The server of the present attempt is not the one of that name(). True if it may be that of the name() now, which
     /// is to be tried in the same attempt; false if all were tried.
-    [[nodiscard]] bool try_next_name() noexcept;
+    [[nodiscard]] bool try_next_name() noexcept { return cycle_.try_next_name(); }
     /// The server of the present attempt, whose time is over, has not answered to name(). Perhaps it waits for another:
     /// the next attempt begins with that.
-    void name_unanswered() noexcept { ++name_; }
+    void name_unanswered() noexcept { cycle_.skip_name(); }
     /// So many are tried in a cycle.
-    [[nodiscard]] std::size_t addresses() const noexcept { return addresses_.size(); }
+    [[nodiscard]] std::size_t addresses() const noexcept { return cycle_.size(); }
     /// When the last session should be over, if it was not taken up again; nothing if there is none to take up.
     [[nodiscard]] std::optional<clock::time_point> session_ends() const noexcept
     {
         return session_ends_ == clock::time_point() ? std::nullopt : std::optional(session_ends_);
     }
     /// A whole cycle has failed, and the next has not begun.
-    [[nodiscard]] bool all_failed() const noexcept
-    {
-        return phase_ == phase::pausing && attempts_ >= addresses_.size();
-    }
+    [[nodiscard]] bool all_failed() const noexcept { return phase_ == phase::pausing && cycle_.all_tried(); }
     /// How long ago the last connection was lost, or this was made if there has been none. Time during which the
     /// machine sleeps does not count.
     [[nodiscard]] clock::duration unconnected_for(clock::time_point now) const noexcept
@@ -116,6 +119,8 @@ public:
     [[nodiscard]] bool proved() const noexcept { return proved_; }
     /// How many connections were lost since one has proved itself.
     [[nodiscard]] unsigned lost_unproved() const noexcept { return lost_unproved_; }
+    /// They are more than one.
+    [[nodiscard]] bool keeps_losing() const noexcept { return lost_unproved_ > 1; }
     /// The server of the last of these, if there is one.
     [[nodiscard]] const address_ptr& last_lost_unproved() const noexcept { return last_lost_unproved_; }
     /// How long ago the last connection that had proved itself was lost, or this was made if there has been none.
@@ -154,11 +159,8 @@ private:
     [[nodiscard]] step attempt(clock::time_point now);
     void attempt_failed(bool by_tls, clock::time_point now);
     void join_cycle(const address_ptr& address, clock::time_point now);
-    void leave_cycle(std::size_t place);
     void forget_unusable(clock::time_point now);
-    void put_present_first();
     void note_unanswered(clock::time_point now) noexcept;
-    [[nodiscard]] std::size_t present() const noexcept { return phase_ == phase::pausing ? 0 : 1; }
     [[nodiscard]] bool is_confirmed(const server_address&, clock::time_point now) const;
     [[nodiscard]] bool is_usable(const server_address&, clock::time_point now) const;
     [[nodiscard]] bool is_unanswered(const server_address&, clock::time_point now) const;
@@ -167,8 +169,6 @@ private:
     [[nodiscard]] clock::duration next_pause(clock::time_point now);
 
     const clock::duration session_timeout_;
-    const clock::duration first_backoff_;
-    const clock::duration longest_backoff_;
     const bool has_names_;
     std::minstd_rand random_;
 
@@ -178,24 +178,16 @@ private:
     bool names_missing_ = false;
     enum class unanswered : std::uint8_t { no, yes, told } unanswered_ = unanswered::no;
 
-    std::vector<address_ptr> addresses_; ///< that are usable, in the order in which this cycle tries them
-    std::size_t next_ = 0;
-    std::size_t attempts_ = 0; ///< in this cycle
-    std::size_t insecure_ = 0; ///< of these, so many failed by TLS
-    std::size_t refusals_ = 0; ///< and so many, because the credentials were refused
+    connect_cycle cycle_; ///< of the addresses that are usable
     bool all_insecure_ = false;
-    std::size_t name_ = 0;        ///< counted round
-    std::size_t names_tried_ = 0; ///< in this attempt
     clock::time_point last_attempt_{};
     clock::time_point unconnected_since_; ///< as long as it is not connected
     clock::time_point lost_at_ = clock::time_point::min(); ///< the last connection
-    address_ptr disbelieved_; ///< whose server has said in this cycle that the session is over, before it was confirmed
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;
 
     // Since a connection has proved itself.
-    clock::duration backoff_; ///< the next pause, at most
-    bool has_paused_ = false;
+    connect_pauses pauses_;
     bool has_retried_ = false; ///< at once, after a connection was lost
     bool has_renewed_ = false; ///< asked at once for a new session
     unsigned lost_unproved_ = 0;

@@ -1,35 +1,19 @@
 #pragma once
+#include "bridge/wire/server_watches.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/node.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
 namespace zklock::bridge {
 
-class wire;
-
-/// Bits: a node may have both.
-enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
-
-/// A node that is watched, or is to be: made before the library is asked.
-struct watch_state {
-    std::uint8_t kinds = 0;  ///< bits of watch_kind
-    std::uint32_t asked = 0; ///< by so many requests that were not answered yet
-};
-
-struct path_hash { // looks up without a std::string, and so without memory
-    using is_transparent = void;
-    std::size_t operator()(std::string_view path) const noexcept { return std::hash<std::string_view>{}(path); }
-};
-using watches = std::unordered_map<std::string, watch_state, path_hash, std::equal_to<>>; ///< by the path on the server
+class wire_requests;
 
 /// What the server made of a batch. Its memory is written to by the library until the answer is there.
 struct batch_results {
@@ -50,7 +34,7 @@ struct request {
                  to::children_done, to::access_done>
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
-    wire* sender = nullptr;
+    wire_requests* sender = nullptr;
     watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
     watch_kind watch{};                     ///< and which
     bool arms_if_missing = false;           ///< `no_node` arms it, too
@@ -81,6 +65,7 @@ struct connected {
     std::uint64_t epoch;
     std::int64_t session_id;
     std::chrono::milliseconds session_timeout;
+    bool renewed; ///< the session is another than before
     bool may_lag; ///< the handle is a new one, and has seen nothing
 };
 struct disconnected {};

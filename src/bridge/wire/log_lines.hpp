@@ -12,7 +12,7 @@ namespace zklock::bridge {
 template <class... Parts>
 void push_line(inbox& in, const store::logger& log, log_level level, const Parts&... parts)
 {
-    if (!log.on(level))
+    if (in.discards() || !log.on(level))
         return;
     std::string text;
     (store::logger::add(text, parts), ...);

@@ -18,4 +18,7 @@ enum class session_answer : std::uint8_t {
     taken_up, ///< that the session goes on (to the same), which was asked for no more
 };
 
+/// Whether an attempt was told that the session is over.
+enum class expiry : std::uint8_t { untold, believed, disbelieved };
+
 } // namespace zklock::bridge

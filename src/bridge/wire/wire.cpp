@@ -22,74 +22,63 @@ constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
-    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(runtime::fork_count()),
-      access_(std::make_unique<access_lists>())
+    : inbox_(in), options_(options), log_(in, options), requests_(in, log_, options, std::move(chroot)),
+      fork_count_(runtime::fork_count())
 {
-    access_->clients.refer_to(options_.access);
 }
 
 wire::~wire()
 {
-    discard();
+    inbox_.discard();
     abandon();
-    drop_discarded();
-}
-
-void wire::drop_discarded() noexcept
-{
-    for (auto each = std::move(discarded_); each;)
-        each = std::move(each->next_discarded);
+    inbox_.drop_discarded();
 }
 
 bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
 void wire::begin(const std::string& address, session_question asks)
 {
-    address_ = address;
-    why_.clear();
-    attempt_told_ = false;
-    believed_ = false;
-    refused_ = authenticating_ = false;
+    believed_ = authenticating_ = false;
     asks_ = asks;
     answer_ = session_answer::none;
     phase_ = phase::dialing;
-    log(log_level::debug, "connecting to ", address);
+    log_.attempt_begins(address);
 }
 
 void wire::unreached(const error_code& why)
 {
     phase_ = phase::none;
-    attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why.message());
+    log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", why.message());
 }
 
 void wire::tls_failed(std::string_view why)
 {
-    attempt_failed(log_level::warning, "no TLS with ", address_, ": ", why);
+    log_.attempt_failed(log_level::warning, "no TLS with ", log_.address(), ": ", why);
     sever();
 }
 
 void wire::sasl_failed(std::string_view why)
 {
-    attempt_failed(log_level::warning, "no SASL with ", address_, ": ", why);
+    log_.attempt_failed(log_level::warning, "no SASL with ", log_.address(), ": ", why);
     sever();
 }
 
 void wire::sasl_refused(std::string_view why)
 {
-    credentials_refused(std::string(" refuses this client: ").append(why));
+    log_.refused(std::string(" refuses this client: ").append(why));
     sever();
 }
 
 void wire::has_authenticated(std::string_view by)
 {
     authenticating_ = false;
-    log(log_level::debug, address_, " and this client have identified themselves to each other by ", by);
+    log_(log_level::debug, log_.address(), " and this client have identified themselves to each other by ", by);
 }
 
 void wire::withdraw()
 {
-    attempt_failed(log_level::info, "no host name leads to ", address_,
-                   " any more: the attempt to connect there has ended");
+    log_.attempt_failed(log_level::info, "no host name leads to ", log_.address(),
+                        " any more: the attempt to connect there has ended");
     sever();
 }
 
@@ -109,17 +98,16 @@ bool wire::connect(int socket)
     if (fd_ == -1)
         fd_ = socket_towards(&last == &decoys_.front() ? decoys_.back() : decoys_.front());
     if (fd_ == -1) {
-        if (!attempt_told_)
-            attempt_failed(log_level::warning, "cannot connect to ", address_,
-                           ": the C client gets no socket of its own: ",
-                           why_.empty() ? std::string_view(std::strerror(error)) : why_);
+        if (!log_.has_told_failure())
+            log_.attempt_failed(log_level::warning, "cannot connect to ", log_.address(),
+                                ": the C client gets no socket of its own: ", log_.reason(std::strerror(error)));
         settle();
         return false;
     }
-    why_.clear(); // a decoy's
+    log_.forget_reason(); // a decoy's
     phase_ = phase::associating;
     if (::dup3(socket, fd_, O_CLOEXEC) == -1) {
-        attempt_failed(log_level::warning, "cannot connect to ", address_, ": ", std::strerror(errno));
+        log_.attempt_failed(log_level::warning, "cannot connect to ", log_.address(), ": ", std::strerror(errno));
         must_cut_ = true;
     } else {
         zookeeper_process(handle_, ZOOKEEPER_WRITE);
@@ -195,12 +183,12 @@ bool wire::process(bool writable, int limit)
             code = ZNOTHING;
             break;
         }
-        const auto unanswered = unanswered_;
+        const auto unanswered = requests_.unanswered();
         code = zookeeper_process(handle_, ZOOKEEPER_READ | (std::exchange(writable, false) ? ZOOKEEPER_WRITE : 0));
-        if (must_cut_)
+        if (must_cut())
             break;
         // Nothing else is expected, and looking for it costs as much as reading it.
-        if (code == ZOK && unanswered != 0 && unanswered_ == 0)
+        if (code == ZOK && unanswered != 0 && requests_.unanswered() == 0)
             code = ZNOTHING;
     }
     settle();
@@ -214,19 +202,20 @@ bool wire::server_has_answered()
     const auto answer = look_at_first_answer(fd_);
     const bool in_clear = !options_.tls.enabled;
     if (answer.what == kind::tls_alert && in_clear)
-        attempt_failed(log_level::warning, address_,
-                       " is a port for TLS, and client_options::tls is off: it answers with an alert of TLS");
+        log_.attempt_failed(log_level::warning, log_.address(),
+                            " is a port for TLS, and client_options::tls is off: it answers with an alert of TLS");
     else if (answer.what == kind::foreign || answer.what == kind::tls_alert)
-        attempt_failed(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"",
-                       answer.begins, "\"");
+        log_.attempt_failed(log_level::warning, log_.address(), " is no ZooKeeper server: its answer begins with \"",
+                            answer.begins, "\"");
     else if (answer.what == kind::none)
         hung_up_unanswered();
     believed_ = answer.what == kind::session;
     if (believed_ && session_id_ != 0 && answer.session != session_id_ && !believes_expiry_) {
-        attempt_failed(log_level::info, address_, " says that session ", store::session_name{session_id_},
-                       " has expired, which is not believed: since the connection was lost, no host name was found to "
-                       "lead there");
-        disbelieved_ = must_cut_ = true;
+        log_.attempt_failed(log_level::info, log_.address(), " says that session ", store::session_name{session_id_},
+                            " has expired, which is not believed: since the connection was lost, no host name was "
+                            "found to lead there");
+        expiry_ = expiry::disbelieved;
+        must_cut_ = true;
         believed_ = false;
     }
     must_cut_ = must_cut_ || !(believed_ || answer.what == kind::incomplete);
@@ -237,30 +226,31 @@ void wire::hung_up_unanswered()
 {
     answer_ = session_answer::hung_up;
     if (asks_ != session_question::service) { // as it did before
-        attempt_told_ = true;
+        log_.attempt_failed_as_before();
         return;
     }
-    attempt_failed(log_level::info, address_,
-                   " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or takes "
-                   "no more clients",
-                   session_id_ ? ", or was set back to before what this client has seen" : "",
-                   options_.tls.enabled ? "" : ", or is a port for TLS: client_options::tls is off");
+    log_.attempt_failed(log_level::info, log_.address(),
+                        " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or "
+                        "takes no more clients",
+                        session_id_ ? ", or was set back to before what this client has seen" : "",
+                        options_.tls.enabled ? "" : ", or is a port for TLS: client_options::tls is off");
 }
 
 std::optional<std::pair<std::string, std::string>> wire::attempt() const
 {
+    const std::string& address = log_.address();
     switch (phase_) {
     case phase::identifying:
-        return std::pair(address_, address_ + " was not dialed yet: no Kerberos server (KDC) has answered yet");
-    case phase::dialing: return std::pair(address_, address_ + " has not accepted the connection yet");
+        return std::pair(address, address + " was not dialed yet: no Kerberos server (KDC) has answered yet");
+    case phase::dialing: return std::pair(address, address + " has not accepted the connection yet");
     case phase::securing:
-        return std::pair(address_, address_ + " has accepted the connection and has not agreed on TLS yet: it speaks "
-                                              "no TLS, or is overloaded");
+        return std::pair(address, address + " has accepted the connection and has not agreed on TLS yet: it speaks "
+                                            "no TLS, or is overloaded");
     case phase::associating:
         if (authenticating_)
-            return std::pair(address_, address_ + " has granted a session and is still authenticating this client");
-        return std::pair(address_, address_ + " has accepted the connection and has not answered yet: it is no "
-                                              "ZooKeeper server, or overloaded");
+            return std::pair(address, address + " has granted a session and is still authenticating this client");
+        return std::pair(address, address + " has accepted the connection and has not answered yet: it is no "
+                                            "ZooKeeper server, or overloaded");
     case phase::none:
     case phase::connected: break;
     }
@@ -270,24 +260,36 @@ std::optional<std::pair<std::string, std::string>> wire::attempt() const
 void wire::give_up()
 {
     if (phase_ == phase::identifying)
-        attempt_failed(log_level::warning, address_, " was not dialed: no Kerberos server (KDC) has answered in time");
+        log_.attempt_failed(log_level::warning, log_.address(),
+                            " was not dialed: no Kerberos server (KDC) has answered in time");
     else if (phase_ == phase::associating && authenticating_)
-        attempt_failed(log_level::warning, address_, " granted a session and did not authenticate this client in time");
+        log_.attempt_failed(log_level::warning, log_.address(),
+                            " granted a session and did not authenticate this client in time");
     else if (phase_ == phase::dialing)
-        attempt_failed(log_level::info, address_, " did not accept the connection in time");
+        log_.attempt_failed(log_level::info, log_.address(), " did not accept the connection in time");
     else if (phase_ == phase::securing)
-        attempt_failed(log_level::info, address_,
-                       " accepted the connection and did not agree on TLS in time: it speaks no TLS, or is overloaded");
+        log_.attempt_failed(log_level::info, log_.address(),
+                            " accepted the connection and did not agree on TLS in time: it speaks no TLS, or is "
+                            "overloaded");
     else if (phase_ == phase::associating)
-        attempt_failed(log_level::info, address_,
-                       " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded");
+        log_.attempt_failed(log_level::info, log_.address(),
+                            " accepted the connection and did not answer in time: it is no ZooKeeper server, or "
+                            "overloaded");
     sever();
+}
+
+void callbacks::on_log(const char* line) noexcept
+{
+    if (wire* const to = wire::library_call::current)
+        to->inbox_.fill([&] {
+            to->log_.c_client_says(line, to->decoy_ ? to->decoy_->logged() : std::string_view(), to->has_socket());
+        });
 }
 
 void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept
 {
     auto& to = *static_cast<wire*>(context);
-    shielded(to, [&] {
+    to.inbox_.fill([&] {
         if (type == ZOO_SESSION_EVENT)
             on_session_event(to, handle, state);
         else
@@ -301,7 +303,7 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
         return; // settle() sees what became of it, once its requests are answered
     if (to.asks_ != session_question::service)
         return; // settle() takes note of it
-    if (to.epoch_open_) { // a connection was lost unnoticed
+    if (to.requests_.is_open()) { // a connection was lost unnoticed
         to.must_cut_ = true;
         return;
     }
@@ -309,20 +311,19 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
     const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
     std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
     const auto granted_before = std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
-    to.epoch_open_ = true;
+    to.requests_.open(handle, &to);
     const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
-    to.tell(connected{++to.epoch_, to.session_id_, to.granted_, may_lag});
-    to.log_connected(renewed, granted_before);
+    to.inbox_.push(connected{++to.epoch_, to.session_id_, to.granted_, renewed, may_lag});
+    to.log_.connected(to.session_id_, renewed, to.granted_, granted_before);
 }
 
 void callbacks::on_node_event(wire& to, int type, const char* path)
 {
-    to.watch_fired(path, type);
     const auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
                       : type == ZOO_CREATED_EVENT ? store::event_kind::created
                       : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
                                                   : store::event_kind::data_changed;
-    to.tell(node_event{kind, std::string{to.without_chroot(path)}});
+    to.requests_.fired(path, kind);
 }
 
 } // namespace zklock::bridge

@@ -1,24 +1,20 @@
 #pragma once
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
-#include "bridge/wire/log_lines.hpp"
 #include "bridge/wire/session_question.hpp"
-#include "store/logger.hpp"
-#include "store/repeats.hpp"
+#include "bridge/wire/wire_log.hpp"
+#include "bridge/wire/wire_requests.hpp"
 #include "zklock/errc.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <map>
-#include <memory>
+#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 struct _zhandle;
 
@@ -83,38 +79,32 @@ public:
     /// The library has a socket: it waits for a session, or is connected. Requests are made only in the latter case.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
-    [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }
     /// Counts the connections made.
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     /// How long the servers keep the present session without a connection.
     [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
-    /// The server of the last attempt refuses the credentials, or demands some. The session lives on: another may take
-    /// them.
-    [[nodiscard]] bool refused() const noexcept { return refused_; }
-    /// So does every server that has answered since: never connect again.
+    /// Every server that answers refuses the credentials, or demands some: never connect again.
     void refused_by_all();
     /// Whether a server that says that the session is over is believed. If not, it ends the attempt by saying so.
     void believe_expiry(bool yes) noexcept { believes_expiry_ = yes; }
-    /// True, once, if the last attempt was told so and did not believe it.
-    [[nodiscard]] bool take_disbelief() noexcept { return std::exchange(disbelieved_, false); }
-    /// True, once, if the last attempt was told that its session is over.
-    [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
+    /// Whether the last attempt, or the connection, was told so; it is told once.
+    [[nodiscard]] expiry take_expiry() noexcept { return std::exchange(expiry_, expiry::untold); }
     /// What the last attempt was told; it is told once.
     [[nodiscard]] session_answer take_answer() noexcept { return std::exchange(answer_, session_answer::none); }
     /// Between two attempts: the servers have no such session any more.
     void give_session_up();
-    /// How the last attempt to connect to each address has ended, since there was a connection.
-    [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
     /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
     [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt() const;
 
     /// The library's own descriptor, or -1.
     [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
-    /// The relay at the other end of the library's socket will end the connection. The log then says why.
-    void will_end(std::string_view why);
+    /// What came of attempts; and where the caller says why it is about to end a connection.
+    [[nodiscard]] wire_log& log() noexcept { return log_; }
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
+    /// After so many packets, the executor's other work comes first.
+    static constexpr int packets_at_once = 64;
     /// Reads up to `limit` packets and writes what waits. True when there may be more to read.
     bool process(bool writable, int limit);
     /// Ends the connection or the attempt; the session lives on.
@@ -122,79 +112,54 @@ public:
     /// Ends an attempt that has had its time: the log tells what came of it.
     void give_up();
 
-    /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
-    void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind,
-                const access_list* access);
-    void remove(std::unique_ptr<request>, std::string_view path, std::int32_t version);
-    void set(std::unique_ptr<request>, std::string_view path, std::string_view data, std::int32_t version);
-    void batch(std::unique_ptr<request>, std::span<const store::batch_write> writes);
-    void exists(std::unique_ptr<request>, std::string_view path, bool watch);
-    void get(std::unique_ptr<request>, std::string_view path, bool watch);
-    void children(std::unique_ptr<request>, std::string_view path, bool watch);
-    void get_acl(std::unique_ptr<request>, std::string_view path);
-    void set_acl(std::unique_ptr<request>, std::string_view path, const access_list&, std::int32_t acl_version);
-    void unwatch(std::unique_ptr<request>, std::string_view path);
-    void sync(std::unique_ptr<request>, std::string_view path);
-    /// Takes the results of a batch whose answer was given: their memory serves later batches.
-    void take_back(std::unique_ptr<batch_results>);
+    /// Makes a request, by that function of wire_requests; in the epoch that the caller knows of, only.
+    template <auto Call, class... Args> void send(Args&&... args)
+    {
+        library_call in_library(*this);
+        (requests_.*Call)(std::forward<Args>(args)...);
+        settle(); // a failed send closes the socket in there, silently
+    }
+    [[nodiscard]] wire_requests& requests() noexcept { return requests_; }
+    [[nodiscard]] const wire_requests& requests() const noexcept { return requests_; }
 
-    /// Asks for any answer, so that the socket becomes readable.
-    void nudge();
     /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
     /// written, or the library stops the thread.
     void close();
     /// Ends session and connection without those conditions, and without waiting: the server may not hear of it. In a
     /// forked process it only closes the descriptor.
     void abandon();
-    /// From now on nobody is told anything, and what is done takes no memory of its own.
-    void discard() noexcept { discards_ = true; }
-    /// Drops the requests that got no answer since, and what they own: outside of the C client, to which that may come.
-    void drop_discarded() noexcept;
     /// Whether this is a copy: session and connection are those of a process that this one was forked off.
     [[nodiscard]] bool is_forked() const noexcept;
 
 private:
     enum class phase : std::uint8_t { none, identifying, dialing, securing, associating, connected };
-    class library_call;
-    struct access_lists;
     friend struct callbacks;
 
-    [[nodiscard]] std::string on_server(std::string_view path) const;
-    [[nodiscard]] std::string_view without_chroot(std::string_view path) const;
-    template <class Call> void submit(std::unique_ptr<request>, std::string_view path, Call call);
-    void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
-    void reject(std::unique_ptr<request>, int code);
-    void accept(answer, int code); ///< from the library's completions
-    template <class... Parts> void log(log_level level, const Parts&... parts)
-    {
-        if (!discards_)
-            push_line(inbox_, log_, level, parts...);
-    }
-    template <class... Parts> void attempt_failed(log_level level, const Parts&... parts);
-    void keep_failure(std::string line);
-    void log_connected(bool renewed, std::chrono::milliseconds granted_before);
-    void log_end(int state, bool was_associating);
-    void log_question_answered();
-    void log_given_up();
-    void note_reason(std::string_view line);
-    void log_access_refused();
-    void log_unusual(int code);
-    void credentials_refused(std::string_view how);
-    void watch(request&, const std::string& full, watch_kind);
-    void watch_answered(const request&, store::outcome) noexcept;
-    void forget_if_idle(watches::iterator) noexcept;
-    template <class Message> void tell(Message&& m)
-    {
-        if (!discards_)
-            inbox_.push(std::forward<Message>(m));
-    }
+    /// Stands around every call into the library: it has global state without locks, and its log callback has no
+    /// context.
+    class library_call {
+    public:
+        explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
+        ~library_call() { current = nullptr; }
+        library_call(const library_call&) = delete;
+        library_call& operator=(const library_call&) = delete;
+
+        static inline wire* current = nullptr; // guarded by the mutex
+
+    private:
+        static inline std::mutex mutex;
+        std::lock_guard<std::mutex> lock_;
+    };
 
     [[nodiscard]] int socket_towards(decoy&);
     [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
     void hung_up_unanswered();
     void settle();
+    [[nodiscard]] bool must_cut() const noexcept { return must_cut_ || requests_.in_doubt(); }
+    void forget_to_cut() noexcept;
     void follow_state();
+    void log_end(int state, bool was_associating);
     void follow_question();
     void set_handle_aside() noexcept;
     void take_handle_back();
@@ -202,15 +167,13 @@ private:
     void end_epoch();
     void cut();
     void fail_unanswered();
-    void forget_watches();
-    void watch_fired(const char* path, int type);
     void drop_handle();
     void leave_to_parent();
 
     inbox& inbox_;
     const client_options& options_;
-    const store::logger log_{options_.log};
-    const std::string chroot_;
+    wire_log log_;
+    wire_requests requests_;
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
@@ -220,51 +183,20 @@ private:
     session_answer answer_ = session_answer::none;
     // The usual handle, while another asks; where it is pointed, and whether it is new.
     std::optional<std::tuple<_zhandle*, decoy*, bool>> aside_;
-    std::string address_;          // the last attempt's
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
-    bool epoch_open_ = false;
     bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool authenticating_ = false;
-    bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
-    bool no_memory_ = false; // for what a callback had to do
-    bool discards_ = false;
-    std::unique_ptr<request> discarded_; // the last, which has the one before it
-    std::size_t unanswered_ = 0;
-    watches watched_;
-    std::vector<std::unique_ptr<batch_results>> spare_results_;
-    const std::unique_ptr<access_lists> access_; // as the library takes them
-    bool refused_ = false;
-    bool expired_ = false;
+    bool must_cut_ = false; // nothing more may come on this connection
     bool believes_expiry_ = true;
-    bool disbelieved_ = false;
-
-    // For the log, and for those who ask why there is no connection.
-    std::map<std::string, std::string> failures_; // by address
-    std::string why_;                             // the present connection has ended, or the attempt
-    bool attempt_told_ = false;                   // that it has failed
-    store::repeats_by_key unusual_;               // what servers have answered
-    std::string refusal_;                         // of the credentials: the last
-    lease_clock::time_point connected_{}, ended_{}; // the last connection
+    expiry expiry_ = expiry::untold;
 
     // The session, to go on with it in another handle.
     std::int64_t session_id_ = 0;
     char session_secret_[16] = {};
     std::chrono::milliseconds granted_{0};
 };
-
-/// Logs why an attempt has failed, and keeps the line for failures().
-template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts)
-{
-    attempt_told_ = true;
-    if (discards_)
-        return;
-    log(level, parts...);
-    std::string line;
-    (store::logger::add(line, parts), ...);
-    keep_failure(std::move(line));
-}
 
 } // namespace zklock::bridge

@@ -1,6 +1,6 @@
 #include "bridge/wire/result_codes.hpp"
-#include "bridge/wire/wire.hpp"
 #include "bridge/wire/wire_library.hpp"
+#include "bridge/wire/wire_requests.hpp"
 #include "store/access_size.hpp"
 #include "store/path_check.hpp"
 
@@ -161,12 +161,11 @@ private:
 
 } // namespace
 
-void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write> writes)
+void wire_requests::batch(std::unique_ptr<request> r, std::span<const store::batch_write> writes)
 {
-    library_call in_library(*this);
     r->sender = this;
     const auto answered_with = [&](int code) { hand_over(std::move(r), code); };
-    if (!epoch_open_ || is_unrecoverable(handle_))
+    if (!handle_ || is_unrecoverable(handle_))
         return answered_with(ZCONNECTIONLOSS);
     const auto size = measure(writes, chroot_.size(), options_.access);
     if (!size)
@@ -187,7 +186,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
                              &callbacks::on_batch, r.get()));
 }
 
-void wire::take_back(std::unique_ptr<batch_results> read)
+void wire_requests::take_back(std::unique_ptr<batch_results> read)
 {
     if (spare_results_.size() < most_spare && static_cast<sent_batch&>(*read).is_small())
         spare_results_.push_back(std::move(read));

@@ -20,17 +20,11 @@ void wire::sever()
     if (is_dialing()) {
         phase_ = phase::none;
     } else if (has_socket()) {
-        if (!discards_)
-            will_end("this client has given it up");
+        if (!inbox_.discards())
+            log_.will_end("this client has given it up");
         cut();
     }
     settle();
-}
-
-void wire::will_end(std::string_view why)
-{
-    if (why_.empty())
-        why_ = why;
 }
 
 void wire::close()
@@ -97,14 +91,14 @@ void wire::settle()
         follow_question();
     else if (handle_ && !is_dialing())
         follow_state();
-    must_cut_ = false; // cutting gives answers that would ask for it again
-    if (std::exchange(no_memory_, false) && !discards_)
+    forget_to_cut(); // cutting gives answers that would ask for it again
+    if (inbox_.lacked_memory())
         throw std::bad_alloc();
 }
 
 void wire::follow_state()
 {
-    if (must_cut_)
+    if (must_cut())
         cut();
     int state = zoo_state(handle_);
     const bool was_associating = phase_ == phase::associating;
@@ -118,10 +112,10 @@ void wire::follow_state()
         return;
 
     if (state == ZOO_AUTH_FAILED_STATE)
-        credentials_refused(" refuses the credentials");
-    if (phase_ == phase::none || epoch_open_)
+        log_.refused(" refuses the credentials");
+    if (phase_ == phase::none || requests_.is_open())
         log_end(state, was_associating);
-    if (epoch_open_ || unanswered_) {
+    if (requests_.is_open() || requests_.unanswered()) {
         fail_unanswered();
         end_epoch();
     }
@@ -133,23 +127,33 @@ void wire::follow_state()
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         drop_handle();
         session_id_ = 0;
-        expired_ = true;
-        tell(expired{});
+        expiry_ = expiry::believed;
+        inbox_.push(expired{});
     }
+}
+
+/// The socket is gone, or about to be.
+void wire::log_end(int state, bool was_associating)
+{
+    if (requests_.is_open())
+        log_.connection_ended();
+    if (state == ZOO_EXPIRED_SESSION_STATE)
+        log_.session_expired(session_id_);
+    else if (was_associating && !requests_.is_open() && !log_.has_told_failure())
+        log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", log_.reason());
 }
 
 void wire::refused_by_all()
 {
-    log(log_level::error, refusal_, ", and no other server that answers takes this client: it will not connect any "
-                                    "more");
+    log_.refused_by_all();
     session_id_ = 0;
-    tell(authentication_failed{});
+    inbox_.push(authentication_failed{});
 }
 
 /// A connection that nobody hears of: only a word about the session is wanted from it.
 void wire::follow_question()
 {
-    if (handle_ && must_cut_)
+    if (handle_ && must_cut())
         cut();
     const int state = handle_ ? zoo_state(handle_) : ZOO_NOTCONNECTED_STATE;
     if (state == ZOO_ASSOCIATING_STATE) {
@@ -161,12 +165,12 @@ void wire::follow_question()
     else if (state == ZOO_EXPIRED_SESSION_STATE)
         answer_ = session_answer::unknown;
     else if (state == ZOO_AUTH_FAILED_STATE)
-        credentials_refused(" refuses the credentials");
+        log_.refused(" refuses the credentials");
     if (state == ZOO_CONNECTED_STATE && asks_ == session_question::end)
         prepare_to_close();
     else if (state == ZOO_CONNECTED_STATE)
         cut(); // or the library would end the session
-    log_question_answered();
+    log_.question_answered(session_id_, asks_, answer_);
     phase_ = phase::none;
     if (handle_)
         drop_handle();
@@ -189,20 +193,19 @@ void wire::take_handle_back()
 void wire::give_session_up()
 {
     library_call in_library(*this);
-    log_given_up();
+    log_.session_given_up(session_id_);
     if (handle_)
         drop_handle();
     session_id_ = 0;
-    tell(expired{});
+    inbox_.push(expired{});
 }
 
 void wire::end_epoch()
 {
-    if (!epoch_open_)
+    if (!requests_.is_open())
         return;
-    epoch_open_ = false;
-    forget_watches();
-    tell(disconnected{});
+    requests_.close(handle_);
+    inbox_.push(disconnected{});
 }
 
 /// Has the library notice that its socket is finished, the way it notices any other loss.
@@ -227,10 +230,11 @@ void wire::cut()
 /// decoy's.
 void wire::fail_unanswered()
 {
-    if (unanswered_ && !discards_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
+    const auto left = [&] { return requests_.unanswered() != 0; };
+    if (left() && !inbox_.discards() && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
         (fd_ = socket_towards(*decoy_)) != -1)
         cut(); // before it sends anything
-    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
+    if (left() || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
         drop_handle(); // answers all that is left; the session goes on in the next handle
         phase_ = phase::none;
     }
@@ -241,7 +245,13 @@ void wire::drop_handle()
     zookeeper_close(std::exchange(handle_, nullptr));
     phase_ = phase::none;
     fd_ = -1;
+    forget_to_cut();
+}
+
+void wire::forget_to_cut() noexcept
+{
     must_cut_ = false;
+    requests_.forget_doubt();
 }
 
 } // namespace zklock::bridge

@@ -1,11 +1,10 @@
 #pragma once
 #include "bridge/wire/c_client.hpp"
-#include "bridge/wire/wire.hpp"
+#include "bridge/wire/wire_requests.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,20 +12,7 @@
 
 namespace zklock::bridge {
 
-/// Stands around every call into the library: it has global state without locks, and its log callback has no context.
-class wire::library_call {
-public:
-    explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
-    ~library_call() { current = nullptr; }
-    library_call(const library_call&) = delete;
-    library_call& operator=(const library_call&) = delete;
-
-    static inline wire* current = nullptr; // guarded by the mutex
-
-private:
-    static inline std::mutex mutex;
-    std::lock_guard<std::mutex> lock_;
-};
+class wire;
 
 /// Puts a list's entries at `to` as the library takes them, and returns their end. They refer to the list's texts.
 inline ACL* put_entries(const access_list& access, ACL* to) noexcept
@@ -66,7 +52,7 @@ private:
     ACL_vector vector_{};
 };
 
-struct wire::access_lists {
+struct wire_requests::access_lists {
     library_access clients; ///< that of the options, which every node gets that is not given one of its own
     library_access other;   ///< of the request that is being made
 };
@@ -74,8 +60,7 @@ struct wire::access_lists {
 /// The Stat of a node that does not exist: all zero.
 [[nodiscard]] store::node_stat stat_of(const struct Stat*);
 
-/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox. The library is written in
-/// C, so no exception may leave them: where there is no memory for what came, the wire says so behind the call.
+/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
     static void on_log(const char* message) noexcept;
@@ -90,32 +75,20 @@ struct callbacks {
     static void on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept;
     static void on_session_event(wire&, zhandle_t*, int state);
     static void on_node_event(wire&, int type, const char* path);
-    static void on_line(wire&, std::string_view line);
     /// Finishes an answer, into which `fill` puts what came with it.
     template <class Fill> static void finish(Fill fill, int code, const void* context) noexcept;
-    template <class F> static void shielded(wire& to, F f) noexcept
-    {
-        if (to.discards_)
-            return;
-        try {
-            f();
-        } catch (...) {
-            to.no_memory_ = true;
-        }
-    }
 };
 
 template <class Fill> void callbacks::finish(Fill fill, int code, const void* context) noexcept
 {
     std::unique_ptr<request> to(static_cast<request*>(const_cast<void*>(context)));
-    wire& sender = *to->sender;
+    wire_requests& sender = *to->sender;
     --sender.unanswered_;
-    if (sender.discards_) {
-        to->next_discarded = std::exchange(sender.discarded_, nullptr);
-        sender.discarded_ = std::move(to);
+    if (sender.inbox_.discards()) {
+        sender.inbox_.keep_discarded(std::move(to));
         return;
     }
-    shielded(sender, [&] {
+    sender.inbox_.fill([&] {
         answer a;
         if (code == ZOK)
             fill(a);

@@ -1,5 +1,5 @@
+#include "bridge/wire/wire_requests.hpp"
 #include "bridge/wire/result_codes.hpp"
-#include "bridge/wire/wire.hpp"
 #include "bridge/wire/wire_library.hpp"
 
 #include <chrono>
@@ -37,7 +37,32 @@ store::node_stat stat_of(const struct Stat* from)
     return to;
 }
 
-std::string wire::on_server(std::string_view path) const
+wire_requests::wire_requests(inbox& in, wire_log& log, const client_options& options, std::string chroot)
+    : inbox_(in), log_(log), options_(options), chroot_(std::move(chroot)), access_(std::make_unique<access_lists>())
+{
+    access_->clients.refer_to(options_.access);
+}
+
+wire_requests::~wire_requests() = default;
+
+void wire_requests::close(_zhandle* left)
+{
+    handle_ = nullptr;
+    watches_.forget([&](const std::string& path) {
+        // The library would set them all again on the next connection, in one packet that may be more than a server
+        // takes.
+        if (left)
+            zoo_aremove_all_watches(left, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
+    });
+}
+
+void wire_requests::fired(std::string_view path, store::event_kind what)
+{
+    watches_.fired(path, what);
+    inbox_.push(node_event{what, std::string{without_chroot(path)}});
+}
+
+std::string wire_requests::on_server(std::string_view path) const
 {
     std::string full;
     full.reserve(chroot_.size() + path.size());
@@ -47,7 +72,7 @@ std::string wire::on_server(std::string_view path) const
     return full;
 }
 
-std::string_view wire::without_chroot(std::string_view path) const
+std::string_view wire_requests::without_chroot(std::string_view path) const
 {
     if (path.starts_with(chroot_))
         path.remove_prefix(chroot_.size());
@@ -55,18 +80,17 @@ std::string_view wire::without_chroot(std::string_view path) const
 }
 
 /// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise.
-template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_view path, Call call)
+template <class Call> void wire_requests::submit(std::unique_ptr<request> r, std::string_view path, Call call)
 {
-    library_call in_library(*this);
     auto full = on_server(path);
     r->sender = this;
-    const int code = !epoch_open_                     ? ZCONNECTIONLOSS
+    const int code = !handle_                       ? ZCONNECTIONLOSS
                      : path.find('\0') != path.npos ? ZBADARGUMENTS
                                                      : call(full, r.get());
     hand_over(std::move(r), code);
 }
 
-void wire::hand_over(std::unique_ptr<request> r, int code)
+void wire_requests::hand_over(std::unique_ptr<request> r, int code)
 {
     if (code == ZOK) {
         ++unanswered_;
@@ -74,49 +98,43 @@ void wire::hand_over(std::unique_ptr<request> r, int code)
     } else {
         reject(std::move(r), code);
     }
-    settle(); // a failed send closes the socket in here, silently
 }
 
-void wire::reject(std::unique_ptr<request> r, int code)
+void wire_requests::reject(std::unique_ptr<request> r, int code)
 {
     auto result = to_outcome(code);
-    if (result == store::outcome::unknown && epoch_open_)
-        must_cut_ = true;
-    watch_answered(*r, result);
+    if (result == store::outcome::unknown && handle_)
+        in_doubt_ = true;
+    watches_.answered(*r, result);
     answer a;
     a.to = std::move(r);
     a.result = result;
     a.undone = result == store::outcome::unknown;
-    tell(std::move(a));
+    inbox_.push(std::move(a));
 }
 
-void wire::accept(answer a, int code)
+void wire_requests::accept(answer a, int code)
 {
     a.result = to_outcome(code);
     a.undone = is_undone(code);
     if (a.result == store::outcome::invalid_acl && a.to->has_clients_access)
-        log_access_refused();
+        log_(log_level::error, log_.address(), " refuses client_options::access, ", to_string(options_.access),
+             ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
     if (a.result == store::outcome::unknown)
-        must_cut_ = true;
+        in_doubt_ = true;
     if (code == ZSESSIONCLOSEDREQUIRESASLAUTH)
-        credentials_refused(" demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124), by a scheme that "
-                            "client_options::auth has no credentials for (enforce.auth.schemes or "
-                            "sessionRequireClientSASLAuth there)");
-    else
-        log_unusual(code);
-    watch_answered(*a.to, a.result);
+        log_.refused(" demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124), by a scheme that "
+                     "client_options::auth has no credentials for (enforce.auth.schemes or "
+                     "sessionRequireClientSASLAuth there)");
+    else if (code != ZOK)
+        log_.answered(code);
+    watches_.answered(*a.to, a.result);
     if (a.to->done.index() != 0)
-        tell(std::move(a));
+        inbox_.push(std::move(a));
 }
 
-void wire::log_access_refused()
-{
-    log(log_level::error, address_, " refuses client_options::access, ", to_string(options_.access),
-        ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
-}
-
-void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind,
-                  const access_list* access)
+void wire_requests::create(std::unique_ptr<request> r, std::string_view path, std::string_view data,
+                           store::node_kind kind, const access_list* access)
 {
     r->has_clients_access = access == nullptr;
     submit(std::move(r), path, [&](const std::string& full, request* context) {
@@ -132,14 +150,14 @@ void wire::create(std::unique_ptr<request> r, std::string_view path, std::string
     });
 }
 
-void wire::remove(std::unique_ptr<request> r, std::string_view path, std::int32_t version)
+void wire_requests::remove(std::unique_ptr<request> r, std::string_view path, std::int32_t version)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         return zoo_adelete(handle_, full.c_str(), version, &callbacks::on_void, context);
     });
 }
 
-void wire::set(std::unique_ptr<request> r, std::string_view path, std::string_view data, std::int32_t version)
+void wire_requests::set(std::unique_ptr<request> r, std::string_view path, std::string_view data, std::int32_t version)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (data.size() > INT_MAX)
@@ -149,46 +167,46 @@ void wire::set(std::unique_ptr<request> r, std::string_view path, std::string_vi
     });
 }
 
-void wire::exists(std::unique_ptr<request> r, std::string_view path, bool watch)
+void wire_requests::exists(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (watch)
-            this->watch(*context, full, watch_kind::data);
+            watches_.asked(*context, full, watch_kind::data);
         context->arms_if_missing = watch;
-        return zoo_awexists(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_stat,
-                            context);
+        return zoo_awexists(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, watcher_,
+                            &callbacks::on_stat, context);
     });
 }
 
-void wire::get(std::unique_ptr<request> r, std::string_view path, bool watch)
+void wire_requests::get(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (watch)
-            this->watch(*context, full, watch_kind::data);
+            watches_.asked(*context, full, watch_kind::data);
         // Always the same function and context: for a session event the library compares every two of them.
-        return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_data,
+        return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, watcher_, &callbacks::on_data,
                          context);
     });
 }
 
-void wire::children(std::unique_ptr<request> r, std::string_view path, bool watch)
+void wire_requests::children(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (watch)
-            this->watch(*context, full, watch_kind::children);
-        return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this,
+            watches_.asked(*context, full, watch_kind::children);
+        return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, watcher_,
                                    &callbacks::on_children, context);
     });
 }
 
-void wire::get_acl(std::unique_ptr<request> r, std::string_view path)
+void wire_requests::get_acl(std::unique_ptr<request> r, std::string_view path)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         return zoo_aget_acl(handle_, full.c_str(), &callbacks::on_access, context);
     });
 }
 
-void wire::set_acl(std::unique_ptr<request> r, std::string_view path, const access_list& access,
+void wire_requests::set_acl(std::unique_ptr<request> r, std::string_view path, const access_list& access,
                    std::int32_t acl_version)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
@@ -199,7 +217,7 @@ void wire::set_acl(std::unique_ptr<request> r, std::string_view path, const acce
     });
 }
 
-void wire::unwatch(std::unique_ptr<request> r, std::string_view path)
+void wire_requests::unwatch(std::unique_ptr<request> r, std::string_view path)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         context->unwatched = full;
@@ -209,14 +227,14 @@ void wire::unwatch(std::unique_ptr<request> r, std::string_view path)
     });
 }
 
-void wire::sync(std::unique_ptr<request> r, std::string_view path)
+void wire_requests::sync(std::unique_ptr<request> r, std::string_view path)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         return zoo_async(handle_, full.c_str(), &callbacks::on_string, context);
     });
 }
 
-void wire::nudge()
+void wire_requests::nudge()
 {
     submit(std::make_unique<request>(), "/", [&](const std::string&, request* context) {
         return zoo_aexists(handle_, "/", 0, &callbacks::on_stat, context);

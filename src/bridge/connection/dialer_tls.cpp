@@ -1,7 +1,8 @@
-// How a connection agrees on TLS with the server, before the C client is given its end of a pair of sockets in place of
+// How a dialer agrees on TLS with the server, before the C client is given its end of a pair of sockets in place of
 // a connection: first the files are read, then the server is dialed, then the two ends shake hands. Where there is SASL
 // only, there is nothing to agree on before.
-#include "bridge/connection/connection.hpp"
+#include "bridge/connection/dialer.hpp"
+#include "bridge/names/blocking_calls.hpp"
 #include "bridge/tls/engine.hpp"
 
 #include <boost/asio/execution/context.hpp>
@@ -21,10 +22,10 @@ namespace asio = boost::asio;
 /// The files are read, unless they are as they were the last time.
 class tls_load final : public errand, public std::enable_shared_from_this<tls_load> {
 public:
-    using told = void (connection::*)(tls_load&);
+    using told = void (dialer::*)(tls_load&);
 
     tls_load(const tls_options& options, std::shared_ptr<const tls_context> before, const runtime::strand& strand,
-             std::weak_ptr<connection> asker, told done)
+             std::weak_ptr<dialer> asker, told done)
         : options_(options), before_(std::move(before)), strand_(strand), asker_(std::move(asker)), done_(done)
     {
     }
@@ -60,12 +61,12 @@ private:
     const tls_options options_;
     const std::shared_ptr<const tls_context> before_;
     const runtime::strand strand_;
-    const std::weak_ptr<connection> asker_;
+    const std::weak_ptr<dialer> asker_;
     const told done_;
 };
 
 /// An attempt may be over before its files are read. They serve the next one then.
-void connection::load_tls_files()
+void dialer::load_tls_files()
 {
     drop_socket();
     if (options_.tls.context) { // nothing is to be read
@@ -74,35 +75,33 @@ void connection::load_tls_files()
         introduce();
         return;
     }
-    if (io_->load && !io_->load->lost)
+    if (load_ && !load_->lost)
         return;
-    auto load = std::make_shared<tls_load>(options_.tls, tls_, io_->strand, weak_from_this(),
-                                           &connection::tls_files_loaded);
-    asio::use_service<blocking_calls>(asio::query(io_->strand, asio::execution::context)).begin(load);
-    io_->load = std::move(load); // not if that has thrown
+    auto load = std::make_shared<tls_load>(options_.tls, tls_, *strand_, weak(), &dialer::tls_files_loaded);
+    asio::use_service<blocking_calls>(asio::query(*strand_, asio::execution::context)).begin(load);
+    load_ = std::move(load); // not if that has thrown
 }
 
-void connection::tls_files_loaded(tls_load& load)
+void dialer::tls_files_loaded(tls_load& load)
 {
-    if (!io_ || io_->load.get() != &load || wire_.is_forked())
+    if (load_.get() != &load)
         return;
-    turns_->run([&] {
-        const auto ended = std::exchange(io_->load, nullptr);
+    owner_.go_on_with_attempt([&] {
+        const auto ended = std::exchange(load_, nullptr);
         tls_ = std::move(load.found.context);
         if (tls_ && !load.found.why.empty())
-            push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
+            wire_.log()(log_level::warning, "TLS: ", load.found.why);
         if (wire_.is_dialing() && tls_) {
             introduce();
         } else if (wire_.is_dialing()) {
             tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
-            follow_wire();
+            owner_.wire_changed();
         }
-        deliver();
     });
 }
 
 /// There is a TCP connection.
-void connection::put_relay_between()
+void dialer::put_relay_between()
 {
     std::unique_ptr<engine> speaks;
     if (options_.tls.enabled) {
@@ -113,16 +112,16 @@ void connection::put_relay_between()
 #ifdef ZKLOCK_WITH_SASL
     speaks = gated(std::move(speaks));
 #endif
-    io_->relay = std::make_unique<pair_relay>(std::move(speaks));
+    socket_.put_between(std::move(speaks));
     shake_hands();
 }
 
-void connection::shake_hands()
+void dialer::shake_hands()
 {
-    pair_relay& relay = *io_->relay;
-    switch (relay.shake_hands(server_socket())) {
+    pair_relay& relay = *socket_.relay();
+    switch (relay.shake_hands(socket_.descriptor())) {
     case pair_relay::state::handshaking:
-        await_socket(relay.holds_output());
+        socket_.await(relay.holds_output());
         return;
     case pair_relay::state::ended:
         try_next_name();
@@ -132,26 +131,26 @@ void connection::shake_hands()
     const int end = relay.open_pair();
     if (end == -1) {
         wire_.unreached({errno, boost::system::system_category()});
-        follow_wire();
+        owner_.wire_changed();
         return;
     }
     connected_by(end);
-    if (io_ && io_->relay)
-        io_->relay->close_clients_end();
+    if (socket_.relay())
+        socket_.relay()->close_clients_end();
 }
 
 /// Where several names lead to an address, a certificate for one of them is enough.
-void connection::try_next_name()
+void dialer::try_next_name()
 {
-    const std::string& why = io_->relay->why();
+    const std::string& why = socket_.relay()->why();
     if (connector_.try_next_name()) {
-        push_line(inbox_, log_, log_level::info, "no TLS with ", connector_.address().text, ": ", why,
-                  "; it is tried by another of its names");
+        wire_.log()(log_level::info, "no TLS with ", connector_.address().text, ": ", why,
+                    "; it is tried by another of its names");
         introduce();
         return;
     }
     tls_failed(why);
-    follow_wire();
+    owner_.wire_changed();
 }
 
 } // namespace zklock::bridge

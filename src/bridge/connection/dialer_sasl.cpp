@@ -1,9 +1,8 @@
-// How a connection identifies the client by SASL. What begins the exchange is made before the server is dialed, because
+// How a dialer identifies the client by SASL. What begins the exchange is made before the server is dialed, because
 // it may come from a KDC. The exchange itself passes through the relay, behind whose gate the C client waits for its
 // session. Where nothing is encrypted, the C client is given the server's socket itself then.
-#include "bridge/connection/connection.hpp"
+#include "bridge/connection/dialer.hpp"
 #include "bridge/connection/sasl_login.hpp"
-#include "bridge/wire/log_lines.hpp"
 #include "bridge/wire/readiness.hpp"
 
 #include <boost/asio/execution/context.hpp>
@@ -48,7 +47,7 @@ void ticket_call::run() noexcept
     }
 }
 
-auto connection::login_of(const client_options& options) -> owned_login
+auto dialer::login_of(const client_options& options) -> owned_login
 {
     if (options.sasl.mechanism == sasl_mechanism::off)
         return {nullptr, nullptr};
@@ -58,14 +57,14 @@ auto connection::login_of(const client_options& options) -> owned_login
 }
 
 /// An attempt may be over before a KDC has answered. The tickets serve a later one then.
-void connection::identify()
+void dialer::identify()
 {
     drop_socket();
     login_->beginning.reset();
     const bool exposed = options_.sasl.mechanism == sasl_mechanism::digest_md5 && !options_.tls.enabled;
     if (exposed && !std::exchange(login_->warned, true))
-        push_line(inbox_, log_, log_level::warning, "DIGEST-MD5 without TLS: who listens on the network can find out "
-                  "weak passwords, and change what is said");
+        wire_.log()(log_level::warning, "DIGEST-MD5 without TLS: who listens on the network can find out weak "
+                    "passwords, and change what is said");
     auto hosts = names_of(connector_.address(), connector_.name());
     if (!login_->credentials->may_block()) {
         identified(start_sasl(*login_->credentials, hosts));
@@ -74,9 +73,9 @@ void connection::identify()
     wire_.asks_kdc();
     if (login_->call && !login_->call->lost)
         return;
-    auto call = std::make_shared<ticket_call>(login_->credentials, std::move(hosts), weak_from_this());
+    auto call = std::make_shared<ticket_call>(login_->credentials, std::move(hosts), weak());
     login_->call = call;
-    auto told = [call, strand = io_->strand, weak = weak_from_this()](const char* why_not) {
+    auto told = [call, strand = *strand_, weak = weak()](const char* why_not) {
         try {
             if (why_not)
                 call->start = {nullptr, why_not};
@@ -88,14 +87,14 @@ void connection::identify()
             call->lost = true;
         }
     };
-    asio::use_service<kdc_calls>(asio::query(io_->strand, asio::execution::context)).begin(call, std::move(told));
+    asio::use_service<kdc_calls>(asio::query(*strand_, asio::execution::context)).begin(call, std::move(told));
 }
 
-void connection::kdc_answered(ticket_call& call)
+void dialer::kdc_answered(ticket_call& call)
 {
-    if (!io_ || login_->call.get() != &call || wire_.is_forked())
+    if (login_->call.get() != &call)
         return;
-    turns_->run([&] {
+    owner_.go_on_with_attempt([&] {
         const auto ended = std::exchange(login_->call, nullptr);
         if (!wire_.waits_for_kdc())
             return;
@@ -103,12 +102,11 @@ void connection::kdc_answered(ticket_call& call)
             identified(std::move(ended->start));
         else // it was asked for the server of an earlier attempt
             identify();
-        deliver();
     });
 }
 
 /// What begins the exchange is there, or cannot be had.
-void connection::identified(sasl_start start)
+void dialer::identified(sasl_start start)
 {
     if (start.made) {
         login_->beginning = std::move(start.made);
@@ -117,10 +115,10 @@ void connection::identified(sasl_start start)
         return;
     }
     wire_.sasl_failed(start.why.empty() ? "there was no memory for it" : std::string_view(start.why));
-    follow_wire();
+    owner_.wire_changed();
 }
 
-std::unique_ptr<engine> connection::gated(std::unique_ptr<engine> tls)
+std::unique_ptr<engine> dialer::gated(std::unique_ptr<engine> tls)
 {
     if (!login_)
         return tls;
@@ -129,11 +127,13 @@ std::unique_ptr<engine> connection::gated(std::unique_ptr<engine> tls)
     return made;
 }
 
-bool connection::has_gate() const noexcept { return login_ && login_->speaks; }
+bool dialer::has_gate() const noexcept { return login_ && login_->speaks; }
 
 /// False if the exchange has failed, and with it the attempt: the caller then tells the connector.
-bool connection::follow_gate()
+bool dialer::follow_gate()
 {
+    if (!has_gate())
+        return true;
     const sasl_gate& gate = login_->speaks->gate();
     switch (gate.now_in()) {
     case sasl_gate::state::asking: break;
@@ -142,7 +142,7 @@ bool connection::follow_gate()
             break;
         wire_.authenticates();
         // The servers count from the request on, and nothing that is said here counts for them.
-        connector_.attempt_ends_by(clock::now() + *gate.granted() * 2 / 3 - (lease_clock::now() - attempt_began_));
+        connector_.attempt_ends_by(connector::clock::now() + *gate.granted() * 2 / 3 - (lease_clock::now() - began_));
         break;
     case sasl_gate::state::failed:
         if (gate.failed_by() == sasl_failure::refused)
@@ -153,7 +153,7 @@ bool connection::follow_gate()
     case sasl_gate::state::open:
         if (!wire_.is_authenticating() || !gate.authenticated())
             break;
-        if (clock::now() >= connector_.due().value_or(clock::time_point::max())) {
+        if (connector::clock::now() >= connector_.due().value_or(connector::clock::time_point::max())) {
             wire_.give_up();
             return false;
         }
@@ -165,29 +165,29 @@ bool connection::follow_gate()
 
 /// With TLS the relay stays. Without, it leaves, too, once nothing is on its way between the C client and the server:
 /// so nobody notices.
-void connection::leave_gate()
+void dialer::leave_gate(bool held_back)
 {
-    if (!login_->speaks->may_leave() || !wire_.is_connected())
+    if (!has_gate() || !login_->speaks->may_leave() || !wire_.is_connected())
         return;
     if (options_.tls.enabled) {
-        io_->relay->go_on_with(login_->speaks->leave());
+        socket_.relay()->go_on_with(login_->speaks->leave());
         forget_gate();
         return;
     }
-    if (held_back_ || !io_->relay->is_empty() || is_ready(wire_.descriptor(), POLLIN) ||
-        !wire_.go_on_with(server_socket()))
+    if (held_back || !socket_.relay()->is_empty() || is_ready(wire_.descriptor(), POLLIN) ||
+        !wire_.go_on_with(socket_.descriptor()))
         return;
     forget_gate();
-    io_->relay.reset();
+    socket_.drop_relay();
 }
 
-void connection::forget_gate() noexcept
+void dialer::forget_gate() noexcept
 {
     if (login_)
         login_->speaks = nullptr;
 }
 
-void connection::leave_login_to_parent() noexcept
+void dialer::leave_login_to_parent() noexcept
 {
     (void)login_.release(); // NOLINT: another thread of the parent may have had a lock of Kerberos's
 }

@@ -1,0 +1,66 @@
+#include "bridge/connection/connect_cycle.hpp"
+
+#include <utility>
+
+namespace zklock::bridge {
+
+void connect_cycle::attempt_begins() noexcept
+{
+    ++attempts_;
+    names_tried_ = 0;
+    trying_ = true;
+}
+
+bool connect_cycle::try_next_name() noexcept
+{
+    ++name_;
+    return ++names_tried_ < present()->given.size();
+}
+
+void connect_cycle::go_on() noexcept
+{
+    ++next_;
+    trying_ = false;
+}
+
+bool connect_cycle::join(const address_ptr& address, bool usable, bool confirmed)
+{
+    put_present_first();
+    const auto same = std::ranges::find(addresses_, address->text, &server_address::text);
+    if (same != addresses_.end()) {
+        const bool was_disbelieved = std::exchange(*same, address) == disbelieved_;
+        if (was_disbelieved)
+            disbelieved_ = address;
+        const auto place = static_cast<std::size_t>(same - addresses_.begin());
+        if (!was_disbelieved || place < in_use() || !confirmed)
+            return false;
+        leave(place);
+    } else if (!usable) {
+        return false;
+    }
+    const auto after = static_cast<std::ptrdiff_t>(std::min(in_use(), addresses_.size()));
+    addresses_.insert(addresses_.begin() + after, address);
+    return true;
+}
+
+void connect_cycle::put_present_first()
+{
+    if (addresses_.empty())
+        return;
+    std::ranges::rotate(addresses_, addresses_.begin() + static_cast<std::ptrdiff_t>(next_ % addresses_.size()));
+    next_ = 0;
+}
+
+/// The present address is the first, and those that were tried before it in this cycle are the last.
+void connect_cycle::leave(std::size_t place)
+{
+    if (place + attempts_ >= addresses_.size() + in_use()) {
+        --attempts_;
+        insecure_ = 0; // it may have been one of these
+    }
+    if (addresses_[place] == disbelieved_)
+        disbelieved_.reset();
+    addresses_.erase(addresses_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+} // namespace zklock::bridge

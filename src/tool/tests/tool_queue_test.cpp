@@ -307,6 +307,7 @@ TEST_CASE("where authentication is demanded, doctor, ls and run end with the rea
         INFO(refused.text);
         CHECK(refused.status == status);
         CHECK(refused.text.find(words) != std::string::npos);
+        CHECK(refused.text.find("by a scheme that --auth has no credentials for") != std::string::npos);
         CHECK(refused.text.find("new session") == std::string::npos);
         CHECK(steady_clock::now() - began < std::chrono::seconds(40)); // the limit for a connection, twice
     };

@@ -166,6 +166,10 @@ int main_with(std::vector<std::string> arguments)
     add_revoke(app, to_revoke, chosen);
     add_break(app, to_break, chosen);
     add_doctor(app, to_examine, examined, chosen);
+    const std::string first = arguments.empty() ? "" : arguments.front();
+    const auto is_first = [&](const CLI::App* command) { return command->get_name() == first; };
+    if (!first.empty() && !first.starts_with('-') && app.get_subcommands(is_first).empty())
+        throw usage_error("unknown command " + first); // CLI11 would say that one is missing
     try {
         std::ranges::reverse(arguments); // as CLI11 wants them
         app.parse(std::move(arguments));

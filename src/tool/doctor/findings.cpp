@@ -2,8 +2,6 @@
 
 #include "tool/program/voice.hpp"
 
-#include <boost/json/serialize.hpp>
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -17,7 +15,7 @@ void findings::add(const char* verdict, const std::string& about, const std::str
         boost::json::object line{{"verdict", verdict}, {"about", about}, {"text", text}};
         for (auto& [key, value] : details)
             line.emplace(key, std::move(value));
-        fmt::print("{}\n", utf8(boost::json::serialize(line)));
+        fmt::print("{}", json_line(line));
     } else {
         fmt::print("{:<8} {:<8} {}\n", verdict, about, printable(text, text.size()));
     }

@@ -66,8 +66,16 @@ void check_tls_files(const tls_options& tls)
     const bool apart = !tls.key_file.empty();
     const tls_file_use key{apart ? "--tls-key" : "--tls-cert", apart ? tls.key_file : tls.certificate_file, "a key"};
     key.expect_readable();
-    tried.set_password_callback([&](std::size_t, ssl::context::password_purpose) { return tls.key_password; }, failed);
+    bool encrypted = false;
+    const auto tell_password = [&](std::size_t, ssl::context::password_purpose) {
+        encrypted = true;
+        return tls.key_password;
+    };
+    tried.set_password_callback(tell_password, failed);
     tried.use_private_key_file(key.file, ssl::context::pem, failed);
+    if (failed && encrypted && ERR_GET_LIB(static_cast<unsigned long>(failed.value())) != ERR_LIB_X509)
+        key.refuse(tls.key_password.empty() ? "it is encrypted, and ZKLOCK_TLS_KEY_PASSWORD is empty"
+                                            : "the password in ZKLOCK_TLS_KEY_PASSWORD does not open it");
     key.expect_used(failed);
 }
 

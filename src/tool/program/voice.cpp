@@ -4,6 +4,8 @@
 
 #include <boost/json/serialize.hpp>
 
+#include <fmt/format.h>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -39,6 +41,16 @@ std::size_t length_of_character(std::string_view text, std::size_t at)
             return 0;
     }
     return length;
+}
+
+/// How many bytes of text at `at`, where a character begins, are a control character; 0 if they are none. Those beyond
+/// 0x7F have two, the first of them 0xC2.
+std::size_t length_of_control(std::string_view text, std::size_t at)
+{
+    const auto first = static_cast<unsigned char>(text[at]);
+    if (first < 0x20 || first == 0x7F)
+        return 1;
+    return first == 0xC2 && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0 ? 2 : 0;
 }
 
 /// Tells how wide the terminal on stderr is; 80 if it does not say so.
@@ -111,7 +123,7 @@ void voice::write_json(std::string_view event, boost::json::object details)
     boost::json::object line{{"event", event}, {"after", after.count()}};
     for (auto& [key, value] : details)
         line.emplace(key, std::move(value));
-    write(utf8(boost::json::serialize(line)) + '\n');
+    write(json_line(line));
 }
 
 std::string as_message(std::string_view text)
@@ -133,6 +145,22 @@ std::string utf8(std::string_view text)
     return made;
 }
 
+std::string json_line(const boost::json::object& line)
+{
+    std::string made;
+    const std::string text = utf8(boost::json::serialize(line)); // which has no controls below 0x20
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::size_t length = length_of_control(text, at);
+        if (length == 0) {
+            made += text[at];
+            continue;
+        }
+        at += length - 1;
+        made += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[at])); // whose last byte is its number
+    }
+    return made + '\n';
+}
+
 std::string printable(std::string_view text, std::size_t longest)
 {
     std::string made;
@@ -140,11 +168,7 @@ std::string printable(std::string_view text, std::size_t longest)
         if (made.size() >= longest)
             return made + "…";
         const std::size_t length = length_of_character(text, at);
-        const auto first = static_cast<unsigned char>(text[at]);
-        // The controls beyond 0x7F are two bytes, the first of them 0xC2.
-        const bool control = length == 0 || first < 0x20 || first == 0x7F ||
-                             (first == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
-        if (control)
+        if (length == 0 || length_of_control(text, at) != 0)
             made += '?';
         else
             made += text.substr(at, length);

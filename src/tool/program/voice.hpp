@@ -48,5 +48,7 @@ private:
 [[nodiscard]] std::string as_message(std::string_view text);
 /// What others wrote, for JSON, which has to be UTF-8: bytes that are not are replaced.
 [[nodiscard]] std::string utf8(std::string_view text);
+/// A line of JSON. Bytes that are not UTF-8 are replaced, and no control character is left that a terminal would obey.
+[[nodiscard]] std::string json_line(const boost::json::object& line);
 
 } // namespace zklock::tool

@@ -11,7 +11,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
@@ -109,7 +108,7 @@ private:
         if (removed.has_error())
             co_return tell_failed(out_, printable(node), removed.error());
         const boost::json::object words{{"path", utf8(given_.path)}, {"deleted", utf8(node)}};
-        fmt::print("{}\n", given_.connection.json ? boost::json::serialize(words) : "deleted " + printable(node));
+        fmt::print("{}", given_.connection.json ? json_line(words) : "deleted " + printable(node) + '\n');
         co_return succeeded;
     }
 

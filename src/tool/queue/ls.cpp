@@ -3,8 +3,6 @@
 #include "tool/queue/queue_commands.hpp"
 #include "tool/queue/queue_listing.hpp"
 
-#include <boost/json/serialize.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,8 +66,7 @@ private:
         if (given_.held)
             return false;
         const auto now = std::chrono::system_clock::now();
-        fmt::print("{}", given_.connection.json ? boost::json::serialize(to_json(listing, now)) + '\n'
-                                                : to_text(listing, now));
+        fmt::print("{}", given_.connection.json ? json_line(to_json(listing, now)) : to_text(listing, now));
         return true;
     }
 

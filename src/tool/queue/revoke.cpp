@@ -7,7 +7,6 @@
 #include <zklock/shared_mutex.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
@@ -48,7 +47,7 @@ asio::awaitable<int> ask_holders(client zk, std::string path, bool json, voice& 
     if (json) {
         boost::json::object line = to_json(listing.value(), std::chrono::system_clock::now());
         line["asked"] = asked.value();
-        fmt::print("{}\n", utf8(boost::json::serialize(line)));
+        fmt::print("{}", json_line(line));
     } else {
         for (const listed& each : listing.value().all)
             if (each.holds && asked.value() != 0)

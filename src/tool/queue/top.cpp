@@ -10,7 +10,6 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
@@ -176,7 +175,7 @@ public:
         const auto now = std::chrono::system_clock::now();
         if (redraws_)
             return draw(all);
-        return write(json_ ? boost::json::serialize(to_json(one, now)) + '\n' : to_text(one, now) + '\n');
+        return write(json_ ? json_line(to_json(one, now)) : to_text(one, now) + '\n');
     }
 
     [[nodiscard]] bool draw(const std::vector<std::optional<queue_listing>>& all)
@@ -279,7 +278,7 @@ asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out
             written = shown.changed(*all[next.path], all);
         }
     }
-    if (errno == EPIPE) // its reader, such as head(1), has read enough
+    if (errno == EPIPE || errno == EINTR) // its reader, such as head(1), has read enough; or a signal came meanwhile
         co_return succeeded;
     co_return tell_failed(out, "the queue cannot be shown", error_code(errno, boost::system::generic_category()));
 }

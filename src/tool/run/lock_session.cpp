@@ -63,9 +63,10 @@ void lock_session::connection_changed(const connection_event& news)
                       fmt::format("connected to {} again{}", servers, session_ != before ? ", in a new session" : ""));
     } else if (session_ != 0 && news.state != connection_state::closed && !std::exchange(cut_off_, true)) {
         std::string held;
-        if (held_)
+        const auto left = held_ ? held_->held_until() - lease_clock::now() : lease_clock::duration(0);
+        if (left > lease_clock::duration(0)) // a lock that was lost has no lease
             held = fmt::format(": {} can be held for {:.1f} s without one", printable(plan_.lock.path),
-                               std::chrono::duration<double>(held_->held_until() - lease_clock::now()).count());
+                               std::chrono::duration<double>(left).count());
         out_.tell("disconnected", {{"servers", utf8(plan_.client.servers)}},
                   fmt::format("the connection to {} is lost{}", servers, held));
     }

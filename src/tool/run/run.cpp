@@ -5,7 +5,6 @@
 #include "tool/run/lock_session.hpp"
 
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -22,11 +21,9 @@ bool print_hold(const lock_session& session, const run_plan& plan)
 {
     const std::string node = session.node();
     const std::int64_t token = session.token();
-    const std::string line =
-        plan.json
-            ? boost::json::serialize(boost::json::object{{"path", plan.lock.path}, {"node", node}, {"token", token}})
-            : node + ' ' + std::to_string(token);
-    return std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
+    const std::string line = plan.json ? json_line({{"path", plan.lock.path}, {"node", node}, {"token", token}})
+                                       : node + ' ' + std::to_string(token) + '\n';
+    return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
 asio::awaitable<int> print_and_hold(lock_session& session, const run_plan& plan, voice& out)

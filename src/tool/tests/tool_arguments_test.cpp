@@ -1,6 +1,8 @@
 // Options and the variables of the environment that have their defaults, for each subcommand.
 #include "tool/tests/tool_scene.hpp"
 
+#include "support/proxy.hpp"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -118,6 +120,7 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("ls \"$(printf '/x\\033[2J\\302\\233\\377')\"", "the path /x?[2J??: ");
     refused("ls --server-tick 0 /x", "--server-tick is 0 s");
     refused("ls --\"$(printf 'no\\033[2J\\302\\233\\377')\" /x", "--no?[2J??");
+    refused("nonsense /x", "unknown command nonsense");
     refused("run --handoff nonsense /x -- true", "--handoff is \"nonsense\"");
     refused("ls --servers a,,b /x", "--servers is \"a,,b\"");
     refused("ls --sasl-user ann /x", "--sasl-user requires --sasl");
@@ -133,4 +136,14 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
 #endif
     refused("ls --acl creator /x",
             "--acl is creator, and has to be open where there is neither --auth nor --sasl nor --tls-cert");
+}
+
+TEST_CASE("what the client says of its options while it connects is told with those of the tool")
+{
+    tool_scene scene;
+    proxy nobody_behind(1); // it takes each connection, and closes it
+    const ended_tool in_clear =
+        scene.run({"ls", "--servers", nobody_behind.address(), "--connect-timeout", "1", "/arguments/x"});
+    CHECK(in_clear.status == 122);
+    CHECK_MESSAGE(in_clear.text.find("or is a port for TLS: --tls is not given") != std::string::npos, in_clear.text);
 }

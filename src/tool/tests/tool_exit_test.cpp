@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -82,4 +83,21 @@ TEST_CASE("nobody reads stderr, and the pipe is full: the command runs, and the 
     CHECK(full("option", "run --nonsense /exit/full -- true") == 120);
     CHECK(full("path", "ls exit") == 120);
     CHECK(full("servers", "ls --servers 127.0.0.1:1 --connect-timeout 0.5 /exit/full") == 122);
+}
+
+TEST_CASE("a signal ends top well while its reader does not read")
+{
+    tool_scene scene;
+    pipe_ends shown;
+    auto top = scene.start_command({"sh", "-c", "mkfifo full; exec 3<>full; dd if=/dev/zero of=full bs=4096 "
+                                                "oflag=nonblock 2>/dev/null; echo $$; exec " +
+                                                    tool_scene::program() + " top /exit/top >full"});
+    const pid_t id = scene.await_pid("output");
+    wait_until("a wait for the reader", default_limit, [&] {
+        std::ifstream in("/proc/" + std::to_string(id) + "/wchan");
+        std::string where;
+        return std::getline(in, where) && where.find("pipe_write") != std::string::npos;
+    });
+    top.signal(SIGTERM);
+    CHECK_MESSAGE(top.wait() == 0, scene.contents("output"));
 }

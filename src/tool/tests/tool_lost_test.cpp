@@ -230,6 +230,22 @@ TEST_CASE("its node is deleted, its session is ended by others")
     CHECK_FALSE(lives(its_command));
 }
 
+TEST_CASE("-v tells of a connection that is lost after the lock: of no time for which that can be held")
+{
+    tool_scene scene;
+    admin_client admin(server().port());
+    proxy link(server().port());
+    auto tool = scene.start({"run", "-v", "--kill-after", "7", "--servers", link.address(), "/lost/both", "--", "sh",
+                             "-c", "trap '' TERM; echo $ZKLOCK_NODE >node; until [ -e go ]; do sleep 0.1; done"});
+    REQUIRE(admin.remove(scene.await_line("node")));
+    scene.await_text("output", "lost /lost/both: node_deleted");
+    link.cut();
+    scene.await_text("output", "the connection to " + link.address() + " is lost");
+    CHECK(scene.contents("output").find("can be held for") == std::string::npos);
+    CHECK(scene.run_command({"touch", "go"}).status == 0);
+    CHECK(tool.wait() == 123);
+}
+
 TEST_CASE("a short outage costs nothing")
 {
     tool_scene scene;

@@ -201,6 +201,9 @@ TEST_CASE("break deletes the one node that is meant, and asks first")
     const ended_tool no_text = scene.run({"break", "--yes", "--json", "/queue/break", "\xff"});
     CHECK(no_text.status == 1);
     CHECK(json_in(no_text.text).at("node").as_string() == "\xEF\xBF\xBD");
+    const ended_tool controls = scene.run({"break", "--yes", "--json", "/queue/break", "\x1b\x7f\xC2\x9b\xC3\xA9"});
+    CHECK(controls.text.find("\"\\u001b\\u007f\\u009b\xC3\xA9\"") != std::string::npos); // no byte of a terminal's
+    CHECK(json_in(controls.text).at("node").as_string() == "\x1b\x7f\xC2\x9b\xC3\xA9");
     const ended_tool broken = scene.run({"break", "--yes", "/queue/break", "0"});
     CHECK(broken.status == 0);
     CHECK(broken.text.find(dead) != std::string::npos);
@@ -304,6 +307,7 @@ TEST_CASE("where authentication is demanded, doctor, ls and run end with the rea
         INFO(refused.text);
         CHECK(refused.status == status);
         CHECK(refused.text.find(words) != std::string::npos);
+        CHECK(refused.text.find("by a scheme that --auth has no credentials for") != std::string::npos);
         CHECK(refused.text.find("new session") == std::string::npos);
         CHECK(steady_clock::now() - began < std::chrono::seconds(40)); // the limit for a connection, twice
     };

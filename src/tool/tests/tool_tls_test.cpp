@@ -37,7 +37,12 @@ TEST_CASE("a file of TLS that cannot be used is told at once, with its option")
     refused("--tls-cert " + own.certificate + " --tls-key /dev/null",
             "--tls-key /dev/null: no PEM text of a key can be read in it");
     refused("--tls-cert " + own.certificate + " --tls-key " + other.key, "--tls-key " + other.key + ": key values");
-    refused("--tls-cert " + locked.certificate + " --tls-key " + locked.key, "--tls-key " + locked.key + ": ");
+    const std::string of_locked = "--tls-cert " + locked.certificate + " --tls-key " + locked.key;
+    refused(of_locked, "--tls-key " + locked.key + ": it is encrypted, and ZKLOCK_TLS_KEY_PASSWORD is empty");
+    const ended_tool wrong = scene.run_command(
+        {"sh", "-c", "ZKLOCK_TLS_KEY_PASSWORD=wrong " + tool_scene::program() + " ls /x --tls " + of_locked});
+    CHECK(wrong.status == 120);
+    CHECK(wrong.text.find("the password in ZKLOCK_TLS_KEY_PASSWORD does not open it") != std::string::npos);
     const ended_tool usable = scene.run_command(
         {"sh", "-c", "ZKLOCK_SERVERS=127.0.0.1:1 ZKLOCK_TLS_KEY_PASSWORD=secret " + tool_scene::program() +
                          " ls /x --connect-timeout 0.1 --tls --tls-ca " + authority.file() + " --tls-cert " +

@@ -19,11 +19,10 @@ public:
 
     explicit alarm(const runtime::strand& s) : timer_(std::in_place, s) {}
 
-    /// Has it ring by then, once. `rings` is called on the strand, and keeps this object alive.
+    [[nodiscard]] bool rings_by(clock::time_point when) const noexcept { return set_to_ && *set_to_ <= when; }
+    /// Has it ring sooner than it would, once. `rings` is called on the strand, and keeps this object alive.
     template <class F> void set(clock::time_point when, F rings)
     {
-        if (set_to_ && *set_to_ <= when)
-            return;
         if (wait_.under_way()) { // it ends now, and is begun again
             timer_->cancel();
         } else {

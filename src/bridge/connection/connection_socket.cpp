@@ -160,6 +160,8 @@ void connection::read_soon()
 
 void connection::wake_at(clock::time_point when)
 {
+    if (alarm_.rings_by(when))
+        return;
     alarm_.set(when, [self = shared_from_this()] { self->in_turn([&] { self->on_time(); }); });
 }
 

@@ -271,7 +271,8 @@ struct held_lock {
 };
 
 /// What an acquire has waited for that ended at its deadline, with an error of `condition::not_in_time`: see
-/// `mutex::last_timeout()`. It tells what was known then. The acquire does not wait for more: some may be missing.
+/// `lock_handle::last_timeout()`. It tells what was known then. The acquire does not wait for more: some may be
+/// missing.
 struct wait_report {
     wait_report() {} // no aggregate: see client_options
 

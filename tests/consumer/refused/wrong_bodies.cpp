@@ -11,7 +11,7 @@ asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::
     auto of_a_guard = [](zklock::guard&) -> asio::awaitable<void> { co_return; };
     auto of_permits = [](zklock::permits&) -> asio::awaitable<void> { co_return; };
     co_await lock.run(5s, of_permits);
-    co_await gate.run(2, of_a_guard);
+    co_await gate.permits_of(2).run(of_a_guard);
     co_await both.run(of_a_guard);
     co_await chair.lead(of_a_guard);
 }

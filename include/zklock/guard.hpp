@@ -173,8 +173,7 @@ public:
                                                                   std::weak_ptr(state_), std::move(what));
     }
 
-    /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty once that has begun. The operation
-    /// does not keep the lock: if the guard goes away before it begins, that releases it.
+    /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty once that has begun.
     ///
     /// A waiter of the same client has the lock before this completes; one of another client has it as soon as the
     /// servers have the delete. While disconnected, the delete waits for the next connection, or for the end of the
@@ -205,7 +204,6 @@ public:
     /// - `asio::error::operation_aborted`: cancelled.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
-    /// A lazy token (`use_awaitable`, `deferred`) that is never started releases nothing: the guard keeps the lock.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {

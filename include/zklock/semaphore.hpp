@@ -58,8 +58,7 @@ public:
     /// ends with `errc::not_owner`, told by the system executor: see `guard::wait_lost()`. When none are left, this is
     /// not held any more.
     ///
-    /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background. A
-    /// lazy token (`use_awaitable`, `deferred`) that is never started releases nothing.
+    /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(std::size_t count, Token&& token = Token()) &
     {

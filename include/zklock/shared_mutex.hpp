@@ -52,7 +52,7 @@ public:
 
     /// Makes a reader of a writer that holds the lock: `co_await lock.downgrade(std::move(g))`. No writer gets in
     /// between, and readers that wait for no other writer are let in. The guard that is given is empty once that has
-    /// begun. If it goes away before, that releases it.
+    /// begun.
     ///
     /// @par Completion `void(error_code, guard)`, exactly once, on the handler's associated executor (by default the
     /// client's own), never inside this call. The guard that comes back says what has become of the lock:
@@ -71,8 +71,7 @@ public:
     ///
     /// While disconnected it waits for the next connection, or for the end of the lease.
     ///
-    /// @par Cancellation Terminal, partial and total all end it at once and give the lock up. A lazy token
-    /// (`use_awaitable`, `deferred`) that is never started has no effect: the guard keeps the lock.
+    /// @par Cancellation Terminal, partial and total all end it at once and give the lock up.
     ///
     /// It takes one request: the reader's node is made and the writer's deleted in one transaction. It takes two more
     /// if others have written on the writer's node: what they wrote goes along, so that a request to let go still

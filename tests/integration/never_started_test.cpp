@@ -165,6 +165,15 @@ TEST_CASE("a guard made from what more is held by takes over all, and the other 
         must(co_await std::move(held).release());
         CHECK(gate.permits_held() == 0);
 
+        mutex lock(remote.zk, "/never/a");
+        held = must(co_await lock.acquire());
+        static_cast<guard&>(two) = std::move(held);
+        CHECK(two);
+        CHECK(two.count() == 0); // it is no permit
+        CHECK(error_in(co_await two.release(1)) == errc::not_owner);
+        CHECK(error_in(co_await two.split(1)) == errc::not_owner);
+        must(co_await std::move(two).release());
+
         mutex a(remote.zk, "/never/a");
         mutex b(remote.zk, "/never/b");
         multi_guard both = must(co_await multi_lock(a, b).acquire());

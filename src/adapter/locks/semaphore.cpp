@@ -65,6 +65,15 @@ const semaphore_target& target_of(const lock_state& lock)
     return static_cast<const semaphore_target&>(*lock.target());
 }
 
+/// What a handle of permits has: null where that is nothing, or what a guard of another kind had that was assigned to it.
+[[nodiscard]] recipes::semaphore_acquisition* permits_in(const std::shared_ptr<guard_state>& held) noexcept
+{
+    if (!held || held->is_given())
+        return nullptr;
+    return dynamic_cast<recipes::semaphore_acquisition*>(held->acquisition().get());
+}
+
+/// The same, of one that has some.
 recipes::semaphore_acquisition& held_by(const guard_state& held)
 {
     return static_cast<recipes::semaphore_acquisition&>(*held.acquisition());
@@ -197,14 +206,15 @@ template void start_acquire<permits>(std::shared_ptr<lock_state>, acquire_mode, 
 
 std::size_t permit_count(const std::shared_ptr<guard_state>& held) noexcept
 {
-    return held && !held->is_given() ? held_by(*held).count() : 0;
+    const auto* const permits = permits_in(held);
+    return permits ? permits->count() : 0;
 }
 
 void start_partial_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, std::size_t count,
                            void_handler handler)
 {
     auto held = guard.lock();
-    if (!owner || !held || held->is_given())
+    if (!owner || !permits_in(held))
         return post_error(std::move(handler), errc::not_owner);
     partial_release::launch(std::make_shared<partial_release>(std::move(held), count, std::move(handler)));
 }
@@ -213,7 +223,7 @@ void start_split(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>
                  permits_handler handler)
 {
     auto held = guard.lock();
-    if (!owner || !held || held->is_given())
+    if (!owner || !permits_in(held))
         return post_error(std::move(handler), errc::not_owner, permits());
     split_operation::launch(std::make_shared<split_operation>(std::move(held), count, std::move(handler)));
 }

@@ -56,6 +56,10 @@ namespace zklock {
 /// **Completion.** Each handler is called exactly once, on its associated executor (by default the client's), and never
 /// inside the call that started the operation. Until then the operation counts as outstanding work of both executors.
 ///
+/// **Lazy tokens.** With `use_awaitable` or `deferred` an operation, of any object, begins when it is awaited or called.
+/// One that is never started has no effect: a guard whose release is not awaited keeps its lock. And an operation keeps
+/// no guard: one that goes away before its release or its downgrade begins is released by that.
+///
 /// **Errors.** Besides its own errors, any operation of any object of this library can end with `errc::closed`,
 /// `errc::invalid_option` (an option of the client is out of range) and `errc::authentication_failed`.
 ///
@@ -170,18 +174,17 @@ public:
     /// but the network's: a program that reads nodes of a megabyte over a slow network has to read a few at a time.)
     /// All tries of one path (`try_acquire()`) together have one list under way.
     ///
-    /// Operations that read queues or ask holders (`contenders()`, `holders()`, `participants()`, `leader()`,
-    /// `revoke_holders()` and their like) use the same window. An operation that needs many requests shares the window
-    /// with the others: the next call does not wait for all of a long list. A request that is cancelled before it is
-    /// sent is never sent.
+    /// Operations that read queues or ask holders (`contenders()`, `holders()`, `leader()`, `revoke_holders()` and
+    /// their like) use the same window. An operation that needs many requests shares the window with the others: the
+    /// next call does not wait for all of a long list. A request that is cancelled before it is sent is never sent.
     ///
     /// @par Errors
     /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,
     /// `errc::invalid_path`, `errc::invalid_option` (the request is longer than the servers' default limit of 1 MiB, an
     /// access list cannot be right, or an option of the client is out of range), `errc::authentication_failed` and
-    /// `errc::closed`, and a write with `errc::outcome_unknown` or `errc::quota_exceeded`. A read, or a list, also ends with
-    /// `errc::access_denied` or `errc::server_error` when the servers refuse the `sync` before it: what was read might
-    /// be too old. The next one asks for the `sync` again; `client_options::log` is told once for a connection.
+    /// `errc::closed`, and a write with `errc::outcome_unknown` or `errc::quota_exceeded`. A read, or a list, also ends
+    /// with `errc::access_denied` or `errc::server_error` when the servers refuse the `sync` before it: what was read
+    /// might be too old. The next one asks for the `sync` again; `client_options::log` is told once for a connection.
     ///
     /// @par Cancellation
     /// Terminal, partial and total all end an operation at once: with `asio::error::operation_aborted` if

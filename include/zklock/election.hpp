@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "zklock/acquirable.hpp"
 #include "zklock/client.hpp"
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/run.hpp"
 #include "zklock/detail/saturate.hpp"
@@ -11,82 +13,35 @@
 #include "zklock/result.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace zklock {
 
-/// One term as the leader: what `election::lead()` gives its body. Its thread safety is that of `guard`.
-class leadership {
+/// One term as the leader: what `election::lead()` gives its body. All that is said of `guard` holds for it, too. The
+/// fencing token is larger for each term of a path than for all before it, of any leader: what a leader writes should
+/// carry it, and be refused where a larger one has been seen. `wait_revoked()` waits until somebody asks the leader to
+/// step down. The body may end its term before it returns: it releases this, then.
+class [[nodiscard]] leadership : public guard {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
-    leadership() noexcept = default; ///< an empty one, which is no leadership
-
-    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
-
-    /// Whether this participant leads, as far as this process can know. From any thread.
-    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
-    explicit operator bool() const&& = delete; ///< give it a name: it is given up when it goes away
-
-    /// A positive number, larger for each term of a path than for all before it, of any leader: the fencing token.
-    /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
-    [[nodiscard]] std::int64_t fencing_token() const& noexcept { return held_.fencing_token(); }
-    std::int64_t fencing_token() const&& = delete; ///< give it a name
-
-    /// Full path of the leader's node. From any thread.
-    [[nodiscard]] const std::string& node() const& noexcept { return held_.node(); }
-    const std::string& node() const&& = delete; ///< give it a name
-
-    /// Until when nobody else can lead: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
-    lease_clock::time_point held_until() const&& = delete; ///< give it a name
-
-    /// How the leadership was lost, if it was: see `guard::loss()`. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
-    std::optional<lock_loss> loss() const&& = delete; ///< give it a name
+    /// An empty one, which is no leadership.
+    leadership() noexcept = default;
 
     /// Whether `election::resign()` was called since this participant stood for election. From any thread.
-    [[nodiscard]] bool resigning() const noexcept { return state_ && detail::has_resigned(state_); }
-
-    /// Waits until the leadership is lost: see `guard::wait_lost()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
-    {
-        return held_.wait_lost(std::forward<Token>(token));
-    }
-
-    /// Does all operations of a transaction if this participant still leads, or none: see `guard::commit()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
-    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
-    {
-        return held_.commit(std::move(what), std::forward<Token>(token));
-    }
-
-    /// Waits until somebody asks the leader to step down: see `guard::wait_revoked()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
-    {
-        return held_.wait_revoked(std::forward<Token>(token));
-    }
+    [[nodiscard]] bool resigning() const noexcept { return candidacy_ && detail::has_resigned(candidacy_); }
 
 private:
     friend class detail::access;
     leadership(guard held, std::shared_ptr<detail::candidacy> candidacy)
-        : state_(std::move(candidacy)), held_(std::move(held))
+        : guard(std::move(held)), candidacy_(std::move(candidacy))
     {
     }
-    [[nodiscard]] auto release() && { return std::move(held_).release(); }
 
-    std::shared_ptr<detail::candidacy> state_;
-    guard held_;
+    std::shared_ptr<detail::candidacy> candidacy_;
 };
 
 namespace detail {
@@ -95,7 +50,7 @@ namespace detail {
 template <> struct when_to_stop<leadership> {
     static void watch(leadership& held, const std::weak_ptr<run_control>& body)
     {
-        at_resignation(access::state(held), [body] {
+        at_resignation(access::candidacy(held), [body] {
             cancel_body(body, run_control::cause::other, asio::cancellation_type::terminal);
         });
         held.wait_lost([body](error_code ec) {
@@ -155,35 +110,23 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 /// `Election`, whose programs can take part on the same path; for others there are `mark` and `also_heeds` of
 /// `mutex_options`. The first to come is the first to be elected.
 ///
-/// An election is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is
-/// another one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can
-/// end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()`, `leads()`,
-/// `last_timeout()` and `get_executor()`.
-class election {
+/// Copies of an election are the same participant, an object made anew is another one. `is_held()` is whether this
+/// participant leads; `contenders()` lists who stands, the leader first, in the order in which they will lead;
+/// `revoke_holders()` asks the leader to step down, who learns of it by `leadership::wait_revoked()`: no body is
+/// cancelled for it. What `last_timeout()` tells is of the last `lead()` that ended at its deadline.
+class election : public queued_lock {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the election is
     /// there. Throws std::bad_alloc.
     election(const client& c, std::string path, election_options options = {});
-
-    /// The client's executor; the system executor once its context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
-    /// The election's path; valid as long as this object or a copy of it is there. From any thread.
-    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last call of `lead()` that ended at its deadline had waited for: see `mutex::last_timeout()`.
-    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
-    /// Whether this participant leads, as far as this process can know: a `leadership` of one of its terms says so. It
-    /// looks at the clock, not at the network. From any thread.
-    [[nodiscard]] bool leads() const noexcept { return detail::count_held(state_) != 0; }
 
     /// Stands for election, and runs `body` while this participant leads. Coroutines only.
     ///
     ///     auto reign = [&](zklock::leadership& term) -> asio::awaitable<void> { … };
     ///     zklock::result<void> led = co_await chair.lead(reign);
     ///
-    /// @param body Called with `leadership&`; what it may be is told at `mutex::run()`. It is cancelled (terminal) when
-    /// the leadership is lost, and when `resign()` is called. The leadership is given up however the body ends.
+    /// @param body Called with `leadership&`; what it may be is told at `acquirable::run()`. It is cancelled (terminal)
+    /// when the leadership is lost, and when `resign()` is called. The leadership is given up however the body ends.
     ///
     /// With `election_options::requeue` the participant stands again, behind all who wait, when the body has returned a
     /// value or the leadership was lost; the body is then run once for each term, each with a larger token. An error or
@@ -197,22 +140,22 @@ public:
     ///   as `guard::release()` can say;
     /// - `asio::error::operation_aborted` when the participant resigned before any term, or after one that was lost, or
     ///   the body stopped with that because of the resignation;
-    /// - an error of `mutex::acquire()`.
+    /// - an error of `acquirable::acquire()`.
     ///
-    /// @par Cancellation It is passed on as `mutex::run()` tells.
-    template <class Body> [[nodiscard]] auto lead(Body&& body)
+    /// @par Cancellation It is passed on as `acquirable::run()` tells.
+    template <class Body> [[nodiscard]] auto lead(Body&& body) const
     {
-        return detail::lead<detail::body_of<Body, leadership>>(detail::stand_for(state_), requeue_, std::nullopt,
+        return detail::lead<detail::body_of<Body, leadership>>(detail::stand_for(state()), requeue_, std::nullopt,
                                                                std::forward<Body>(body));
     }
 
     /// Stands for election like `lead(body)`, but ends with one of `condition::not_in_time` when this participant has
-    /// waited that long for a term, as `mutex::acquire(timeout)` does. The limit counts anew for each term.
-    /// Cancellation is passed on as `mutex::run()` tells.
+    /// waited that long for a term, as `acquirable::acquire(timeout)` does. The limit counts anew for each term.
+    /// Cancellation is passed on as `acquirable::run()` tells.
     template <class Rep, class Period, class Body>
-    [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)
+    [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body) const
     {
-        return detail::lead<detail::body_of<Body, leadership>>(detail::stand_for(state_), requeue_,
+        return detail::lead<detail::body_of<Body, leadership>>(detail::stand_for(state()), requeue_,
                                                                detail::saturate(timeout), std::forward<Body>(body));
     }
 
@@ -226,9 +169,9 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto resign(Token&& token = Token())
+    [[nodiscard]] auto resign(Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_resign>(token, state_);
+        return detail::begin<Token, detail::start_resign>(token, state());
     }
 
     /// Waits until this participant leads. To stand for election takes a `lead()`: this does not.
@@ -239,48 +182,23 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total end the wait, and nothing else.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_for_leadership(Token&& token = Token())
+    [[nodiscard]] auto wait_for_leadership(Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_wait_for_leadership>(token, state_);
+        return detail::begin<Token, detail::start_wait_for_leadership>(token, state());
     }
 
-    /// Reads who stands, the leader first, in the order in which they will lead. Its cost, completion and cancellation
-    /// are those of `mutex::contenders()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
-    [[nodiscard]] auto participants(Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_contenders>(token, state_);
-    }
-
-    /// Reads who leads: the first of `participants()`, if there is any. It takes two requests, however many stand, and
+    /// Reads who leads: the first of `contenders()`, if there is any. It takes two requests, however many stand, and
     /// one more for each that resigns meanwhile.
     ///
     /// @par Completion `void(error_code, std::optional<contender>)`. Errors and cancellation are those of
-    /// `mutex::contenders()`.
+    /// `contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<contender>)) Token = default_token>
-    [[nodiscard]] auto leader(Token&& token = Token())
+    [[nodiscard]] auto leader(Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_leader>(token, state_);
-    }
-
-    /// Asks a participant, as `participants()` lists it, to step down: see `mutex::revoke()`. A leader learns of it by
-    /// `leadership::wait_revoked()`; no body is cancelled for it.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
-    }
-
-    /// Asks the leader to step down: see `mutex::revoke_holder()`. Errors and cancellation are those of
-    /// `mutex::revoke()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
-    [[nodiscard]] auto revoke_leader(Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_revoke_holders>(token, state_);
+        return detail::begin<Token, detail::start_leader>(token, state());
     }
 
 private:
-    std::shared_ptr<detail::lock_state> state_;
     bool requeue_;
 };
 

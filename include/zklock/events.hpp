@@ -138,6 +138,8 @@ struct lock_loss {
 /// byte for byte and no more than 64 KiB of it. What other clients wrote may be any bytes at all (Curator writes the
 /// host's address): escape them before you show them.
 struct contender {
+    contender() = default; // no aggregate: see client_options
+
     std::string node;            ///< full path
     std::int32_t sequence = 0;   ///< the place in the queue: lower ones come first
     std::int64_t session_id = 0; ///< the session that the node belongs to
@@ -166,8 +168,9 @@ struct contender {
 /// with what ends the wait.
 ///
 /// **Of a semaphore** `queued` tells of the place in the waiting line: its node, and its `sequence`, which later events
-/// keep. Whoever is the first there waits `behind` one who holds permits. From `acquired` on `node` is that of the first permit. All permits of an acquire are one hold, also those that
-/// were split off: `released` comes when the last of them is back, and `lost` instead of it when the first are lost.
+/// keep. Whoever is the first there waits `behind` one who holds permits. From `acquired` on `node` is that of the first
+/// permit. All permits of an acquire are one hold, also those that were split off: `released` comes when the last of
+/// them is back, and `lost` instead of it when the first are lost.
 ///
 /// With `began` and `at` these are what a tracer needs to make spans of, without a dependency of this library on one:
 /// the wait (`began` to `acquired` or `failed`, with `queued` in it) and the hold (to `lost` or `released`).
@@ -271,7 +274,8 @@ struct held_lock {
 };
 
 /// What an acquire has waited for that ended at its deadline, with an error of `condition::not_in_time`: see
-/// `mutex::last_timeout()`. It tells what was known then. The acquire does not wait for more: some may be missing.
+/// `lock_handle::last_timeout()`. It tells what was known then. The acquire does not wait for more: some may be
+/// missing.
 struct wait_report {
     wait_report() {} // no aggregate: see client_options
 

@@ -18,9 +18,9 @@ namespace zklock {
 /// A lock that is held: what a successful acquire gives. It is movable, not copyable, and may be empty (moved from,
 /// released, or made by the default constructor).
 ///
-/// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed, assigned over, or
-/// whose release was asked for but never started, releases in the background: the delete of its node is queued, and
-/// repeated until it succeeded or the session is over. A guard never blocks.
+/// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed or assigned over
+/// releases in the background: the delete of its node is queued, and repeated until it succeeded or the session is
+/// over. A guard never blocks.
 ///
 /// **Loss.** A lock can be lost while the guard exists: the session may expire while the servers cannot be reached,
 /// somebody may delete its node, the client may be closed. The guard says so at the latest at `held_until()`, which is
@@ -29,6 +29,9 @@ namespace zklock {
 ///
 /// **Lifetime.** A guard does not keep its client open. When the client closes, its guards are lost. A guard may
 /// outlive the execution context of its client: it then counts as lost, and does nothing when destroyed.
+///
+/// **Kinds.** What a semaphore, a `multi_lock` or an election gives derives from this: a guard that is made from one
+/// takes over all that is held, and the other is empty then.
 ///
 /// **Thread safety.** Distinct guards: safe. One guard: its const member functions may be called from any threads at
 /// once, with each other; moving, assigning, releasing and destroying are for one thread at a time, and not at the same
@@ -50,8 +53,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more
-    /// than `client_options::loss_notice` away. It looks at the clock, not at the network.
-    /// From any thread.
+    /// than `client_options::loss_notice` away. It looks at the clock, not at the network. From any thread.
     [[nodiscard]] explicit operator bool() const& noexcept;
     explicit operator bool() const&& = delete; ///< give the guard a name: the lock is held as long as it lives
 
@@ -98,8 +100,8 @@ public:
         return detail::begin<Token, detail::start_wait_lost>(token, detail::client_of(state_), std::weak_ptr(state_));
     }
 
-    /// Waits until somebody asks the holder to let go: `mutex::revoke()`, or Curator's `Revoker`. It is a request: what
-    /// to do about it, and when, is the holder's business. The wait does not keep the lock.
+    /// Waits until somebody asks the holder to let go: `queued_lock::revoke()`, or Curator's `Revoker`. It is a
+    /// request: what to do about it, and when, is the holder's business. The wait does not keep the lock.
     ///
     /// The node is watched from the first wait on; that costs one request, if it was not watched already. A request
     /// that came before the wait, even before the grant, is seen, for it has replaced the node's data. While
@@ -155,8 +157,8 @@ public:
     /// - `errc::invalid_path`, `errc::invalid_option` (it is longer than the servers' default limit of 1 MiB, checks
     ///   included, or creates a container): nothing was sent.
     /// - `errc::not_owner`: the guard is empty (told by the system executor: see `wait_lost()`); or the guard was
-    ///   released, or its downgrade sent, before the commit could be sent; or a lazy token started the commit while the
-    ///   guard was being downgraded.
+    ///   released, or its downgrade sent, before the commit could be sent; or a lazy token started the commit after the
+    ///   guard's downgrade had begun.
     /// - `asio::error::operation_aborted`: cancelled, and it was not and will not be sent.
     /// - `errc::authentication_failed`.
     ///
@@ -171,7 +173,7 @@ public:
                                                                   std::weak_ptr(state_), std::move(what));
     }
 
-    /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty after the call.
+    /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty once that has begun.
     ///
     /// A waiter of the same client has the lock before this completes; one of another client has it as soon as the
     /// servers have the delete. While disconnected, the delete waits for the next connection, or for the end of the
@@ -197,20 +199,25 @@ public:
     ///   each second, until it is done or the session is over. The listener is told `released` then.
     /// - `errc::closed`: the client was closed meanwhile; the node ends with the session.
     /// - `errc::authentication_failed`: the servers have refused the credentials meanwhile.
-    /// - `errc::not_owner`: the guard was empty (told by the system executor: see `wait_lost()`).
+    /// - `errc::not_owner`: the guard was empty, or gone before this began (told by the system executor: see
+    ///   `wait_lost()`).
     /// - `asio::error::operation_aborted`: cancelled.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
-    /// With a lazy token (`use_awaitable`, `deferred`) that is never started, it happens in the background, too.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {
-        return detail::begin<Token, detail::start_release>(token, std::move(state_));
+        return detail::begin<Token, detail::start_release>(token, detail::client_of(state_), std::weak_ptr(state_));
     }
+
+protected:
+    /// What that state stands for.
+    explicit guard(std::shared_ptr<detail::guard_state> state) noexcept : state_(std::move(state)) {}
+    /// What is held.
+    [[nodiscard]] const std::shared_ptr<detail::guard_state>& state() const noexcept { return state_; }
 
 private:
     friend class detail::access;
-    explicit guard(std::shared_ptr<detail::guard_state> state) noexcept : state_(std::move(state)) {}
 
     std::shared_ptr<detail::guard_state> state_;
 };
@@ -218,7 +225,7 @@ private:
 namespace detail {
 
 template <> struct delivered<guard> : delivered_lock<guard> {};
-template <> inline guard_state* held_by(const guard& g) noexcept
+inline guard_state* held_by(const guard& g) noexcept
 {
     return access::state(g).get();
 }

@@ -78,8 +78,8 @@ struct mutex_options {
     /// of 1,000 acquires a second). Near that end, acquires that have no node yet wait in their client, and nothing
     /// lingers; when the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and
     /// fencing tokens go on growing. Near the end a new reader waits as well, until the last that holds has let go.
-    /// Until the path is made again, `try_acquire()` is `busy` while there is any node, and so is
-    /// `try_acquire_shared()`, even if the node is a reader's: the few numbers that are left are for acquires of
+    /// Until the path is made again, `try_acquire()` is `busy` while there is any node, and so is that
+    /// of readers, even if the node is a reader's: the few numbers that are left are for acquires of
     /// clients that have not noticed yet that the end is near.
     ///
     /// The path is made again as this option says, whatever it was before, because the servers do not tell what it was.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "zklock/acquirable.hpp"
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
-#include "zklock/detail/run.hpp"
-#include "zklock/detail/saturate.hpp"
 #include "zklock/events.hpp"
 #include "zklock/guard.hpp"
-#include "zklock/lockable.hpp"
+#include "zklock/node.hpp"
 #include "zklock/result.hpp"
 
-#include <chrono>
 #include <concepts>
 #include <memory>
 #include <optional>
@@ -17,91 +16,32 @@
 
 namespace zklock {
 
-/// Several locks that are held together: what a successful `multi_lock::acquire()` gives. Everything that is said of
-/// `guard` holds for it, too: it is movable, may be empty, releases in the background when it goes away, and has the
-/// same thread safety.
-class [[nodiscard]] multi_guard {
+/// Several locks that are held together: what a successful `multi_lock::acquire()` gives. All that is said of `guard`
+/// holds for it, too. It is held while all of the locks are, and until `held_until()` all of them are ours at least.
+/// One that is lost makes all count as lost; the log, and the listener of that lock, tell which it is. A commit looks
+/// for the nodes of all. `node()` is empty and `fencing_token()` is 0: `locks()` has those of each.
+///
+/// They are released in reverse, whatever becomes of each. That completes when the last release has ended: with
+/// `errc::lost` if any of the locks had been lost, else with the first error of a release.
+class [[nodiscard]] multi_guard : public guard {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// An empty guard.
     multi_guard() noexcept = default;
-
-    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
-
-    /// Whether all of the locks are held, as far as this process can know. From any thread.
-    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
-    explicit operator bool() const&& = delete; ///< give it a name: the locks are held as long as it lives
 
     /// The locks, in the order in which they were taken, with the node and the fencing token of each: a resource needs
     /// the token of the lock that protects it. Empty for an empty guard. From any thread; valid as long as the guard is
     /// not moved, released or destroyed.
-    [[nodiscard]] const std::vector<held_lock>& locks() const& noexcept;
+    [[nodiscard]] const std::vector<held_lock>& locks() const& noexcept { return detail::locks_of(state()); }
     const std::vector<held_lock>& locks() const&& = delete; ///< give it a name
-
-    /// Until when all of them are ours at least: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
-    lease_clock::time_point held_until() const&& = delete; ///< give it a name
-
-    /// How the first of them was lost, if one was: see `guard::loss()`. The log, and the listener of the lock that is
-    /// lost, tell which it is. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
-    std::optional<lock_loss> loss() const&& = delete; ///< give it a name
-
-    /// Waits until one of the locks is lost: all of them count as lost then. See `guard::wait_lost()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
-    {
-        return held_.wait_lost(std::forward<Token>(token));
-    }
-
-    /// Waits until the holder of one of the locks is asked to let go: see `guard::wait_revoked()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
-    {
-        return held_.wait_revoked(std::forward<Token>(token));
-    }
-
-    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The servers look
-    /// for the nodes of all of them.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
-    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
-    {
-        return held_.commit(std::move(what), std::forward<Token>(token));
-    }
-
-    /// Gives all of the locks back, in reverse, whatever becomes of each: `co_await std::move(g).release()`.
-    ///
-    /// @par Completion `void(error_code)`, when the last release has ended: with `errc::lost` if any of the locks had
-    /// been lost, else with the first error of a release. The errors are those of `guard::release()`.
-    ///
-    /// @par Cancellation Terminal, partial and total only stop the waiting: the releases go on in the background.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto release(Token&& token = Token()) &&
-    {
-        locks_.reset();
-        return std::move(held_).release(std::forward<Token>(token));
-    }
 
 private:
     friend class detail::access;
-    explicit multi_guard(std::shared_ptr<detail::guard_state> state)
-        : locks_(detail::locks_of(state)), held_(detail::access::make<guard>(std::move(state)))
-    {
-    }
-
-    std::shared_ptr<const std::vector<held_lock>> locks_;
-    guard held_;
+    using guard::guard;
 };
 
 namespace detail {
 
 template <> struct delivered<multi_guard> : delivered_lock<multi_guard> {};
-template <> inline guard_state* held_by(const multi_guard& g) noexcept
-{
-    return held_by(access::guard_of(g));
-}
 
 } // namespace detail
 
@@ -120,93 +60,28 @@ template <> inline guard_state* held_by(const multi_guard& g) noexcept
 /// lock is lost while others are waited for, all are given back and the acquire begins anew, under the same deadline.
 ///
 /// **Members.** All members belong to one client, and have different paths. If not, or if there is no member at all,
-/// every operation ends with `errc::invalid_option`.
+/// every operation ends with `errc::invalid_option`; without a member that is told by a thread of the system executor,
+/// unless the handler has an executor of its own.
 ///
-/// It is a handle to shared state, cheap to copy, that keeps the client open. See `client` for executors, lifetimes and
-/// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
-/// for `is_held()`, `last_timeout()` and `get_executor()`.
+/// **One deadline** is for all of them. At the deadline it ends as the acquire of the member does that it waits for:
+/// with `not_connected`, too, if it was granted the member before so late that no answer about the next has come. A
+/// `try_acquire()` takes and gives back the locks before the first that is busy; it ends with `errc::lost` if a lock
+/// was lost meanwhile. While it `is_held()`, each member says so of itself, too; a caller that acquires the members one
+/// by one does not hold this.
 ///
 /// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their
 /// users.
-class multi_lock {
+class multi_lock : public acquirable<multi_guard, lock_handle> {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// Sends nothing: each operation tells of bad input, such as no lock at all or one twice. The clients of its
     /// members stay open as long as a handle is there. Throws std::bad_alloc.
-    explicit multi_lock(std::vector<lockable> locks);
+    explicit multi_lock(const std::vector<lockable>& locks);
     /// The same, of locks that are named one by one: `multi_lock(a, b, c.shared())`. Throws std::bad_alloc.
     template <std::convertible_to<lockable>... Locks>
         requires(sizeof...(Locks) > 1)
     explicit multi_lock(const Locks&... locks) : multi_lock(std::vector<lockable>{static_cast<lockable>(locks)...})
     {
     }
-
-    /// The executor of the locks' client; the system executor if there is no lock.
-    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
-    /// What the last acquire that ended at its deadline had waited for, a member of this lock: see
-    /// `mutex::last_timeout()`.
-    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
-
-    /// Whether an acquire of this object, or of a copy of it, holds all of the locks: see `mutex::is_held()`. Each of
-    /// them then says of itself that it is held, too. A caller that acquires the members one by one does not hold this.
-    /// From any thread.
-    [[nodiscard]] bool is_held() const noexcept { return detail::count_held(state_) != 0; }
-
-    /// Waits for all of the locks, for as long as it takes.
-    ///
-    /// @par Completion `void(error_code, multi_guard)`, with the errors that an acquire of any of the locks can have,
-    /// and `errc::invalid_option` for members that cannot be locked together. If there is no member at all, that is
-    /// told by a thread of the system executor, unless the handler has an executor of its own.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// locks that it has are given back in the background.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
-    [[nodiscard]] auto acquire(Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<multi_guard>(state_));
-    }
-
-    /// Waits for all of the locks until one deadline, counted from the start of the operation. Completion and
-    /// cancellation are those of `acquire()`; at the deadline it ends as the acquire of the member does that it waits
-    /// for, with one of `condition::not_in_time`: with `not_connected`, too, if it was granted the member before so
-    /// late that no answer about the next has come. `timeout` may be any duration: one too long for the clock means for
-    /// ever; zero or less looks once.
-    template <class Rep, class Period,
-              BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
-    [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<multi_guard>(state_, detail::saturate(timeout)));
-    }
-
-    /// Takes the locks if all are free now. Locks before the first that is busy are taken and given back. Completion
-    /// and cancellation are those of `acquire()`. It also ends with `errc::busy` and `errc::not_connected`, as
-    /// `mutex::try_acquire()` does, and with `errc::lost` if a lock was lost meanwhile.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
-    [[nodiscard]] auto try_acquire(Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::trying<multi_guard>(state_));
-    }
-
-    /// Runs `body` with a `multi_guard&` while all of the locks are held: see `mutex::run()`.
-    template <class Body> [[nodiscard]] auto run(Body&& body)
-    {
-        return detail::run<multi_guard>(detail::waiting<multi_guard>(state_), std::forward<Body>(body));
-    }
-
-    /// Runs `body` with a `multi_guard&` while all of the locks are held, as `mutex::run()` does, but waits for the
-    /// locks only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too
-    /// long for the clock means for ever; zero or less looks once. An error of the acquire is one of `acquire()`, or
-    /// one of `condition::not_in_time` at the deadline.
-    template <class Rep, class Period, class Body>
-    [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
-    {
-        return detail::run<multi_guard>(detail::waiting<multi_guard>(state_, detail::saturate(timeout)),
-                                        std::forward<Body>(body));
-    }
-
-private:
-    std::shared_ptr<detail::lock_state> state_; ///< null without a lock
 };
 
 } // namespace zklock

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "zklock/acquirable.hpp"
 #include "zklock/client.hpp"
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
-#include "zklock/detail/run.hpp"
-#include "zklock/detail/saturate.hpp"
-#include "zklock/detail/standard.hpp"
-#include "zklock/events.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/lock_options.hpp"
-#include "zklock/lockable.hpp"
+#include "zklock/result.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock {
 
@@ -45,11 +39,11 @@ private:
 /// those, with Curator's `InterProcessMutex` and with others (`names`, `mark` and `also_heeds` of `mutex_options`):
 /// they all exclude each other.
 ///
-/// **Owners.** The owner is an object that is given to each acquire, not a thread. Each acquire that succeeds is one
-/// *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is released. All
-/// holds of an owner share one node and one fencing token. All re-entrant mutexes of one *client* on one path are the
-/// same lock: an owner may enter through any of them. Through another client the same owner is another contender, and
-/// waits for itself.
+/// **Owners.** The owner is an object, not a thread: `co_await shelf.owned_by(me).acquire(5s)`. Each acquire that
+/// succeeds is one *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is
+/// released. All holds of an owner share one node and one fencing token. All re-entrant mutexes of one *client* on one
+/// path are the same lock: an owner may enter through any of them. Through another client the same owner is another
+/// contender, and waits for itself.
 ///
 /// **Acquiring again** costs no request and completes at once. While an acquire of the same owner is under way, a
 /// further one joins it: it gets the same grant, or the same error; only its deadline and its cancellation are its own.
@@ -58,85 +52,30 @@ private:
 /// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail
 /// with `errc::lost`, so that nobody goes on with a lock that somebody else may have by now.
 ///
-/// It is a handle to shared state and cheap to copy. See `mutex` for paths and options and `client` for executors,
-/// lifetimes and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not
-/// safe, except for `path()`, `hold_count()`, `is_held()`, `owned_by()`, `last_timeout()` and `get_executor()`.
-///
 /// The idea, and the name of the lock's nodes, are those of Curator's `InterProcessMutex`.
-class reentrant_mutex {
+class reentrant_mutex : public queued_lock {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     reentrant_mutex(const client& c, std::string path, mutex_options options = {});
 
-    /// The client's executor; the system executor once its context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
-    /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
-    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last acquire that ended at its deadline had waited for: see `mutex::last_timeout()`.
-    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
+    /// This lock as that owner acquires it. If the owner has it, an acquire takes one more hold at once; a
+    /// `try_acquire()` is `busy` if the owner itself waits for it. An acquire that has joined another withdraws alone
+    /// when it is cancelled. It is `errc::invalid_option` if the owner has the lock, or is acquiring it, with nodes of
+    /// another name, heeds other names, or has it as an `owned_shared_mutex`.
+    ///
+    /// Its `is_held()` asks whether the owner has a hold that is not lost, through any object on this path of this
+    /// client; that of the lock itself, whether any owner has. As with `hold_count()`, a guard that went away may count
+    /// for a moment longer.
+    [[nodiscard]] acquirable<guard> owned_by(lock_owner owner) const
+    {
+        return detail::access::make<acquirable<guard>>(detail::owned_by(state(), owner.id()));
+    }
 
     /// How many holds the owner has on this path through this client: guards that have not been released, even if their
     /// lock is lost. It counts what the client's strand has done so far: a guard that went away may count for a moment
     /// longer. None in a process that was forked off.
-    [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
-
-    /// Whether the owner holds the lock, through any object on this path of this client, as far as this process can
-    /// know: it has a hold, and has not lost it. It looks at the clock, not at the network. As with `hold_count()`, a
-    /// guard that went away may count for a moment longer. From any thread. Throws std::bad_alloc.
-    [[nodiscard]] bool is_held(lock_owner owner) const;
-    /// Whether any owner does: Curator's `isAcquiredInThisProcess()`. From any thread. Throws std::bad_alloc.
-    [[nodiscard]] bool is_held() const;
-
-    /// Waits for the lock; takes one more hold at once if the owner has it.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name, heeds
-    ///   other names, or has it as an `owned_shared_mutex`.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
-    /// joined another only ends itself.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto acquire(lock_owner owner, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner)));
-    }
-
-    /// Waits for the lock until a deadline, counted from the start of the operation. `timeout` may be any duration: one
-    /// too long for the clock means for ever; zero or less looks once.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - one of `condition::not_in_time`: the deadline has passed, as `mutex::acquire(timeout)` tells.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
-    /// joined another only ends itself.
-    template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)));
-    }
-
-    /// Takes the lock if the owner has it or it is free now.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::busy`: somebody else holds the lock or queues for it, or the owner itself waits for it.
-    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
-    ///   servers. A try never waits for a connection; `mutex::try_acquire()` tells how long it may last.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; a try that has joined
-    /// another acquire only ends itself.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::trying<guard>(lock_of(owner)));
-    }
+    [[nodiscard]] std::size_t hold_count(lock_owner owner) const noexcept;
 
     /// Gives one hold back on behalf of an owner, if it is the owner's: `co_await lock.release(me, held)`. The guard is
     /// then empty. A guard may also be released by itself, by `guard::release()`.
@@ -146,75 +85,21 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token())
+    [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_owned_release>(token, state_,
-                                                                 detail::take_if_owned(state_, owner.id(), held));
+        return detail::begin<Token, detail::start_owned_release>(
+            token, state(), std::weak_ptr(detail::access::state(held)), owner.id());
     }
-
-    /// Reads who holds the lock and who waits: see `mutex::contenders()`. An owner is listed once, however often it
-    /// holds.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
-    [[nodiscard]] auto contenders(Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_contenders>(token, state_);
-    }
-
-    /// Asks a contender to let go: see `mutex::revoke()`. All holds of an owner are told.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
-    }
-    /// Asks the holder of the lock to let go: see `mutex::revoke_holder()`. Errors and cancellation are those of
-    /// `mutex::revoke()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
-    [[nodiscard]] auto revoke_holder(Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_revoke_holders>(token, state_);
-    }
-
-    /// Runs `body` while the owner holds the lock once more: see `mutex::run()`. An error of the acquire is one of
-    /// `mutex::acquire()`, or `errc::lost` or `errc::invalid_option` with the meaning that `acquire(owner)` gives it.
-    template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
-    {
-        return detail::run<guard>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
-    }
-
-    /// Runs `body` while the owner holds the lock once more, as `mutex::run()` does, but waits for the lock only until
-    /// a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for the clock
-    /// means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or another that
-    /// `acquire(owner, timeout)` lists.
-    template <class Rep, class Period, class Body>
-    [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
-    {
-        return detail::run<guard>(detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)),
-                                  std::forward<Body>(body));
-    }
-
-    /// For `multi_lock`: this lock, to be acquired for that owner.
-    [[nodiscard]] lockable owned_by(lock_owner owner) const
-    {
-        return detail::access::make<lockable>(lock_of(owner));
-    }
-
-private:
-    [[nodiscard]] std::shared_ptr<detail::lock_state> lock_of(lock_owner owner) const
-    {
-        return detail::owned_by(state_, owner.id());
-    }
-
-    std::shared_ptr<detail::lock_state> state_;
 };
 
 /// A lock with readers and writers that its owner may acquire again while holding it. On the servers it is a
 /// `shared_mutex`, and shares paths with those, with Curator's `InterProcessReadWriteLock` and with others
 /// (`shared_mutex_options::names`): a writer of one excludes all others of every kind, a reader excludes their writers.
 ///
-/// **Owners.** As with `reentrant_mutex`, the owner is an object that is given to each acquire, not a thread. Each
-/// acquire that succeeds is one *hold*, a writer's or a reader's, and gives a guard that stands for it. All holds of an
-/// owner share one node and one fencing token. All objects of one *client* on one path are the same lock: an owner may
-/// enter through any of them. Through another client the same owner is another contender.
+/// **Owners.** As with `reentrant_mutex`, the owner is an object, not a thread. Each acquire that succeeds is one
+/// *hold*, a writer's or a reader's, and gives a guard that stands for it. All holds of an owner share one node and one
+/// fencing token. All objects of one *client* on one path are the same lock: an owner may enter through any of them.
+/// Through another client the same owner is another contender.
 ///
 /// **A writer may acquire again,** as a writer and as a reader. That costs no request and completes at once. So does a
 /// reader that reads once more, even if writers of others wait by now.
@@ -237,200 +122,41 @@ private:
 /// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail
 /// with `errc::lost`.
 ///
-/// It is a handle to shared state and cheap to copy. See `shared_mutex` for the order in which others are served, and
-/// for tokens, `mutex` for paths and options and `client` for executors, lifetimes and the errors that every operation
-/// can end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()`, `hold_count()`,
-/// `hold_count_shared()`, `is_held()`, `is_held_shared()`, `exclusive()`, `shared()`, `last_timeout()` and
-/// `get_executor()`.
+/// See `shared_mutex` for the order in which others are served, and for tokens.
 ///
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`, whose owners are threads.
-class owned_shared_mutex {
+class owned_shared_mutex : public queued_lock {
 public:
-    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
-
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     owned_shared_mutex(const client& c, std::string path, shared_mutex_options options = {});
 
-    /// The client's executor; the system executor once its context is gone. From any thread.
-    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(writers_); }
-    /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
-    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
-    /// What the last acquire that ended at its deadline, a reader's or a writer's, had waited for: see
-    /// `mutex::last_timeout()`.
-    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(writers_); }
+    /// This lock as that owner acquires it to write: alone, or once more at once if it is the writer already. What
+    /// `reentrant_mutex::owned_by()` says holds here, too. Its `is_held()`, and that of the lock itself, ask for holds
+    /// as a writer.
+    [[nodiscard]] acquirable<guard> owned_by(lock_owner owner) const
+    {
+        return detail::access::make<acquirable<guard>>(detail::owned_by(state(), owner.id()));
+    }
+    /// This lock as that owner acquires it to read: when all writers before it are gone, or once more at once if it has
+    /// the lock, as a reader or as a writer. A `try_acquire()` is also `busy` when the client has no room for a node.
+    /// Its `is_held()` asks for holds as a reader, perhaps beside those as a writer.
+    ///
+    /// Others may hold a reader's guard at the same time, unless the owner writes, too. `guard::node()` is the owner's
+    /// node at the grant. When the owner stops writing, a reader's node replaces that one, and `contenders()` lists the
+    /// new node. A transaction under the guard depends on the node that the owner has at that time. A transaction that
+    /// would be sent while the owner's last release as a writer is under way ends with `errc::not_owner`.
+    [[nodiscard]] acquirable<guard> shared(lock_owner owner) const
+    {
+        return detail::access::make<acquirable<guard>>(detail::owned_by(readers_, owner.id()));
+    }
 
-    /// How many holds as a writer, or as a reader, the owner has on this path through this client: guards that have not
-    /// been released, even if their lock is lost. As with `reentrant_mutex::hold_count()`, a guard that went away may
-    /// count for a moment longer; and there are none in a process that was forked off. From any thread. They throw
-    /// std::bad_alloc.
-    [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
+    /// Whether any owner has a hold as a reader.
+    [[nodiscard]] bool is_held_shared() const noexcept { return detail::count_held(readers_) != 0; }
+    /// How many holds as a writer the owner has on this path: see `reentrant_mutex::hold_count()`.
+    [[nodiscard]] std::size_t hold_count(lock_owner owner) const noexcept;
     /// The same, of holds as a reader.
-    [[nodiscard]] std::size_t hold_count_shared(lock_owner owner) const;
-
-    /// Whether the owner holds the lock as a writer, through any object on this path of this client, as far as this
-    /// process can know: see `reentrant_mutex::is_held()`. From any thread. Throws std::bad_alloc.
-    [[nodiscard]] bool is_held(lock_owner owner) const;
-    /// Whether any owner does. From any thread. Throws std::bad_alloc.
-    [[nodiscard]] bool is_held() const;
-    /// Whether the owner has a hold as a reader, perhaps beside those as a writer. From any thread. Throws
-    /// std::bad_alloc.
-    [[nodiscard]] bool is_held_shared(lock_owner owner) const;
-    /// Whether any owner has. From any thread. Throws std::bad_alloc.
-    [[nodiscard]] bool is_held_shared() const;
-
-    // --- writers -----------------------------------------------------------------------------------------------------
-
-    /// Waits until the owner can hold the lock alone; takes one more hold at once if it is a writer already.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::not_upgradable`: the owner only reads, or waits to. It goes on doing so.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name, or as a
-    ///   `reentrant_mutex`.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
-    /// joined another only ends itself.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto acquire(lock_owner owner, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<guard>(writer(owner)));
-    }
-
-    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation.
-    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - one of `condition::not_in_time`: the deadline has passed, as `mutex::acquire(timeout)` tells.
-    /// - `errc::not_upgradable`: the owner only reads, or waits to. It goes on doing so.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
-    /// joined another only ends itself.
-    template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<guard>(writer(owner), detail::saturate(timeout)));
-    }
-
-    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::busy`: another has the lock or waits for it, or the owner itself waits.
-    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
-    ///   servers.
-    /// - `errc::not_upgradable`: the owner only reads, or waits to. It goes on doing so.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; a try that has joined
-    /// another acquire only ends itself.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::trying<guard>(writer(owner)));
-    }
-
-    /// Runs `body` while the owner holds the lock once more as a writer: see `mutex::run()`. An error of the acquire is
-    /// one of `mutex::acquire()`, or `errc::not_upgradable`, `errc::lost` or `errc::invalid_option` with the meaning
-    /// that `acquire(owner)` gives it.
-    template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
-    {
-        return detail::run<guard>(detail::waiting<guard>(writer(owner)), std::forward<Body>(body));
-    }
-
-    /// Runs `body` while the owner holds the lock once more as a writer, as `mutex::run()` does, but waits for the lock
-    /// only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for
-    /// the clock means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
-    /// another that `acquire(owner, timeout)` lists.
-    template <class Rep, class Period, class Body>
-    [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
-    {
-        return detail::run<guard>(detail::waiting<guard>(writer(owner), detail::saturate(timeout)),
-                                  std::forward<Body>(body));
-    }
-
-    // --- readers -----------------------------------------------------------------------------------------------------
-
-    /// Waits until all writers before the owner are gone; takes one more hold at once if the owner has the lock, as a
-    /// reader or as a writer.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// The guard is a reader's: others may hold one at the same time, unless the owner writes, too. `guard::node()` is
-    /// the owner's node at the grant. When the owner stops writing, a reader's node replaces that one, and
-    /// `contenders()` lists the new node. A transaction under the guard depends on the node that the owner has at that
-    /// time. A transaction that would be sent while the owner's last release as a writer is under way ends with
-    /// `errc::not_owner`.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
-    /// joined another only ends itself.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto acquire_shared(lock_owner owner, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<guard>(reader(owner)));
-    }
-
-    /// Waits until all writers before the owner are gone, or until a deadline, counted from the start of the operation.
-    /// `timeout` may be any duration: one too long for the clock means for ever; zero or less looks once. The guard is
-    /// a reader's, as that of `acquire_shared(owner)` is.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - one of `condition::not_in_time`: the deadline has passed, as `mutex::acquire(timeout)` tells.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
-    /// joined another only ends itself.
-    template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto acquire_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout,
-                                      Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::waiting<guard>(reader(owner), detail::saturate(timeout)));
-    }
-
-    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it. The
-    /// guard is a reader's, as that of `acquire_shared(owner)` is.
-    ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
-    /// - `errc::busy`: a writer has the lock or waits for it, the client has no room for a node, or the owner itself
-    ///   waits or tries to write.
-    /// - `errc::not_connected`: the client is disconnected. It is `errc::tls_failed` if TLS has failed with all
-    ///   servers.
-    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also for the reasons that `acquire(owner)` names.
-    ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; a try that has joined
-    /// another acquire only ends itself.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
-    [[nodiscard]] auto try_acquire_shared(lock_owner owner, Token&& token = Token())
-    {
-        return detail::begin<Token>(token, detail::trying<guard>(reader(owner)));
-    }
-
-    /// Runs `body` while the owner holds the lock once more as a reader: see `mutex::run()`. An error of the acquire is
-    /// one of `mutex::acquire()`, or `errc::lost` or `errc::invalid_option` with the meaning that `acquire(owner)`
-    /// gives it.
-    template <class Body> [[nodiscard]] auto run_shared(lock_owner owner, Body&& body)
-    {
-        return detail::run<guard>(detail::waiting<guard>(reader(owner)), std::forward<Body>(body));
-    }
-
-    /// Runs `body` while the owner holds the lock once more as a reader, as `mutex::run()` does, but waits for the lock
-    /// only until a deadline, counted from the start of the operation. `timeout` may be any duration: one too long for
-    /// the clock means for ever; zero or less looks once. An error of the acquire is one of `mutex::acquire()`, or
-    /// another that `acquire_shared(owner, timeout)` lists.
-    template <class Rep, class Period, class Body>
-    [[nodiscard]] auto run_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
-    {
-        return detail::run<guard>(detail::waiting<guard>(reader(owner), detail::saturate(timeout)),
-                                  std::forward<Body>(body));
-    }
-
-    // --- both --------------------------------------------------------------------------------------------------------
+    [[nodiscard]] std::size_t hold_count_shared(lock_owner owner) const noexcept;
 
     /// Gives one hold back on behalf of an owner, if it is the owner's: `co_await lock.release(me, held)`. The guard is
     /// then empty. A guard may also be released by itself, by `guard::release()`, or by its destructor.
@@ -444,47 +170,14 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token())
+    [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_owned_release>(token, writers_,
-                                                                 detail::take_if_owned(writers_, owner.id(), held));
+        return detail::begin<Token, detail::start_owned_release>(
+            token, state(), std::weak_ptr(detail::access::state(held)), owner.id());
     }
-
-    /// Reads who holds the lock and who waits, in the order of the queue: see `mutex::contenders()`. An owner is listed
-    /// once, however often it holds: as a writer, as long as it is one. `contender::shared` tells the readers.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
-    [[nodiscard]] auto contenders(Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_contenders>(token, writers_);
-    }
-
-    /// Asks a contender to let go: see `mutex::revoke()` and `shared_mutex::revoke()`. All holds of an owner are told.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
-    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_revoke>(token, writers_, whom.node);
-    }
-
-    /// Asks all who hold the lock at one look to let go: see `mutex::revoke()` and `shared_mutex::revoke_holders()`.
-    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
-    [[nodiscard]] auto revoke_holders(Token&& token = Token())
-    {
-        return detail::begin<Token, detail::start_revoke_holders>(token, writers_);
-    }
-
-    /// For `multi_lock`: this lock, to be acquired for that owner as a writer, or as a reader.
-    [[nodiscard]] lockable exclusive(lock_owner owner) const { return detail::access::make<lockable>(writer(owner)); }
-    /// The same, as a reader.
-    [[nodiscard]] lockable shared(lock_owner owner) const { return detail::access::make<lockable>(reader(owner)); }
 
 private:
-    using lock = std::shared_ptr<detail::lock_state>;
-
-    [[nodiscard]] lock writer(lock_owner owner) const { return detail::owned_by(writers_, owner.id()); }
-    [[nodiscard]] lock reader(lock_owner owner) const { return detail::owned_by(readers_, owner.id()); }
-
-    lock writers_; ///< the lock, as writers acquire it
-    lock readers_; ///< the same lock, as readers acquire it
+    std::shared_ptr<detail::lock_state> readers_; ///< the same lock, as readers acquire it
 };
 
 } // namespace zklock

@@ -16,6 +16,8 @@
 
 namespace zklock {
 
+class guard;
+
 namespace asio = boost::asio;
 
 namespace detail {
@@ -180,7 +182,7 @@ private:
 void note_unseen(guard_state&) noexcept;
 
 /// What a handle of a lock holds; null if nothing.
-template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexcept;
+[[nodiscard]] guard_state* held_by(const guard&) noexcept;
 
 } // namespace detail
 

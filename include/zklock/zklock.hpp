@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "zklock/acquirable.hpp"
 #include "zklock/client.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/election.hpp"
@@ -7,7 +8,6 @@
 #include "zklock/events.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/lock_options.hpp"
-#include "zklock/lockable.hpp"
 #include "zklock/metrics.hpp"
 #include "zklock/multi_lock.hpp"
 #include "zklock/mutex.hpp"

@@ -21,7 +21,7 @@ void tell(const char* what, const zklock::owned_shared_mutex& book, zklock::lock
 // A function that only reads, and takes the lock for that.
 asio::awaitable<bool> total(zklock::owned_shared_mutex book, zklock::lock_owner me)
 {
-    auto reading = co_await book.acquire_shared(me, 5s);
+    auto reading = co_await book.shared(me).acquire(5s);
     if (reading)
         tell("in the total", book, me);
     co_return reading.has_value();
@@ -29,7 +29,7 @@ asio::awaitable<bool> total(zklock::owned_shared_mutex book, zklock::lock_owner 
 
 asio::awaitable<bool> work(zklock::owned_shared_mutex book, zklock::lock_owner me)
 {
-    auto writing = co_await book.acquire(me, 5s);
+    auto writing = co_await book.owned_by(me).acquire(5s);
     if (!writing) {
         std::cerr << "no lock: " << writing.error().message() << '\n';
         co_return false;
@@ -38,7 +38,7 @@ asio::awaitable<bool> work(zklock::owned_shared_mutex book, zklock::lock_owner m
     if (!co_await total(book, me)) // the writer calls what takes the lock as a reader: at once
         co_return false;
 
-    auto reading = co_await book.acquire_shared(me);
+    auto reading = co_await book.shared(me).acquire();
     if (!reading)
         co_return false;
     const auto released = co_await book.release(me, writing.value());
@@ -49,10 +49,10 @@ asio::awaitable<bool> work(zklock::owned_shared_mutex book, zklock::lock_owner m
     tell("it has stopped writing", book, me);
 
     const zklock::lock_owner other;
-    auto another = co_await book.try_acquire_shared(other);
+    auto another = co_await book.shared(other).try_acquire();
     if (another)
         std::cout << "another owner reads, too\n";
-    auto writer = co_await book.try_acquire(other);
+    auto writer = co_await book.owned_by(other).try_acquire();
     if (!writer && writer.error() == zklock::errc::not_upgradable)
         std::cout << "and cannot write as long as it reads\n";
     co_return another.has_value();

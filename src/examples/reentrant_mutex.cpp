@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 // Takes the lock, whoever calls it.
 asio::awaitable<bool> book(zklock::reentrant_mutex accounts, zklock::lock_owner me, int account, int amount)
 {
-    auto held = co_await accounts.acquire(me, 5s); // at once and without a request, if we have it
+    auto held = co_await accounts.owned_by(me).acquire(5s); // at once and without a request, if we have it
     if (!held)
         co_return false;
     std::cout << "account " << account << ": " << amount << ", held " << accounts.hold_count(me) << " times\n";
@@ -26,7 +26,7 @@ asio::awaitable<bool> book(zklock::reentrant_mutex accounts, zklock::lock_owner 
 // Takes it, too, so that nobody comes between its two bookings.
 asio::awaitable<bool> transfer(zklock::reentrant_mutex accounts, zklock::lock_owner me)
 {
-    auto held = co_await accounts.acquire(me, 5s);
+    auto held = co_await accounts.owned_by(me).acquire(5s);
     if (!held) {
         std::cerr << "no lock: " << held.error().message() << '\n';
         co_return false;
@@ -36,7 +36,7 @@ asio::awaitable<bool> transfer(zklock::reentrant_mutex accounts, zklock::lock_ow
 
     // Another owner, of this program or of another, waits for it as for any lock.
     const zklock::lock_owner other;
-    auto busy = co_await accounts.try_acquire(other);
+    auto busy = co_await accounts.owned_by(other).try_acquire();
     if (!busy && busy.error() == zklock::errc::busy)
         std::cout << "another owner finds it busy\n";
 

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 asio::awaitable<bool> work(zklock::semaphore gate)
 {
     // All or none: it never holds one of two while it waits for the other.
-    auto held = co_await gate.acquire(2, 5s);
+    auto held = co_await gate.permits_of(2).acquire(5s);
     if (!held) {
         std::cerr << "no permits: " << held.error().message() << '\n';
         co_return false;
@@ -24,14 +24,14 @@ asio::awaitable<bool> work(zklock::semaphore gate)
     zklock::permits mine = std::move(held).value();
     std::cout << "of three permits we hold " << mine.count() << '\n';
 
-    auto more = co_await gate.try_acquire(2);
+    auto more = co_await gate.permits_of(2).try_acquire();
     if (!more && more.error() == zklock::errc::busy)
         std::cout << "two more are not to be had\n";
 
     const auto one = co_await mine.release(1); // the other one is still held
     if (!one)
         co_return false;
-    auto now = co_await gate.try_acquire(2);
+    auto now = co_await gate.permits_of(2).try_acquire();
     if (!now)
         co_return false;
     std::cout << "one is given back, and two more are ours: " << gate.permits_held() << " of three\n";

@@ -16,12 +16,12 @@ using namespace std::chrono_literals;
 
 asio::awaitable<bool> read(zklock::shared_mutex book)
 {
-    auto first = co_await book.acquire_shared(5s);
+    auto first = co_await book.shared().acquire(5s);
     if (!first) {
         std::cerr << "no lock: " << first.error().message() << '\n';
         co_return false;
     }
-    auto second = co_await book.acquire_shared(5s); // each acquire is a reader of its own
+    auto second = co_await book.shared().acquire(5s); // each acquire is a reader of its own
     if (!second)
         co_return false;
     std::cout << "two readers at once\n";
@@ -51,7 +51,7 @@ asio::awaitable<bool> write(zklock::shared_mutex book)
     auto reader = co_await book.downgrade(std::move(writer).value());
     if (!reader)
         co_return false;
-    auto other = co_await book.try_acquire_shared();
+    auto other = co_await book.shared().try_acquire();
     if (other && reader.value().fencing_token() == token)
         std::cout << "a reader with the writer's token, and another reader\n";
     co_return other.has_value();

@@ -63,20 +63,6 @@ struct held_path {
     std::int64_t token = 0;
 };
 
-/// The readers of a shared mutex, as a lock of their own.
-struct reading_side {
-    shared_mutex& lock;
-
-    template <class... Arguments> auto acquire(Arguments&&... arguments)
-    {
-        return lock.acquire_shared(std::forward<Arguments>(arguments)...);
-    }
-    template <class Token> auto try_acquire(Token&& token)
-    {
-        return lock.try_acquire_shared(std::forward<Token>(token));
-    }
-};
-
 class worker {
 public:
     explicit worker(const worker_options& options)
@@ -200,7 +186,7 @@ private:
             if (between(0, 1) == 0)
                 co_await turn<guard>(shared, wanted, mode, writing, &shared);
             else
-                co_await read(shared, wanted, mode, writing);
+                co_await read(shared.shared(), wanted, mode, writing);
         } else {
             mutex_options lingering;
             lingering.linger = milliseconds(200);
@@ -216,10 +202,11 @@ private:
         }
     }
 
-    awaitable<void> read(shared_mutex& shared, std::vector<held_path>& wanted, std::string_view mode,
+    using reading_side = const acquirable<guard>; ///< of a shared mutex
+
+    awaitable<void> read(reading_side readers, std::vector<held_path>& wanted, std::string_view mode,
                          local::socket& writing)
     {
-        reading_side readers{shared};
         co_await turn<guard>(readers, wanted, mode, writing);
     }
 

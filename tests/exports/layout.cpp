@@ -44,6 +44,7 @@ int main()
 {
     PRINT(access_entry);
     PRINT(access_list);
+    PRINT(acquirable<zklock::guard>);
     PRINT(acquired<zklock::guard>);
     PRINT(client);
     PRINT(client_options);
@@ -60,6 +61,7 @@ int main()
     PRINT(latency_histogram);
     PRINT(leadership);
     PRINT(lock_event);
+    PRINT(lock_handle);
     PRINT(lock_loss);
     PRINT(lock_metrics);
     PRINT(lock_owner);
@@ -76,6 +78,7 @@ int main()
     PRINT(option_fault);
     PRINT(owned_shared_mutex);
     PRINT(permits);
+    PRINT(queued_lock);
     PRINT(reentrant_mutex);
     PRINT(result<zklock::guard>);
     PRINT(sasl_options);

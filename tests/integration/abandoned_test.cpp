@@ -40,8 +40,8 @@ awaitable<void> acquire_all(client& zk, lock_owner me, belongings& own)
     const std::string node = of_mutex.node();
     own.keep(std::move(of_mutex), node);
     reentrant_mutex again(zk, paths[1]);
-    guard once = must(co_await again.acquire(me));
-    guard twice = must(co_await again.acquire(me));
+    guard once = must(co_await again.owned_by(me).acquire());
+    guard twice = must(co_await again.owned_by(me).acquire());
     const std::string shared_node = once.node();
     own.keep(std::move(once), shared_node);
     own.keep(std::move(twice), shared_node);
@@ -58,7 +58,7 @@ awaitable<void> acquire_all(client& zk, lock_owner me, belongings& own)
     const std::string writers_node = writes.node();
     own.keep(std::move(writes), writers_node);
     semaphore gate(zk, paths[5], 2);
-    permits all = must(co_await gate.acquire(2));
+    permits all = must(co_await gate.permits_of(2).acquire());
     const std::string permits_node = all.node();
     own.keep(std::move(all), permits_node);
 }
@@ -165,7 +165,7 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         shared_mutex read_by_many(zk, reader_waits);
         guard written = must(co_await read_by_many.acquire());
         semaphore narrow(zk, permit_waits, 1);
-        permits only = must(co_await narrow.acquire(1));
+        permits only = must(co_await narrow.acquire());
         played_process victim("a process that holds and waits in every recipe until it is killed",
                               std::vector<std::string>{"ZKLOCK_SERVERS=" + server().address()});
         co_await until_queued(admin, waits, 2); // the last that it does

@@ -174,12 +174,12 @@ TEST_CASE("what is denied, and the lists that are refused: the log names request
         mutex lock(second, "/denied");
         CHECK(error_in(co_await lock.contenders()) == errc::access_denied);
         denied("list contenders at /denied");
-        CHECK(error_in(co_await lock.revoke_holder()) == errc::access_denied);
+        CHECK(error_in(co_await lock.revoke_holders()) == errc::access_denied);
         denied("revoke the holders at /denied");
         CHECK(error_in(co_await lock.acquire(60s)) == errc::access_denied);
         expect("warning: no lock on /denied: ");
         semaphore gate(second, "/denied", 2);
-        CHECK(error_in(co_await gate.acquire(1, 60s)) == errc::access_denied);
+        CHECK(error_in(co_await gate.acquire(60s)) == errc::access_denied);
         REQUIRE_FALSE(told.empty()); // the waiting line is denied first
         CHECK(told.back().starts_with("warning: no permits of /denied: "));
         told.clear();
@@ -315,7 +315,7 @@ TEST_CASE("a lock's own list is that of all it makes; clients whom it names shar
         shared_mutex_options shared;
         shared.access = own.access;
         shared_mutex both(first, "/own_shared", shared);
-        held = must(co_await both.acquire_shared(60s));
+        held = must(co_await both.shared().acquire(60s));
         co_await expect_lists(second, held.node(), "/own_shared", text);
         co_await release(std::move(held));
         held = must(co_await both.acquire(60s));
@@ -329,7 +329,7 @@ TEST_CASE("a lock's own list is that of all it makes; clients whom it names shar
         gate.access = own.access;
         gate.count_path = "/own_counts/deep/gate";
         semaphore permits_of_both(first, "/own_gate", gate);
-        permits two = must(co_await permits_of_both.acquire(2, 60s));
+        permits two = must(co_await permits_of_both.permits_of(2).acquire(60s));
         co_await expect_lists(second, two.node(), "/own_gate", text);
         const std::vector<contender> nodes = must(co_await permits_of_both.holders());
         CHECK(nodes.size() == 2);

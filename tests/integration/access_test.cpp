@@ -123,30 +123,30 @@ TEST_CASE("a release that is refused, of a permit and of a reader")
         admin.create_all(gates);
         admin.create(gates + "/leases", {}, create_mode::persistent, all_but_deletes());
         semaphore gate(zk, gates, 2), same(stranger, gates, 2);
-        permits two = must(co_await gate.acquire(2));
+        permits two = must(co_await gate.permits_of(2).acquire());
         CHECK(error_in(co_await two.release(1)) == errc::access_denied);
         CHECK(two.count() == 1);
         CHECK(two);
         CHECK(gate.permits_held() == 1);
         // It stays in use, for all.
-        CHECK(error_in(co_await gate.try_acquire(1)) == errc::busy);
-        CHECK(error_in(co_await same.try_acquire(1)) == errc::busy);
+        CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
+        CHECK(error_in(co_await same.try_acquire()) == errc::busy);
         CHECK(error_in(co_await std::move(two).release()) == errc::access_denied);
         CHECK(gate.permits_held() == 0);
         CHECK(admin.children(gates + "/leases").size() == 2);
         admin.set_access(gates + "/leases", std::vector<access_rule>(1));
-        permits now = must(co_await same.acquire(2, 60s));
+        permits now = must(co_await same.permits_of(2).acquire(60s));
         CHECK(now.count() == 2);
         must(co_await std::move(now).release());
 
         admin.create(book, {}, create_mode::persistent, all_but_deletes());
         shared_mutex lock(zk, book), other(stranger, book);
-        guard reader = must(co_await lock.acquire_shared());
+        guard reader = must(co_await lock.shared().acquire());
         CHECK(error_in(co_await std::move(reader).release()) == errc::access_denied);
-        CHECK_FALSE(lock.is_held_shared());
+        CHECK_FALSE(lock.shared().is_held());
         CHECK(error_in(co_await other.try_acquire()) == errc::busy);
         guard writer = must(co_await lock.acquire()); // its own client's
-        CHECK(error_in(co_await other.try_acquire_shared()) == errc::busy);
+        CHECK(error_in(co_await other.shared().try_acquire()) == errc::busy);
         CHECK(error_in(co_await std::move(writer).release()) == errc::access_denied);
         admin.set_access(book, std::vector<access_rule>(1));
         writer = must(co_await other.acquire(60s));

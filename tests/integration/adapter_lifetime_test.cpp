@@ -77,8 +77,11 @@ TEST_CASE("a lazy release that is kept, and a wait for the loss that begins afte
         return [&order, what](error_code ec) { order.push_back(what + ec.message()); };
     };
     const auto waiting = held.wait_lost(asio::deferred);
-    const auto releasing = std::move(held).release(asio::deferred); // keeps what it releases
+    const auto releasing = std::move(held).release(asio::deferred);
+    CHECK(held);
     releasing(note("release: "));
+    CHECK_FALSE(held);
+    CHECK(held.node().empty());
     waiting(note("lost: "));
     releasing(note("again: "));
     run_until(io, [&] { return order.size() == 3; });
@@ -89,7 +92,7 @@ TEST_CASE("a lazy release that is kept, and a wait for the loss that begins afte
     expect_clean(server(), {"/life"});
 }
 
-TEST_CASE("a guard of another client is not lost with ours: it comes back from a downgrade")
+TEST_CASE("a guard of another client is not lost with ours: a downgrade leaves it as it is")
 {
     asio::io_context io;
     client theirs(io, options_for(server().address()));
@@ -103,8 +106,8 @@ TEST_CASE("a guard of another client is not lost with ours: it comes back from a
         ours.emplace(c, "/life");
     }
     std::promise<error_code> ended;
-    ours->downgrade(std::move(held), [&](error_code ec, guard back) {
-        held = std::move(back);
+    ours->downgrade(std::move(held), [&](error_code ec, const guard& none) {
+        CHECK(none.node().empty());
         ended.set_value(ec);
     });
     CHECK(ended.get_future().get() == errc::not_owner);

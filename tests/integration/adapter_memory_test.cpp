@@ -74,13 +74,14 @@ struct busy_client {
             [&](const told& t) { c.children(path, t.handler()); },
             [&](const told& t) { lock.contenders(t.handler()); },
             [&](const told& t) { lock.acquire(t.handler()); },
-            [&](const told& t) { gate.acquire(2, t.handler()); },
+            [&](const told& t) { gate.permits_of(2).acquire(t.handler()); },
             [&](const told& t) { held.commit(transaction(), t.handler()); },
             [&](const told& t) { c.wait_created("/memory-that-never-comes", t.handler()); },
             [&](const told& t) { stock.release(1, t.handler()); },
             [&](const told& t) { stock.split(1, t.handler()); },
             [&](const told& t) { ledger.downgrade(std::move(writer), t.handler()); },
             [&](const told& t) { race.resign(t.handler()); },
+            [&](const told& t) { std::move(given_back).release(t.handler()); },
         };
         try {
             for (const auto& each : all) {
@@ -105,11 +106,13 @@ struct busy_client {
     semaphore gate{c, path + "/gate", 2};
     semaphore store_room{c, path + "/store room", 3};
     shared_mutex ledger{c, path + "/ledger"};
+    mutex desk{c, path + "/desk"};
     election race{c, path + "/race"};
     guard held = take(io, lock);
     guard writer = take(io, ledger);
+    guard given_back = take(io, desk);
     permits stock = take_permits(3);
-    static constexpr std::size_t kinds = 13;
+    static constexpr std::size_t kinds = 14;
     std::vector<told> spare = std::vector<told>(kinds); // made while there is memory
     std::vector<told> endings = [] { // no room for one is to be sought later
         std::vector<told> none;
@@ -121,7 +124,7 @@ private:
     permits take_permits(std::size_t count)
     {
         permits all;
-        store_room.acquire(count, [&](error_code ec, permits given) {
+        store_room.permits_of(count).acquire([&](error_code ec, permits given) {
             CHECK_FALSE(ec);
             all = std::move(given);
         });
@@ -427,9 +430,9 @@ TEST_CASE("a context is destroyed without memory, while some wait for nodes, and
     semaphore gate(*c, "/a semaphore whose path is too long for that, too", 1);
     std::optional<permits> held;
     c->wait_created(missing, wait.handler());
-    gate.acquire(1, [&held](error_code, permits got) { held = std::move(got); });
+    gate.acquire([&held](error_code, permits got) { held = std::move(got); });
     run_past_failures(*io, [&] { return held && *held; });
-    gate.acquire(1, line.handler());
+    gate.acquire(line.handler());
     bool looked = false; // so the wait before has looked, too
     c->exists(missing, [&looked](const auto&...) { looked = true; });
     run_past_failures(*io, [&] { return looked; });

@@ -206,7 +206,7 @@ TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
             seen_by_body = co_await sleep_for_ever();
             co_return 42;
         };
-        co_await run_cancelled(gate.run(2, releases_each));
+        co_await run_cancelled(gate.permits_of(2).run(releases_each));
         CHECK(outcome == error_code());
         static_cast<void>(co_await c.close());
     };

@@ -46,7 +46,7 @@ awaitable<void> use(mutex lock)
 
 awaitable<void> use(semaphore gate, std::size_t permits)
 {
-    auto held = must(co_await gate.acquire(permits, 60s));
+    auto held = must(co_await gate.permits_of(permits).acquire(60s));
     co_await release(std::move(held));
 }
 
@@ -145,10 +145,10 @@ TEST_CASE("a lock that is gone, its release under way: the next one waits for th
         for (int times = 0; times < 20; ++times) {
             {
                 semaphore first(zk, gates, two);
-                const auto held = must(co_await first.acquire(2, 60s));
+                const auto held = must(co_await first.permits_of(2).acquire(60s));
             }
             semaphore second(zk, gates, three);
-            const auto held = must(co_await second.acquire(3, 60s));
+            const auto held = must(co_await second.permits_of(3).acquire(60s));
         }
         CHECK(told.lines().size() == refused);
         must(co_await zk.close());
@@ -173,15 +173,15 @@ TEST_CASE("locks of every kind have to agree, alone and as parts of several")
         multi_lock others(mutex(zk, beside), mutex(zk, path));
         CHECK(error_in(co_await others.acquire(60s)) == errc::invalid_option);
         reentrant_mutex own(zk, path);
-        CHECK(error_in(co_await own.acquire(me, 60s)) == errc::invalid_option);
-        CHECK(error_in(co_await own.try_acquire(me)) == errc::invalid_option);
+        CHECK(error_in(co_await own.owned_by(me).acquire(60s)) == errc::invalid_option);
+        CHECK(error_in(co_await own.owned_by(me).try_acquire()) == errc::invalid_option);
         election chair(zk, path);
         CHECK(error_in(co_await chair.lead(60s, reign)) == errc::invalid_option);
         shared_mutex book(zk, path);
         CHECK(error_in(co_await book.acquire(60s)) == errc::invalid_option);
-        CHECK(error_in(co_await book.acquire_shared(60s)) == errc::invalid_option);
+        CHECK(error_in(co_await book.shared().acquire(60s)) == errc::invalid_option);
         owned_shared_mutex own_book(zk, path);
-        CHECK(error_in(co_await own_book.acquire_shared(me, 60s)) == errc::invalid_option);
+        CHECK(error_in(co_await own_book.shared(me).acquire(60s)) == errc::invalid_option);
         CHECK(told.lines().size() == 2);
         CHECK(told.lines().front() == path + " is refused: also_heeds is {}, and has to be {\"\"}" + by_locks);
         CHECK(told.lines().back() ==
@@ -192,13 +192,13 @@ TEST_CASE("locks of every kind have to agree, alone and as parts of several")
         // An owner's lock that lives, and a leader's.
         both.reset();
         std::optional<reentrant_mutex> first(std::in_place, zk, path, heeding);
-        held = must(co_await first->acquire(me, 60s));
+        held = must(co_await first->owned_by(me).acquire(60s));
         co_await release(std::move(held));
-        CHECK(error_in(co_await own.acquire(me, 60s)) == errc::invalid_option);
+        CHECK(error_in(co_await own.owned_by(me).acquire(60s)) == errc::invalid_option);
         first.reset();
         must(co_await chair.lead(60s, reign));
         CHECK(error_in(co_await mutex(zk, path, heeding).acquire(60s)) == errc::invalid_option);
-        held = must(co_await own.acquire(me, 60s)); // has the options of the election
+        held = must(co_await own.owned_by(me).acquire(60s)); // has the options of the election
         co_await release(std::move(held));
         must(co_await zk.close());
     };
@@ -221,7 +221,7 @@ TEST_CASE("what was refused, for whatever reason, keeps nobody from the path; wh
         {
             // In use, though the lock itself is gone: the second is refused, and the third is not.
             const lock_owner me;
-            guard held = must(co_await reentrant_mutex(zk, path, heeding).acquire(me, 60s));
+            guard held = must(co_await reentrant_mutex(zk, path, heeding).owned_by(me).acquire(60s));
             mutex second(zk, path);
             CHECK(error_in(co_await second.acquire(60s)) == errc::invalid_option);
             auto third = begin_acquire(mutex(zk, path, heeding));
@@ -260,20 +260,20 @@ TEST_CASE("semaphores that mean different numbers: the second is refused while t
         client zk(executor, told.of_client());
         std::optional<semaphore> two(std::in_place, zk, path, 2);
         semaphore three(zk, path, 3);
-        CHECK(error_in(co_await two->acquire(5, 60s)) == errc::invalid_option); // which it does not have
+        CHECK(error_in(co_await two->permits_of(5).acquire(60s)) == errc::invalid_option); // which it does not have
         co_await use(three, 3);
-        CHECK(error_in(co_await two->acquire(1, 60s)) == errc::invalid_option);
+        CHECK(error_in(co_await two->acquire(60s)) == errc::invalid_option);
         three = semaphore(zk, path, 3);
         co_await use(*two, 2);
         co_await no_permit_left(server().port(), path);
-        CHECK(error_in(co_await three.acquire(3, 60s)) == errc::invalid_option);
+        CHECK(error_in(co_await three.permits_of(3).acquire(60s)) == errc::invalid_option);
         CHECK(told.lines().back() == path + " is refused: permits is 3, and has to be 2, as in other semaphores of "
                                             "this client on the path");
-        CHECK(error_in(co_await three.try_acquire(1)) == errc::invalid_option);
+        CHECK(error_in(co_await three.try_acquire()) == errc::invalid_option);
         two.reset();
         co_await use(three, 3);
         must(co_await zk.close());
-        CHECK(error_in(co_await three.acquire(1)) == errc::closed);
+        CHECK(error_in(co_await three.acquire()) == errc::closed);
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});

@@ -162,7 +162,7 @@ TEST_CASE("a child that is forked off while other threads ask what is held can d
     semaphore gate(own, "/fork/gate", most);
     std::thread running([&io] { io.run(); });
     std::vector<permits> held;
-    held.push_back(gate.acquire(most, asio::use_future).get());
+    held.push_back(gate.permits_of(most).acquire(asio::use_future).get());
     while (held.size() < most)
         held.push_back(held.front().split(1, asio::use_future).get());
     // No thread may be in the context during a fork: the child would not get a lock that it has.
@@ -207,7 +207,7 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
     std::optional<reentrant_mutex> lock(std::in_place, *f.own, "/fork-of-owners");
     const lock_owner me;
     guard held;
-    lock->acquire(me, [&](error_code ec, guard g) {
+    lock->owned_by(me).acquire([&](error_code ec, guard g) {
         CHECK_FALSE(ec);
         held = std::move(g);
     });
@@ -218,13 +218,13 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
     for (int i = 0; i < 2; ++i)
         asking.emplace_back([&, asked_of = *lock] {
             while (!done)
-                asked += asked_of.hold_count(me) == 1 && asked_of.is_held(me);
+                asked += asked_of.hold_count(me) == 1 && asked_of.owned_by(me).is_held();
         });
     while (asked < 10)
         std::this_thread::yield();
     for (int children = 0; children < 30; ++children) {
         const int result = in_child([&] {
-            const bool none = lock->hold_count(me) == 0 && !lock->is_held(me) && !lock->is_held();
+            const bool none = lock->hold_count(me) == 0 && !lock->owned_by(me).is_held() && !lock->is_held();
             held = guard();
             lock.reset();
             f.destroy();

@@ -206,7 +206,7 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
         for (const naming names : {naming::curator, naming::kazoo, naming::curator}) {
             options.names = names;
             const semaphore gate(zk, "/gates/checked", options);
-            permits held = must(co_await semaphore(gate).acquire(1));
+            permits held = must(co_await semaphore(gate).acquire());
             CHECK(admin.get("/gates/checked") == "2");
             co_await release(std::move(held));
             const auto gone = [&] { return admin.children("/gates").empty(); };
@@ -215,7 +215,7 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
         options.check_permits = false;
         for (const naming names : {naming::curator, naming::kazoo}) {
             options.names = names;
-            permits held = must(co_await semaphore(zk, "/gates/renamed", options).acquire(1));
+            permits held = must(co_await semaphore(zk, "/gates/renamed", options).acquire());
             co_await release(std::move(held));
         }
         const auto gone = [&] { return admin.children("/gates").empty(); };
@@ -239,12 +239,12 @@ TEST_CASE("the number of permits stays if an operator has written it; and is wri
         options.permits = 2;
         options.check_permits = true;
         semaphore gate(zk, "/numbered/gate", options), others(other, "/numbered/gate", options);
-        co_await release(must(co_await gate.acquire(1)));
-        co_await release(must(co_await others.acquire(1)));
+        co_await release(must(co_await gate.acquire()));
+        co_await release(must(co_await others.acquire()));
         const auto gone = [&] { return !admin.exists("/numbered/gate"); };
         co_await until("the container is gone", gone);
         for (semaphore* s : {&others, &gate}) {
-            co_await release(must(co_await s->acquire(1)));
+            co_await release(must(co_await s->acquire()));
             CHECK(admin.get("/numbered/gate") == "2");
         }
         admin.set("/numbered/gate", "2");

@@ -95,7 +95,7 @@ TEST_CASE("first come, first elected; who stands, who leads; one create and one 
         co_await until("the body runs", [&] { return a.leading; });
         spawn_lead(executor, second, b);
         co_await until_queued(admin, path, 2);
-        const auto stand = must(co_await second.participants());
+        const auto stand = must(co_await second.contenders());
         REQUIRE(stand.size() == 2);
         CHECK(stand[0].identifier == "first");
         CHECK(stand[1].identifier == "second");
@@ -290,7 +290,7 @@ TEST_CASE("cancelled, closed, bad input, tokens")
         const std::optional<contender> none = co_await std::move(later)(asio::use_awaitable);
         CHECK_FALSE(none);
         pending<std::vector<contender>> listed;
-        chair.participants(listed.handler());
+        chair.contenders(listed.handler());
         CHECK_FALSE(co_await listed.end());
         co_await chair.resign(asio::use_awaitable);
         co_await nothing_left(server().port());

@@ -121,7 +121,7 @@ inline awaitable<void> use_mutex(client& one, client& two, const wishes& w)
     auto waits = begin_acquire(second);
     co_await until_listed(first, 2);
     CHECK(error_in(co_await second.try_acquire()) == errc::busy);
-    CHECK(must(co_await second.revoke_holder()) == 1);
+    CHECK(must(co_await second.revoke_holders()) == 1);
     must(co_await held.wait_revoked());
     co_await release(std::move(held));
     guard next = co_await granted(waits);
@@ -133,10 +133,10 @@ inline awaitable<void> use_reentrant_mutex(client& one, client& two, const wishe
     reentrant_mutex first(one, w.path, w.options);
     mutex second(two, w.path, w.options);
     const lock_owner me;
-    guard outer = must(co_await first.acquire(me, 60s));
+    guard outer = must(co_await first.owned_by(me).acquire(60s));
     auto waits = begin_acquire(second);
     co_await until_listed(second, 2);
-    guard inner = must(co_await first.acquire(me));
+    guard inner = must(co_await first.owned_by(me).acquire());
     expect_guarded(w, inner.node());
     co_await release(std::move(outer));
     CHECK_FALSE(waits.ended());
@@ -183,8 +183,8 @@ inline awaitable<void> use_shared_mutex(client& one, client& two, const wishes& 
 {
     shared_mutex first(one, w.path, w.shared());
     shared_mutex second(two, w.path, w.shared());
-    guard reads = must(co_await first.acquire_shared(60s));
-    guard reads_too = must(co_await second.acquire_shared(60s));
+    guard reads = must(co_await first.shared().acquire(60s));
+    guard reads_too = must(co_await second.shared().acquire(60s));
     expect_guarded(w, reads_too.node());
     auto waits = begin_write(first);
     co_await until_listed(second, 3);
@@ -192,10 +192,10 @@ inline awaitable<void> use_shared_mutex(client& one, client& two, const wishes& 
     CHECK_FALSE(waits.ended());
     co_await release(std::move(reads_too));
     guard writes = co_await granted(waits);
-    CHECK(error_in(co_await second.try_acquire_shared()) == errc::busy);
+    CHECK(error_in(co_await second.shared().try_acquire()) == errc::busy);
     guard reads_on = must(co_await first.downgrade(std::move(writes)));
     expect_guarded(w, reads_on.node());
-    reads_too = must(co_await second.acquire_shared(60s));
+    reads_too = must(co_await second.shared().acquire(60s));
     co_await release(std::move(reads_too));
     co_await release(std::move(reads_on));
 }
@@ -206,24 +206,24 @@ inline awaitable<void> use_owned_shared_mutex(client& one, client& two, const wi
     owned_shared_mutex second(two, w.path, w.shared());
     const lock_owner me;
     const lock_owner other;
-    guard writes = must(co_await first.acquire(me, 60s));
-    guard reads = must(co_await first.acquire_shared(me));
+    guard writes = must(co_await first.owned_by(me).acquire(60s));
+    guard reads = must(co_await first.shared(me).acquire());
     expect_guarded(w, reads.node());
     pending<guard> waits;
-    second.acquire_shared(other, waits.handler());
+    second.shared(other).acquire(waits.handler());
     co_await until_listed(second, 2);
-    CHECK(error_in(co_await second.try_acquire_shared(me)) == errc::busy);
+    CHECK(error_in(co_await second.shared(me).try_acquire()) == errc::busy);
     co_await release(std::move(writes));
     guard reads_too = co_await granted(waits);
     CHECK((reads && reads_too));
-    guard reads_on = must(co_await first.acquire_shared(me));
+    guard reads_on = must(co_await first.shared(me).acquire());
     expect_guarded(w, reads_on.node());
     expect_guarded(w, reads_too.node());
     CHECK(must(co_await second.contenders()).size() == 2);
     co_await release(std::move(reads));
     co_await release(std::move(reads_on));
     co_await release(std::move(reads_too));
-    writes = must(co_await second.acquire(other, 60s));
+    writes = must(co_await second.owned_by(other).acquire(60s));
     expect_guarded(w, writes.node());
     co_await release(std::move(writes));
 }
@@ -232,7 +232,7 @@ inline awaitable<void> use_semaphore(client& one, client& two, const wishes& w)
 {
     semaphore first(one, w.path, w.permits());
     semaphore second(two, w.path, w.permits());
-    permits held = must(co_await first.acquire(2, 60s));
+    permits held = must(co_await first.permits_of(2).acquire(60s));
     expect_guarded(w, held.node());
     auto waits = begin(second, 1);
     const std::vector<contender> holders = must(co_await second.holders());
@@ -254,7 +254,7 @@ inline awaitable<error_code> ask_reentrant_mutex(client& zk, const wishes& w)
 {
     reentrant_mutex lock(zk, w.path, w.options);
     const lock_owner me;
-    co_return error_in(co_await lock.acquire(me, 60s));
+    co_return error_in(co_await lock.owned_by(me).acquire(60s));
 }
 
 inline awaitable<error_code> ask_multi_lock(client& zk, const wishes& w)
@@ -277,7 +277,7 @@ inline awaitable<error_code> ask_shared_mutex(client& zk, const wishes& w)
 {
     shared_mutex lock(zk, w.path, w.shared());
     const error_code of_a_writer = error_in(co_await lock.acquire(60s));
-    const error_code of_a_reader = error_in(co_await lock.acquire_shared(60s));
+    const error_code of_a_reader = error_in(co_await lock.shared().acquire(60s));
     CHECK(of_a_reader == of_a_writer);
     co_return of_a_writer;
 }
@@ -286,8 +286,8 @@ inline awaitable<error_code> ask_owned_shared_mutex(client& zk, const wishes& w)
 {
     owned_shared_mutex lock(zk, w.path, w.shared());
     const lock_owner me;
-    const error_code of_a_writer = error_in(co_await lock.acquire(me, 60s));
-    const error_code of_a_reader = error_in(co_await lock.acquire_shared(me, 60s));
+    const error_code of_a_writer = error_in(co_await lock.owned_by(me).acquire(60s));
+    const error_code of_a_reader = error_in(co_await lock.shared(me).acquire(60s));
     CHECK(of_a_reader == of_a_writer);
     co_return of_a_writer;
 }
@@ -295,7 +295,7 @@ inline awaitable<error_code> ask_owned_shared_mutex(client& zk, const wishes& w)
 inline awaitable<error_code> ask_semaphore(client& zk, const wishes& w)
 {
     semaphore gate(zk, w.path, w.permits());
-    co_return error_in(co_await gate.acquire(1, 60s));
+    co_return error_in(co_await gate.acquire(60s));
 }
 
 struct recipe {

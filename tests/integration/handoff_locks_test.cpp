@@ -285,14 +285,14 @@ TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed ov
         shared_mutex writers(first.zk, "/handoff/shared"), readers(second.zk, "/handoff/shared");
         guard written = must(co_await writers.acquire());
         pending<guard> reading;
-        readers.acquire_shared(reading.handler());
+        readers.shared().acquire(reading.handler());
         co_await hand_over(std::move(written), reading);
 
         const lock_owner me, other;
         reentrant_mutex again(first.zk, "/handoff/again"), again_there(second.zk, "/handoff/again");
-        guard owned = must(co_await again.acquire(me));
+        guard owned = must(co_await again.owned_by(me).acquire());
         pending<guard> owning;
-        again_there.acquire(other, owning.handler());
+        again_there.owned_by(other).acquire(owning.handler());
         co_await hand_over(std::move(owned), owning);
 
         mutex one(first.zk, "/handoff/one");
@@ -402,7 +402,7 @@ TEST_CASE("nodes of others' recipes have data as without")
         co_await ours.connect();
         election standing(ours.zk, "/handoff/election");
         semaphore gate(ours.zk, "/handoff/gate", 3);
-        permits some = must(co_await gate.acquire(1));
+        permits some = must(co_await gate.acquire());
         const auto reign = [&](const leadership&) -> awaitable<void> {
             for (const std::string parent : {"/handoff/election", "/handoff/gate/leases"}) {
                 const auto names = admin.children(parent);

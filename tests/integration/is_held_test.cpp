@@ -92,12 +92,12 @@ TEST_CASE("a lease that ends is seen by the clock, while nothing of the client r
         auto some = begin(gate, 2);
         REQUIRE(!co_await some.end());
         pending<guard> entered;
-        again.acquire(me, entered.handler());
+        again.owned_by(me).acquire(entered.handler());
         REQUIRE(!co_await entered.end());
-        premise(lock.is_held() && gate.permits_held() == 2 && again.is_held(me), "held until it is cut off");
+        premise(lock.is_held() && gate.permits_held() == 2 && again.owned_by(me).is_held(), "held until it is cut off");
         a.link.block(direction::replies);
         wait_until("all say so", default_limit,
-                   [&] { return !lock.is_held() && gate.permits_held() == 0 && !again.is_held(me); });
+                   [&] { return !lock.is_held() && gate.permits_held() == 0 && !again.owned_by(me).is_held(); });
         CHECK_FALSE(again.is_held());
         CHECK_FALSE(held.value());
         CHECK_FALSE(some.value());
@@ -113,14 +113,14 @@ TEST_CASE("readers and writers: alone, shared, and from one to the other")
     play<1>([&](admin_client& admin, remote_client& a) -> awaitable<void> {
         shared_mutex book(a.zk, new_path());
         const auto says = [&](bool alone, bool shared) {
-            return book.is_held() == alone && book.is_held_shared() == shared;
+            return book.is_held() == alone && book.shared().is_held() == shared;
         };
         CHECK(says(false, false));
         guard writer = must(co_await book.acquire());
         CHECK(says(true, false));
         guard reader = must(co_await book.downgrade(std::move(writer)));
         CHECK(says(false, true));
-        guard second = must(co_await book.acquire_shared());
+        guard second = must(co_await book.shared().acquire());
         co_await release(std::move(reader));
         CHECK(says(false, true));
         REQUIRE(admin.remove(second.node()));
@@ -141,17 +141,17 @@ TEST_CASE("a writer that becomes a reader is not alone any more, even before it 
         guard held = must(co_await ours.acquire());
         a.link.block(direction::replies);
         auto downgrade = begin_downgrade(ours, held);
-        guard reads = must(co_await theirs.acquire_shared(60s)); // the servers have done it
-        CHECK(theirs.is_held_shared());
+        guard reads = must(co_await theirs.shared().acquire(60s)); // the servers have done it
+        CHECK(theirs.shared().is_held());
         CHECK_FALSE(ours.is_held());
-        CHECK(ours.is_held_shared());
+        CHECK(ours.shared().is_held());
         a.link.unblock();
         guard reads_on = co_await granted(downgrade);
         CHECK_FALSE(ours.is_held());
-        CHECK(ours.is_held_shared());
+        CHECK(ours.shared().is_held());
         co_await release(std::move(reads));
         co_await release(std::move(reads_on));
-        CHECK_FALSE(ours.is_held_shared());
+        CHECK_FALSE(ours.shared().is_held());
     });
 }
 
@@ -161,13 +161,13 @@ TEST_CASE("permits are counted, whoever has them")
         const auto path = new_path();
         semaphore gate(a.zk, path, 6), another(a.zk, path, 6);
         CHECK(gate.permits_held() == 0);
-        permits four = must(co_await gate.acquire(4));
+        permits four = must(co_await gate.permits_of(4).acquire());
         CHECK(gate.permits_held() == 4);
         permits two = must(co_await four.split(2));
         CHECK(gate.permits_held() == 4);
         must(co_await four.release(1));
         CHECK(gate.permits_held() == 3);
-        permits more = must(co_await semaphore(gate).acquire(3)); // a copy
+        permits more = must(co_await semaphore(gate).permits_of(3).acquire()); // a copy
         CHECK(gate.permits_held() == 6);
         CHECK(another.permits_held() == 0);
         permits all = must(co_await two.split(2));
@@ -190,30 +190,30 @@ TEST_CASE("an owner holds a re-entrant lock through whatever object it has enter
         reentrant_mutex lock(a.zk, path), another(a.zk, path), beside(a.zk, path + "0"), theirs(b.zk, path);
         const lock_owner me, other;
         CHECK_FALSE(lock.is_held());
-        guard outer = must(co_await lock.acquire(me));
-        guard inner = must(co_await another.acquire(me));
+        guard outer = must(co_await lock.owned_by(me).acquire());
+        guard inner = must(co_await another.owned_by(me).acquire());
         for (const reentrant_mutex* one : {&lock, &another}) {
             CHECK(one->is_held());
-            CHECK(one->is_held(me));
-            CHECK_FALSE(one->is_held(other));
+            CHECK(one->owned_by(me).is_held());
+            CHECK_FALSE(one->owned_by(other).is_held());
         }
-        CHECK_FALSE(theirs.is_held(me));
+        CHECK_FALSE(theirs.owned_by(me).is_held());
         CHECK_FALSE(beside.is_held());
         co_await release(std::move(outer));
-        CHECK(lock.is_held(me));
+        CHECK(lock.owned_by(me).is_held());
         REQUIRE(admin.remove(inner.node()));
         must(co_await inner.wait_lost());
-        CHECK_FALSE(lock.is_held(me));
+        CHECK_FALSE(lock.owned_by(me).is_held());
         CHECK_FALSE(lock.is_held());
         CHECK(lock.hold_count(me) == 1); // it has to be released first
         CHECK(error_in(co_await std::move(inner).release()) == errc::lost);
-        outer = must(co_await lock.acquire(other));
-        CHECK(another.is_held(other));
+        outer = must(co_await lock.owned_by(other).acquire());
+        CHECK(another.owned_by(other).is_held());
         CHECK(another.is_held());
-        CHECK_FALSE(another.is_held(me));
+        CHECK_FALSE(another.owned_by(me).is_held());
         must(co_await a.zk.close());
         CHECK_FALSE(another.is_held());
-        CHECK_FALSE(another.is_held(other));
+        CHECK_FALSE(another.owned_by(other).is_held());
     });
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("several as one: held while all are, and each says so of itself")
         const lock_owner me;
         multi_lock all(one, book.shared(), gate.permits_of(2), shelf.owned_by(me));
         const auto says = [&](bool held) {
-            return one.is_held() == held && book.is_held_shared() == held && !book.is_held() &&
+            return one.is_held() == held && book.shared().is_held() == held && !book.is_held() &&
                    gate.permits_held() == (held ? 2u : 0u);
         };
         guard single = must(co_await one.acquire());
@@ -236,11 +236,11 @@ TEST_CASE("several as one: held while all are, and each says so of itself")
         multi_guard held = must(co_await all.acquire());
         CHECK(all.is_held());
         CHECK(says(true));
-        CHECK(shelf.is_held(me));
+        CHECK(shelf.owned_by(me).is_held());
         must(co_await std::move(held).release());
         CHECK_FALSE(all.is_held());
         CHECK(says(false));
-        CHECK_FALSE(shelf.is_held(me));
+        CHECK_FALSE(shelf.owned_by(me).is_held());
 
         held = must(co_await all.acquire());
         REQUIRE(admin.remove(held.locks().back().node));
@@ -260,16 +260,16 @@ TEST_CASE("a participant leads while the body runs")
         const election copy = chair;
         std::vector<bool> seen;
         const auto reign = [&](leadership& term) -> awaitable<void> {
-            seen.push_back(copy.leads() && !another.leads());
+            seen.push_back(copy.is_held() && !another.is_held());
             REQUIRE(admin.remove(term.node()));
             must(co_await term.wait_lost());
-            seen.push_back(!chair.leads());
+            seen.push_back(!chair.is_held());
         };
-        CHECK_FALSE(chair.leads());
+        CHECK_FALSE(chair.is_held());
         const result<void> led = co_await chair.lead(reign);
         CHECK(error_in(led) == errc::lost);
         CHECK(seen == std::vector<bool>(2, true));
-        CHECK_FALSE(chair.leads());
+        CHECK_FALSE(chair.is_held());
     });
 }
 

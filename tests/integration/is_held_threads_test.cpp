@@ -19,7 +19,7 @@ TEST_CASE("while permits go from one handle to another, as many are held as befo
     client c(io, usual_options());
     const semaphore gate(c, new_path(), 3);
     std::thread running([&io] { io.run(); });
-    permits held = semaphore(gate).acquire(3, asio::use_future).get();
+    permits held = semaphore(gate).permits_of(3).acquire(asio::use_future).get();
     std::atomic<bool> done = false;
     std::atomic<long> asked = 0, fewer = 0;
     std::vector<std::thread> asking;
@@ -71,7 +71,7 @@ TEST_CASE("many threads ask, while others acquire, split and release")
             semaphore own_gate = gate; // an object each
             mutex own_lock = lock;
             for (std::size_t n = 0; n < scaled(50); ++n) {
-                permits two = own_gate.acquire(2, asio::use_future).get();
+                permits two = own_gate.permits_of(2).acquire(asio::use_future).get();
                 wrong += two && own_gate.permits_held() < 2;
                 permits part = two.split(1, asio::use_future).get();
                 part = permits();
@@ -138,12 +138,12 @@ TEST_CASE("many threads ask for owners, while these acquire several times over a
     std::atomic<bool> done = false;
     std::atomic<long> asked = 0, wrong_of_door = 0, wrong_of_book = 0, never = 0;
     const auto is_wrong_of_door = [&](certain now) {
-        const bool known = door.is_held(me) && door.is_held() && door.hold_count(me) != 0;
+        const bool known = door.owned_by(me).is_held() && door.is_held() && door.hold_count(me) != 0;
         return now != certain::nothing && !known;
     };
     const auto is_wrong_of_book = [&](certain now) {
-        const bool writes = book.is_held(me) && book.is_held() && book.hold_count(me) != 0;
-        const bool reads = book.is_held_shared(me) && book.is_held_shared() && book.hold_count_shared(me) != 0;
+        const bool writes = book.owned_by(me).is_held() && book.is_held() && book.hold_count(me) != 0;
+        const bool reads = book.shared(me).is_held() && book.is_held_shared() && book.hold_count_shared(me) != 0;
         const bool has_to_write = now == certain::writes || now == certain::writes_and_reads;
         const bool has_to_read = now == certain::writes_and_reads || now == certain::reads;
         return (has_to_write && !writes) || (has_to_read && !reads);
@@ -153,37 +153,37 @@ TEST_CASE("many threads ask for owners, while these acquire several times over a
             while (!done) {
                 wrong_of_door += of_door.catches(is_wrong_of_door);
                 wrong_of_book += of_book.catches(is_wrong_of_book);
-                never += door.is_held(other) + book.is_held(other) + book.is_held_shared(other);
+                never += door.owned_by(other).is_held() + book.owned_by(other).is_held() + book.shared(other).is_held();
                 ++asked;
             }
         });
     std::thread entering([&] {
         reentrant_mutex lock = door; // an object each
         for (std::size_t n = 0; n < scaled(100); ++n) {
-            guard outer = lock.acquire(me, asio::use_future).get();
+            guard outer = lock.owned_by(me).acquire(asio::use_future).get();
             of_door.is(certain::writes);
-            guard inner = lock.acquire(me, asio::use_future).get();
+            guard inner = lock.owned_by(me).acquire(asio::use_future).get();
             std::move(inner).release(asio::use_future).get();
             of_door.is(certain::nothing);
             lock.release(me, outer, asio::use_future).get();
-            never += door.is_held(me) + door.is_held();
+            never += door.owned_by(me).is_held() + door.is_held();
         }
     });
     std::thread writing([&] {
         owned_shared_mutex lock = book;
         for (std::size_t n = 0; n < scaled(100); ++n) {
-            guard writer = lock.acquire(me, asio::use_future).get();
+            guard writer = lock.owned_by(me).acquire(asio::use_future).get();
             of_book.is(certain::writes);
-            guard reader = lock.acquire_shared(me, asio::use_future).get();
+            guard reader = lock.shared(me).acquire(asio::use_future).get();
             of_book.is(certain::writes_and_reads);
-            guard again = lock.acquire(me, asio::use_future).get();
+            guard again = lock.owned_by(me).acquire(asio::use_future).get();
             lock.release(me, writer, asio::use_future).get();
             of_book.is(certain::reads); // also while it becomes a reader
             std::move(again).release(asio::use_future).get();
-            never += book.is_held(me) + book.is_held();
+            never += book.owned_by(me).is_held() + book.is_held();
             of_book.is(certain::nothing);
             lock.release(me, reader, asio::use_future).get();
-            never += book.is_held_shared(me) + book.is_held_shared();
+            never += book.shared(me).is_held() + book.is_held_shared();
         }
     });
     entering.join();

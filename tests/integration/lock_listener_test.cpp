@@ -166,8 +166,8 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
 
         const lock_owner me;
         reentrant_mutex again(remote.zk, path, options);
-        guard outer = must(co_await again.acquire(me));
-        guard inner = must(co_await again.acquire(me)); // one contender, one set of events
+        guard outer = must(co_await again.owned_by(me).acquire());
+        guard inner = must(co_await again.owned_by(me).acquire()); // one contender, one set of events
         co_await release(std::move(outer));
         co_await release(std::move(inner));
         mutex other(remote.zk, "/listener/other");
@@ -189,7 +189,7 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
         guard reader = must(co_await book.downgrade(std::move(writer))); // the same contender
         CHECK(must(co_await book.contenders()).at(0).properties == of_both_sides.properties);
         co_await release(std::move(reader));
-        reader = must(co_await book.acquire_shared());
+        reader = must(co_await book.shared().acquire());
         co_await release(std::move(reader));
         co_await until_told(told, 21);
         held = must(co_await lock.acquire());
@@ -226,7 +226,7 @@ TEST_CASE("permits: a place in the line, all of them at once, and one end when t
         options.listener = listen_with(executor, told);
         options.properties = {{"zone", "7"}};
         semaphore gate(zk, path, options);
-        permits three = must(co_await gate.acquire(3));
+        permits three = must(co_await gate.permits_of(3).acquire());
         const std::string first_node = three.node();
         co_await until_told(told, 2);
         const std::vector<contender> holders = must(co_await gate.holders());
@@ -235,7 +235,7 @@ TEST_CASE("permits: a place in the line, all of them at once, and one end when t
             CHECK(c.properties == options.properties);
         permits one = must(co_await three.split(1));
         pending<permits> waits;
-        gate.acquire(1, waits.handler());
+        gate.acquire(waits.handler());
         co_await until_told(told, 3); // queued, while it waits
         CHECK(must(co_await gate.contenders()).at(0).properties == options.properties);
         must(co_await std::move(three).release());
@@ -248,7 +248,7 @@ TEST_CASE("permits: a place in the line, all of them at once, and one end when t
         REQUIRE(admin.remove(next.node()));
         must(co_await next.wait_lost());
         co_await until_told(told, 6);
-        CHECK(error_in(co_await gate.acquire(4)) == errc::invalid_option);
+        CHECK(error_in(co_await gate.permits_of(4).acquire()) == errc::invalid_option);
         co_await until_told(told, 7);
 
         std::vector<std::deque<lock_event>> lives;

@@ -281,7 +281,8 @@ TEST_CASE("locks that are held when the execution context is destroyed: which, w
         mutex(*zk, "/log/left").acquire([&](auto, guard g) { held = std::move(g); });
         zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire(
             [&](auto, zklock::multi_guard g) { both = std::move(g); });
-        zklock::semaphore(*zk, "/log/left-permits", 3).acquire(2, [&](auto, permits p) { some = std::move(p); });
+        const zklock::semaphore gate(*zk, "/log/left-permits", 3);
+        gate.permits_of(2).acquire([&](auto, permits p) { some = std::move(p); });
         mutex(*zk, "/log/given-back").acquire([&](auto, guard g) { given_back = std::move(g); });
         const auto deadline = steady_clock::now() + 60s;
         while (!(held && both && some && given_back) && steady_clock::now() < deadline)
@@ -378,7 +379,7 @@ TEST_CASE("a waiter's node that others delete; a revocation that is asked for an
         CHECK(error_in(co_await mutex(asker, path).try_acquire()) == errc::busy);
         CHECK(of_asker.count(log_level::debug, "no lock on " + path + ": busy") == 1);
         mutex asked_for(asker, path);
-        must(co_await asked_for.revoke_holder());
+        must(co_await asked_for.revoke_holders());
         CHECK(of_asker.count(log_level::info, "has asked the holder of this node to let go: " + path) == 1);
         CHECK(!co_await asked.end());
         CHECK(log.count(log_level::info, "is asked to let go of " + path) == 1);

@@ -251,13 +251,13 @@ TEST_CASE("whatever the recipe, a guard says how it was lost")
     const std::string sides = new_path(), gate = new_path(), chair = new_path();
     play<1>({.clean = {sides, chair}}, [&](admin_client& admin, remote_client& a) -> awaitable<void> {
         shared_mutex book(a.zk, sides);
-        guard reader = must(co_await book.acquire_shared());
-        permits some = must(co_await semaphore(a.zk, gate, 3).acquire(3));
+        guard reader = must(co_await book.shared().acquire());
+        permits some = must(co_await semaphore(a.zk, gate, 3).permits_of(3).acquire());
         permits part = must(co_await some.split(1));
         const lock_owner me;
         reentrant_mutex again(a.zk, new_path());
-        guard outer = must(co_await again.acquire(me));
-        guard inner = must(co_await again.acquire(me));
+        guard outer = must(co_await again.owned_by(me).acquire());
+        guard inner = must(co_await again.owned_by(me).acquire());
         mutex first(a.zk, new_path()), second(a.zk, new_path());
         multi_guard both = must(co_await multi_lock(first, second).acquire());
         const auto told = [](const auto& held) {

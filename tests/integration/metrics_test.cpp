@@ -101,8 +101,8 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         const auto path = new_path();
         reentrant_mutex again(zk, path + "/again", named("again"));
         const lock_owner me;
-        guard outer = must(co_await again.acquire(me));
-        guard inner = must(co_await again.acquire(me));
+        guard outer = must(co_await again.owned_by(me).acquire());
+        guard inner = must(co_await again.owned_by(me).acquire());
         CHECK(of(zk, "again").held == 2);
         co_await release(std::move(outer));
         co_await release(std::move(inner));
@@ -113,7 +113,7 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         of_gate.permits = 5;
         of_gate.metrics_name = "gate";
         semaphore gate(zk, path + "/gate", of_gate);
-        permits four = must(co_await gate.acquire(4));
+        permits four = must(co_await gate.permits_of(4).acquire());
         must(co_await four.release(1));
         CHECK(of(zk, "gate").held == 1);
         permits part = must(co_await four.split(1));
@@ -132,7 +132,7 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         guard reader = must(co_await book.downgrade(std::move(writer))); // the same hold
         CHECK(of(zk, "book").held == 1);
         co_await release(std::move(reader));
-        reader = must(co_await book.acquire_shared());
+        reader = must(co_await book.shared().acquire());
         co_await release(std::move(reader));
         CHECK(of(zk, "book").acquired == 2);
         check_sums(of(zk, "book"));

@@ -78,7 +78,7 @@ TEST_CASE("all are taken in the order of their paths, and given back in reverse"
         CHECK(c.hold_count(me) == 1);
         CHECK(error_in(co_await b.try_acquire()) == errc::busy);
         CHECK(error_in(co_await all.try_acquire()) == errc::busy);
-        guard again = must(co_await c.acquire(me)); // its owner may
+        guard again = must(co_await c.owned_by(me).acquire()); // its owner may
         CHECK(held);
 
         multi_guard moved = std::move(held);

@@ -190,7 +190,7 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
         }
         CHECK(must(co_await mutex(zk, path).contenders()).empty()); // who is not told takes them for something else
 
-        CHECK(must(co_await mutex(other, path, marked).revoke_holder()) == 1);
+        CHECK(must(co_await mutex(other, path, marked).revoke_holders()) == 1);
         CHECK(admin.get(nodes[0]) == "__REVOKE__");
         CHECK(error_in(co_await mutex(other, path, {}).acquire(0s)) == errc::invalid_option); // they have to agree
 

@@ -53,11 +53,11 @@ TEST_CASE("others have the lock, and then the servers are silent: timed out whil
         CHECK(error_in(co_await lock.acquire(0s)) == errc::not_connected);
         CHECK(error_in(co_await lock.acquire(20ms)) == errc::not_connected);
         CHECK(error_in(co_await book.acquire(20ms)) == errc::not_connected);
-        CHECK(error_in(co_await book.acquire_shared(20ms)) == errc::not_connected);
-        CHECK(error_in(co_await diary.acquire(me, 20ms)) == errc::not_connected);
-        CHECK(error_in(co_await shelf.acquire(me, 20ms)) == errc::not_connected);
-        CHECK(error_in(co_await gate.acquire(1, 20ms)) == errc::not_connected);
-        CHECK(error_in(co_await gate.acquire(1, 0s)) == errc::not_connected);
+        CHECK(error_in(co_await book.shared().acquire(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await diary.owned_by(me).acquire(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await shelf.owned_by(me).acquire(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await gate.acquire(20ms)) == errc::not_connected);
+        CHECK(error_in(co_await gate.acquire(0s)) == errc::not_connected);
         CHECK(error_in(co_await both.acquire(20ms)) == errc::not_connected);
         auto reign = [](leadership&) -> awaitable<void> { co_return; };
         CHECK(error_in(co_await chair.lead(20ms, reign)) == errc::not_connected);

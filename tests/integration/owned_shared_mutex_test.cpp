@@ -17,13 +17,13 @@ namespace {
 pending<guard> begin_write(owned_shared_mutex lock, lock_owner owner)
 {
     pending<guard> p;
-    lock.acquire(owner, p.handler());
+    lock.owned_by(owner).acquire(p.handler());
     return p;
 }
 pending<guard> begin_read(owned_shared_mutex lock, lock_owner owner)
 {
     pending<guard> p;
-    lock.acquire_shared(owner, p.handler());
+    lock.shared(owner).acquire(p.handler());
     return p;
 }
 pending<> begin_release(owned_shared_mutex lock, lock_owner owner, guard& held)
@@ -49,15 +49,15 @@ TEST_CASE("a writer writes and reads again without a request; with its last hold
         shared_mutex there(two.zk, path);
         const lock_owner me;
         const lock_owner other;
-        guard first = must(co_await lock.acquire(me));
+        guard first = must(co_await lock.owned_by(me).acquire());
         CHECK(is_kind(first.node(), "-__WRIT__"));
-        CHECK(lock.is_held(me));
+        CHECK(lock.owned_by(me).is_held());
         CHECK_FALSE(lock.is_held_shared());
 
         one.link.forget();
-        guard second = must(co_await same.try_acquire(me));
-        guard reader = must(co_await same.acquire_shared(me, 5s));
-        guard another = must(co_await lock.try_acquire_shared(me));
+        guard second = must(co_await same.owned_by(me).try_acquire());
+        guard reader = must(co_await same.shared(me).acquire(5s));
+        guard another = must(co_await lock.shared(me).try_acquire());
         CHECK(requests(one.link) == 0);
         for (const guard* g : {&second, &reader, &another}) {
             CHECK(*g);
@@ -68,11 +68,11 @@ TEST_CASE("a writer writes and reads again without a request; with its last hold
         CHECK(lock.hold_count_shared(me) == 2);
         CHECK(lock.hold_count(other) + lock.hold_count_shared(other) == 0);
         CHECK(same.is_held());
-        CHECK(same.is_held_shared(me));
-        CHECK_FALSE(same.is_held_shared(other));
+        CHECK(same.shared(me).is_held());
+        CHECK_FALSE(same.shared(other).is_held());
         CHECK(must(co_await lock.contenders()).size() == 1);
-        CHECK(error_in(co_await lock.try_acquire_shared(other)) == errc::busy);
-        CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
+        CHECK(error_in(co_await lock.shared(other).try_acquire()) == errc::busy);
+        CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
 
         // Readers wait as long as the owner writes, and no longer; writers wait on.
         auto waiting = begin_read(there);
@@ -90,17 +90,17 @@ TEST_CASE("a writer writes and reads again without a request; with its last hold
         CHECK(theirs.fencing_token() > reader.fencing_token());
         CHECK_FALSE(writer.ended());
         CHECK_FALSE(lock.is_held());
-        CHECK(lock.is_held_shared(me));
+        CHECK(lock.shared(me).is_held());
         CHECK((reader && another));
 
         // It reads again, past the writer that waits, and cannot write.
         one.link.forget();
-        guard again = must(co_await lock.acquire_shared(me));
+        guard again = must(co_await lock.shared(me).acquire());
         CHECK(is_kind(again.node(), "-__READ__"));
         CHECK(again.fencing_token() == reader.fencing_token());
-        CHECK(error_in(co_await lock.acquire(me)) == errc::not_upgradable);
-        CHECK(error_in(co_await lock.try_acquire(me)) == errc::not_upgradable);
-        CHECK(error_in(co_await lock.acquire(me, 5s)) == std::errc::resource_deadlock_would_occur);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::not_upgradable);
+        CHECK(error_in(co_await lock.owned_by(me).try_acquire()) == errc::not_upgradable);
+        CHECK(error_in(co_await lock.owned_by(me).acquire(5s)) == std::errc::resource_deadlock_would_occur);
         CHECK(requests(one.link) == 0);
         const auto queue = must(co_await lock.contenders());
         REQUIRE(queue.size() == 3);
@@ -139,8 +139,8 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         co_await until_queued(admin, path, 2);
         auto reader = begin_read(lock, me);
         auto too = begin_write(lock, me);
-        CHECK(error_in(co_await lock.acquire_shared(me, 10ms)) == condition::not_in_time);
-        CHECK(error_in(co_await lock.try_acquire_shared(me)) == errc::busy);
+        CHECK(error_in(co_await lock.shared(me).acquire(10ms)) == condition::not_in_time);
+        CHECK(error_in(co_await lock.shared(me).try_acquire()) == errc::busy);
         CHECK(queue_of(admin, path).size() == 2);
         writer.cancel();
         error_code cancelled = co_await writer.end();
@@ -170,7 +170,7 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         const std::string blocks = foreign_writer(admin, path);
         reader = begin_read(lock, me);
         co_await until_queued(admin, path, 2);
-        CHECK(error_in(co_await lock.acquire(me)) == errc::not_upgradable);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::not_upgradable);
         CHECK_FALSE(reader.ended());
         admin.remove(blocks);
         guard last = co_await granted(reader);
@@ -185,8 +185,8 @@ TEST_CASE("lost: all holds are told, and none is granted until all are released"
     play<2>({.clean = {path}}, [&](remote_client& remote, remote_client& rival) -> awaitable<void> {
         owned_shared_mutex lock(remote.zk, path);
         const lock_owner me;
-        guard writer = must(co_await lock.acquire(me));
-        guard reader = must(co_await lock.acquire_shared(me));
+        guard writer = must(co_await lock.owned_by(me).acquire());
+        guard reader = must(co_await lock.shared(me).acquire());
         auto told = begin_wait_lost(writer);
         auto told_too = begin_wait_lost(reader);
         remote.link.expire_session();
@@ -197,12 +197,12 @@ TEST_CASE("lost: all holds are told, and none is granted until all are released"
         CHECK(lock.hold_count(me) == 1);
         CHECK(lock.hold_count_shared(me) == 1);
         guard theirs = must(co_await shared_mutex(rival.zk, path).acquire());
-        CHECK(error_in(co_await lock.acquire_shared(me)) == errc::lost);
+        CHECK(error_in(co_await lock.shared(me).acquire()) == errc::lost);
         CHECK(error_in(co_await lock.release(me, writer)) == errc::lost);
-        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::lost);
         CHECK(error_in(co_await std::move(reader).release()) == errc::lost);
         co_await release(std::move(theirs));
-        writer = must(co_await lock.acquire(me, 20s));
+        writer = must(co_await lock.owned_by(me).acquire(20s));
         CHECK(writer);
         co_await release(std::move(writer));
 
@@ -213,7 +213,7 @@ TEST_CASE("lost: all holds are told, and none is granted until all are released"
         co_await remote.close();
         CHECK(co_await waiting.end() == errc::closed);
         CHECK(co_await joined.end() == errc::closed);
-        CHECK(error_in(co_await lock.acquire(me)) == errc::closed);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::closed);
         co_await release(std::move(theirs));
     });
 }
@@ -225,8 +225,8 @@ TEST_CASE("asked to let go, in a multi-lock, in a run, and with bad input")
         owned_shared_mutex lock(remote.zk, path);
         mutex beside(remote.zk, path + "_too");
         const lock_owner me;
-        guard reader = must(co_await lock.acquire_shared(me));
-        guard again = must(co_await lock.acquire_shared(me));
+        guard reader = must(co_await lock.shared(me).acquire());
+        guard again = must(co_await lock.shared(me).acquire());
         auto asked = begin_wait_revoked(reader);
         auto asked_too = begin_wait_revoked(again);
         CHECK(must(co_await lock.revoke_holders()) == 1);
@@ -235,30 +235,32 @@ TEST_CASE("asked to let go, in a multi-lock, in a run, and with bad input")
         co_await release(std::move(reader));
         co_await release(std::move(again));
 
-        multi_lock both(lock.exclusive(me), beside);
+        multi_lock both(lock.owned_by(me), beside);
         multi_guard all = must(co_await both.acquire());
-        CHECK(lock.is_held(me));
+        CHECK(lock.owned_by(me).is_held());
         auto read = [&](guard&) -> awaitable<result<std::size_t>> { co_return lock.hold_count_shared(me); };
-        CHECK(must(co_await lock.run_shared(me, read)) == 1);
-        CHECK(must(co_await lock.run_shared(me, 5s, read)) == 1);
+        CHECK(must(co_await lock.shared(me).run(read)) == 1);
+        CHECK(must(co_await lock.shared(me).run(5s, read)) == 1);
         auto write = [&](guard&) -> awaitable<result<std::size_t>> { co_return lock.hold_count(me); };
-        CHECK(must(co_await lock.run(me, write)) == 2);
-        CHECK(must(co_await lock.run(me, 5s, write)) == 2);
+        CHECK(must(co_await lock.owned_by(me).run(write)) == 2);
+        CHECK(must(co_await lock.owned_by(me).run(5s, write)) == 2);
         must(co_await std::move(all).release());
 
         owned_shared_mutex relative(remote.zk, "no/slash");
-        CHECK(error_in(co_await relative.acquire(me)) == errc::invalid_path);
+        CHECK(error_in(co_await relative.owned_by(me).acquire()) == errc::invalid_path);
         shared_mutex_options as_kazoo;
         as_kazoo.names = naming::kazoo;
         owned_shared_mutex like_kazoo(remote.zk, path, as_kazoo);
         reentrant_mutex alone(remote.zk, path);
-        guard writer = must(co_await lock.acquire(me));
-        CHECK(error_in(co_await like_kazoo.acquire_shared(me)) == errc::invalid_option);
-        CHECK(error_in(co_await alone.acquire(me)) == errc::invalid_option);
-        CHECK(error_in(co_await alone.acquire(lock_owner())) == errc::invalid_option);
+        guard writer = must(co_await lock.owned_by(me).acquire());
+        CHECK(error_in(co_await like_kazoo.shared(me).acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await alone.owned_by(me).acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await alone.owned_by(lock_owner()).acquire()) == errc::invalid_option);
         {
-            auto never_started = lock.release(me, writer, asio::deferred); // released in the background
+            auto never_started = lock.release(me, writer, asio::deferred);
         }
+        CHECK(writer);
+        writer = guard();
         co_await until("it is released", [&] { return lock.hold_count(me) == 0; });
         co_await nothing_left(server().port());
     });

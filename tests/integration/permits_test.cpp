@@ -34,7 +34,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             options.permits = 3;
             options.names = names;
             semaphore gate(remote.zk, path, options);
-            permits held = must(co_await gate.acquire(3));
+            permits held = must(co_await gate.permits_of(3).acquire());
             const std::vector<std::string> nodes = co_await nodes_of(gate);
             REQUIRE(nodes.size() == 3);
             auto wait = begin_wait_revoked(held);
@@ -55,7 +55,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             co_await release(std::move(held));
 
             // A part is asked by its own nodes only, also if that was before it was one.
-            held = must(co_await gate.acquire(3));
+            held = must(co_await gate.permits_of(3).acquire());
             permits part = must(co_await held.split(1));
             CHECK(part.node() != held.node());
             admin.set(part.node(), request);
@@ -86,7 +86,7 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         const permits none;
         CHECK(error_in(co_await none.wait_revoked()) == errc::not_owner);
 
-        permits held = must(co_await gate.acquire(2));
+        permits held = must(co_await gate.permits_of(2).acquire());
         auto until_emptied = begin_wait_revoked(held);
         auto lost_or_emptied = begin_wait_lost(held);
         for (const auto type : cancellation_types) {
@@ -106,13 +106,13 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         CHECK(error_in(co_await held.split(1)) == errc::not_owner);
         CHECK(error_in(co_await held.commit(transaction())) == errc::not_owner);
 
-        held = must(co_await gate.acquire(1));
+        held = must(co_await gate.acquire());
         auto until_dropped = begin_wait_revoked(held);
         held = permits();
         CHECK(co_await until_dropped.end() == asio::error::operation_aborted);
 
         // Asked while the connection is away.
-        held = must(co_await gate.acquire(2));
+        held = must(co_await gate.permits_of(2).acquire());
         const std::vector<std::string> nodes = co_await nodes_of(gate);
         auto wait = begin_wait_revoked(held);
         co_await until_watched(remote, nodes.at(1));
@@ -125,7 +125,7 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         CHECK(!co_await wait.end());
         co_await release(std::move(held));
 
-        held = must(co_await gate.acquire(2));
+        held = must(co_await gate.permits_of(2).acquire());
         auto until_lost = begin_wait_revoked(held);
         remote.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);
@@ -141,7 +141,7 @@ TEST_CASE("a commit asks for the node of each permit; one of them gone, and noth
         protected_register stock(admin, "/register/permits");
         co_await warm_up(remote, "/permits/elsewhere");
         semaphore gate(remote.zk, path, 4);
-        permits held = must(co_await gate.acquire(4));
+        permits held = must(co_await gate.permits_of(4).acquire());
         remote.link.forget();
         must(co_await held.commit(stock.write("four")));
         CHECK(stock.value() == "four");
@@ -180,7 +180,7 @@ TEST_CASE("a commit asks for the node of each permit; one of them gone, and noth
         must(co_await held.commit(stock.write("one")));
 
         // What is given back while a commit waits for the connection is not asked for any more.
-        permits more = must(co_await gate.acquire(3));
+        permits more = must(co_await gate.permits_of(3).acquire());
         remote.link.refuse();
         remote.link.cut();
         co_await remote.suspended();

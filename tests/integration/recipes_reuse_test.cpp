@@ -43,21 +43,21 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
         reentrant_mutex lock(remote.zk, path, lingering());
         const lock_owner one;
         const lock_owner two;
-        guard outer = must(co_await lock.acquire(one));
-        guard inner = must(co_await lock.acquire(one));
+        guard outer = must(co_await lock.owned_by(one).acquire());
+        guard inner = must(co_await lock.owned_by(one).acquire());
         const std::string node = outer.node();
         std::int64_t token = outer.fencing_token();
         CHECK(inner.fencing_token() == token); // the same hold
         co_await release(std::move(outer));
         CHECK(inner);
-        CHECK(error_in(co_await lock.try_acquire(two)) == errc::busy);
+        CHECK(error_in(co_await lock.owned_by(two).try_acquire()) == errc::busy);
         co_await release(std::move(inner));
         co_await until_lingering(remote, path);
         remote.link.forget();
         for (int i = 0; i < 20; ++i) {
             const lock_owner& who = i % 2 == 0 ? two : one;
-            guard held = must(co_await lock.acquire(who));
-            guard again = must(co_await lock.try_acquire(who));
+            guard held = must(co_await lock.owned_by(who).acquire());
+            guard again = must(co_await lock.owned_by(who).try_acquire());
             CHECK(held.node() == node);
             CHECK(held.fencing_token() > token);
             CHECK(again.fencing_token() == held.fencing_token());
@@ -74,13 +74,13 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
         admin.remove(node);
         const auto seen = must(co_await lock.contenders()); // answered after the event
         CHECK(seen.empty());
-        guard held = must(co_await lock.acquire(one));
+        guard held = must(co_await lock.owned_by(one).acquire());
         CHECK(held.node() != node);
         CHECK(held.fencing_token() > token);
         token = held.fencing_token();
         co_await release(std::move(held));
         remote.link.expire_session();
-        held = must(co_await lock.acquire(one));
+        held = must(co_await lock.owned_by(one).acquire());
         CHECK(held.fencing_token() > token);
         const std::string others = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         co_await release(std::move(held)); // with somebody behind it, it does not linger
@@ -98,9 +98,9 @@ TEST_CASE("re-entrant, in cohorts: owners take turns on one node, each hold with
         reentrant_mutex lock(remote.zk, path, in_cohorts(10));
         critical_section section;
         const auto visits = [&](lock_owner who) -> awaitable<void> {
-            guard held = must(co_await lock.acquire(who));
+            guard held = must(co_await lock.owned_by(who).acquire());
             section.enter(held);
-            guard again = must(co_await lock.acquire(who));
+            guard again = must(co_await lock.owned_by(who).acquire());
             CHECK(again.fencing_token() == held.fencing_token());
             const auto executor = co_await asio::this_coro::executor;
             asio::steady_timer turn(executor, 0ms);
@@ -118,11 +118,11 @@ TEST_CASE("re-entrant, in cohorts: owners take turns on one node, each hold with
         CHECK(creates_under(admin, path) == 4);
 
         // Somebody else's turn comes after the cohort's bound.
-        guard first = must(co_await lock.acquire(lock_owner()));
+        guard first = must(co_await lock.owned_by(lock_owner()).acquire());
         const std::string foreign = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         std::vector<pending<guard>> waiting(12);
         for (auto& each : waiting)
-            lock.acquire(lock_owner(), each.handler());
+            lock.owned_by(lock_owner()).acquire(each.handler());
         co_await release(std::move(first));
         for (std::size_t i = 0; i < 9; ++i) { // with the first they are ten
             guard held = co_await granted(waiting[i]);

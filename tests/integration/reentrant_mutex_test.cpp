@@ -18,7 +18,7 @@ namespace {
 pending<guard> begin(reentrant_mutex lock, lock_owner owner)
 {
     pending<guard> p;
-    lock.acquire(owner, p.handler());
+    lock.owned_by(owner).acquire(p.handler());
     return p;
 }
 
@@ -37,12 +37,12 @@ TEST_CASE("holds are counted: no request for a further one, one node and one tok
         CHECK(me != other);
         CHECK(lock.hold_count(me) == 0);
 
-        guard first = must(co_await lock.acquire(me));
+        guard first = must(co_await lock.owned_by(me).acquire());
         CHECK(creates(remote.link) == 1);
         remote.link.forget();
-        guard second = must(co_await same.acquire(me, 5s));
-        guard third = must(co_await lock.try_acquire(me));
-        guard fourth = must(co_await lock.acquire(me, 0s)); // looks once, and may
+        guard second = must(co_await same.owned_by(me).acquire(5s));
+        guard third = must(co_await lock.owned_by(me).try_acquire());
+        guard fourth = must(co_await lock.owned_by(me).acquire(0s)); // looks once, and may
         CHECK(requests(remote.link) == 0);
         CHECK(lock.hold_count(me) == 4);
         CHECK(same.hold_count(me) == 4);
@@ -57,7 +57,7 @@ TEST_CASE("holds are counted: no request for a further one, one node and one tok
         CHECK(must(co_await lock.contenders()).size() == 1);
 
         // It excludes other owners, other mutexes, and other programs; and they see Curator's name.
-        CHECK(error_in(co_await lock.try_acquire(other)) == errc::busy);
+        CHECK(error_in(co_await lock.owned_by(other).try_acquire()) == errc::busy);
         CHECK(error_in(co_await plain.try_acquire()) == errc::busy);
         CHECK(admin.children(path).size() == 1);
         CHECK(first.node().find("/_c_") != std::string::npos);
@@ -83,7 +83,7 @@ TEST_CASE("holds are counted: no request for a further one, one node and one tok
 
         guard now_plain = must(co_await plain.acquire());
         CHECK(error_in(co_await lock.release(me, now_plain)) == errc::not_owner);
-        CHECK(error_in(co_await lock.acquire(me, 20ms)) == errc::timed_out);
+        CHECK(error_in(co_await lock.owned_by(me).acquire(20ms)) == errc::timed_out);
         must(co_await std::move(now_plain).release());
     });
 }
@@ -102,8 +102,8 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         co_await until_queued(admin, path, 2);
         auto second = begin(lock, me);
         auto third = begin(lock, me);
-        CHECK(error_in(co_await lock.acquire(me, 10ms)) == condition::not_in_time);
-        CHECK(error_in(co_await lock.try_acquire(me)) == errc::busy);
+        CHECK(error_in(co_await lock.owned_by(me).acquire(10ms)) == condition::not_in_time);
+        CHECK(error_in(co_await lock.owned_by(me).try_acquire()) == errc::busy);
         first.cancel(); // he who brought the node: it stays
         const error_code cancelled = co_await first.end();
         CHECK(cancelled == asio::error::operation_aborted);
@@ -144,8 +144,8 @@ TEST_CASE("lost: never granted again until all lost holds are released")
     play<2>({.clean = {path}}, [&](remote_client& remote, remote_client& rival) -> awaitable<void> {
         reentrant_mutex lock(remote.zk, path);
         const lock_owner me;
-        guard first = must(co_await lock.acquire(me));
-        guard second = must(co_await lock.acquire(me));
+        guard first = must(co_await lock.owned_by(me).acquire());
+        guard second = must(co_await lock.owned_by(me).acquire());
         const auto token = first.fencing_token();
         auto told = begin_wait_lost(first);
         auto told_too = begin_wait_lost(second);
@@ -157,18 +157,18 @@ TEST_CASE("lost: never granted again until all lost holds are released")
 
         // Somebody else has it by now; and even when he has not any more.
         guard theirs = must(co_await mutex(rival.zk, path).acquire());
-        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
-        CHECK(error_in(co_await lock.try_acquire(me)) == errc::lost);
-        CHECK(error_in(co_await lock.acquire(me, 5s)) == errc::lost);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::lost);
+        CHECK(error_in(co_await lock.owned_by(me).try_acquire()) == errc::lost);
+        CHECK(error_in(co_await lock.owned_by(me).acquire(5s)) == errc::lost);
         must(co_await std::move(theirs).release());
-        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::lost);
         CHECK(error_in(co_await std::move(first).release()) == errc::lost);
-        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::lost);
         CHECK(lock.hold_count(me) == 1);
         CHECK(error_in(co_await lock.release(me, second)) == errc::lost);
         CHECK(lock.hold_count(me) == 0);
 
-        first = must(co_await lock.acquire(me));
+        first = must(co_await lock.owned_by(me).acquire());
         CHECK(first.fencing_token() > token);
         must(co_await std::move(first).release());
         co_await nothing_left(server().port());
@@ -179,7 +179,7 @@ TEST_CASE("lost: never granted again until all lost holds are released")
             remote.link.expire_session();
             stopped = co_await sleep_for_ever() == asio::error::operation_aborted;
         };
-        result<void> ran = co_await lock.run(me, 20s, waits);
+        result<void> ran = co_await lock.owned_by(me).run(20s, waits);
         CHECK(error_in(ran) == errc::lost);
         CHECK(stopped);
 
@@ -190,7 +190,7 @@ TEST_CASE("lost: never granted again until all lost holds are released")
         co_await remote.close();
         CHECK(co_await waiting.end() == errc::closed);
         CHECK(co_await joined.end() == errc::closed);
-        CHECK(error_in(co_await lock.acquire(me)) == errc::closed);
+        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::closed);
         must(co_await std::move(theirs).release());
     });
 }
@@ -203,45 +203,47 @@ TEST_CASE("bad input, and every kind of token")
         client zk(executor, fault_options(server().address(), long_session));
         const lock_owner me;
         reentrant_mutex relative(zk, "no/slash");
-        CHECK(error_in(co_await relative.acquire(me)) == errc::invalid_path);
+        CHECK(error_in(co_await relative.owned_by(me).acquire()) == errc::invalid_path);
         mutex_options odd;
         odd.identifier = "two\nlines";
         reentrant_mutex two_lines(zk, path, odd);
-        CHECK(error_in(co_await two_lines.acquire(me)) == errc::invalid_option);
+        CHECK(error_in(co_await two_lines.owned_by(me).acquire()) == errc::invalid_option);
 
         reentrant_mutex lock(zk, path);
-        guard held = must(co_await lock.acquire(me));
+        guard held = must(co_await lock.owned_by(me).acquire());
         mutex_options other_names;
         other_names.names = naming::kazoo;
         reentrant_mutex like_kazoo(zk, path, other_names);
-        CHECK(error_in(co_await like_kazoo.acquire(me)) == errc::invalid_option);
+        CHECK(error_in(co_await like_kazoo.owned_by(me).acquire()) == errc::invalid_option);
         mutex_options heeding;
         heeding.also_heeds = {""};
-        CHECK(error_in(co_await reentrant_mutex(zk, path, heeding).acquire(me)) == errc::invalid_option);
+        CHECK(error_in(co_await reentrant_mutex(zk, path, heeding).owned_by(me).acquire()) == errc::invalid_option);
 
-        guard thrown = co_await lock.acquire(me, asio::use_awaitable);
-        auto later = lock.try_acquire(me, asio::deferred);
+        guard thrown = co_await lock.owned_by(me).acquire(asio::use_awaitable);
+        auto later = lock.owned_by(me).try_acquire(asio::deferred);
         guard lazy = co_await std::move(later)(asio::use_awaitable);
         const auto strand = asio::make_strand(executor);
         pending<guard> bound;
-        lock.acquire(me, 5s, asio::bind_executor(strand, bound.handler()));
+        lock.owned_by(me).acquire(5s, asio::bind_executor(strand, bound.handler()));
         guard on_strand = co_await granted(bound);
         CHECK(lock.hold_count(me) == 4);
         pending<> give_back;
         lock.release(me, on_strand, give_back.handler());
         CHECK_FALSE(co_await give_back.end());
         {
-            auto never_started = lock.release(me, lazy, asio::deferred); // released in the background
+            auto never_started = lock.release(me, lazy, asio::deferred);
         }
+        CHECK(lazy);
+        must(co_await lock.release(me, lazy));
         auto sum = [&](guard& g) -> awaitable<result<std::int64_t>> { co_return g.fencing_token(); };
-        result<std::int64_t> token = co_await lock.run(me, sum);
+        result<std::int64_t> token = co_await lock.owned_by(me).run(sum);
         CHECK(must(token) == held.fencing_token());
         thrown = guard();
         must(co_await std::move(held).release());
         co_await until("all holds are released", [&] { return lock.hold_count(me) == 0; });
         co_await nothing_left(server().port());
 
-        guard again = must(co_await lock.acquire(me));
+        guard again = must(co_await lock.owned_by(me).acquire());
         must(co_await zk.close());
         CHECK_FALSE(again);
         CHECK(error_in(co_await std::move(again).release()) == errc::lost);

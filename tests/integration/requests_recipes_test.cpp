@@ -43,13 +43,13 @@ TEST_CASE("re-entrant: a create for the first hold and a delete for the last, no
         reentrant_mutex lock(remote.zk, path);
         const lock_owner me;
         for (const bool first_time : {true, false}) {
-            guard first = must(co_await lock.acquire(me));
+            guard first = must(co_await lock.owned_by(me).acquire());
             if (first_time)
                 expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}});
             else
                 expect_requests(remote.link, {{opcode::create2, 1}});
-            guard second = must(co_await lock.acquire(me));
-            guard third = must(co_await lock.try_acquire(me));
+            guard second = must(co_await lock.owned_by(me).acquire());
+            guard third = must(co_await lock.owned_by(me).try_acquire());
             co_await release(std::move(first));
             co_await release(std::move(third));
             expect_requests(remote.link, {});
@@ -133,13 +133,13 @@ TEST_CASE("election: a create and a delete for a term; a list, and the nodes' da
         expect_requests(remote.link, {});
 
         const std::string behind = foreign_contender(admin, path);
-        const auto stand = must(co_await chair.participants());
+        const auto stand = must(co_await chair.contenders());
         CHECK(stand.size() == 2);
         expect_requests(remote.link, {{opcode::get_children2, 1}, {opcode::get_data, 2}});
         const auto leads = must(co_await chair.leader());
         REQUIRE(leads);
         CHECK(leads->ours);
-        // The first of participants(): the data of the others are not read.
+        // The first of contenders(): the data of the others are not read.
         expect_requests(remote.link, {{opcode::get_children2, 1}, {opcode::get_data, 1}});
         must(co_await chair.resign());
         co_await until("lead() has returned", [&] { return over; });
@@ -155,7 +155,7 @@ TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
-        guard known = must(co_await lock.acquire_shared()); // the path is known from now on
+        guard known = must(co_await lock.shared().acquire()); // the path is known from now on
         co_await release(std::move(known));
         remote.link.forget();
 
@@ -163,7 +163,7 @@ TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and
         const std::string writer = foreign_writer(admin, path);
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
         expect_requests(remote.link, {{opcode::get_children2, 1}});
-        CHECK(error_in(co_await lock.try_acquire_shared()) == errc::busy);
+        CHECK(error_in(co_await lock.shared().try_acquire()) == errc::busy);
         expect_requests(remote.link, {{opcode::get_children2, 1}});
 
         auto reads = begin_read(lock);
@@ -191,7 +191,7 @@ TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and
         auto writes = begin_write(lock);
         co_await until_waits_behind(remote, reader);
         expect_requests_of_waiter(remote.link);
-        CHECK(error_in(co_await lock.try_acquire_shared()) == errc::busy); // known without a look
+        CHECK(error_in(co_await lock.shared().try_acquire()) == errc::busy); // known without a look
         expect_requests(remote.link, {});
         admin.remove(reader);
         held = co_await granted(writes);
@@ -206,7 +206,7 @@ namespace {
 /// A semaphore whose path is known already: what everything costs from now on is counted.
 awaitable<void> get_known(remote_client& remote, admin_client& admin, semaphore gate)
 {
-    permits held = must(co_await gate.acquire(1));
+    permits held = must(co_await gate.acquire());
     co_await release(std::move(held));
     const std::string line = gate.path() + "/locks";
     co_await until_queued(admin, line, 0);
@@ -257,7 +257,7 @@ TEST_CASE("semaphore: a shared count is read along with the leases; what is comp
             CAPTURE(gate.path());
             co_await get_known(remote, admin, gate);
             for (int i = 0; i < 2; ++i) {
-                permits held = must(co_await gate.acquire(2));
+                permits held = must(co_await gate.permits_of(2).acquire());
                 co_await until_line_left(remote);
                 const std::size_t counts_read = gate.path() == counted ? 1 : 0;
                 expect_requests(remote.link, {{opcode::create2, 1},
@@ -289,7 +289,7 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         semaphore gate(remote.zk, path, 4);
         co_await get_known(remote, admin, gate);
         remote.link.forget();
-        permits all = must(co_await gate.acquire(4));
+        permits all = must(co_await gate.permits_of(4).acquire());
         co_await until_line_left(remote);
         co_await until_looked_at(remote, 4);
         remote.link.forget();

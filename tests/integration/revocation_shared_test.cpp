@@ -18,8 +18,8 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         shared_mutex ours(other.zk, path + "/lock");
         CHECK(must(co_await ours.revoke_holders()) == 0);
 
-        guard first = must(co_await theirs.acquire_shared());
-        guard second = must(co_await ours.acquire_shared());
+        guard first = must(co_await theirs.shared().acquire());
+        guard second = must(co_await ours.shared().acquire());
         const std::string foreign = foreign_reader(admin, path + "/lock");
         auto writer = begin_write(theirs);
         co_await until_queued(admin, path + "/lock", 4);
@@ -64,7 +64,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         co_await release(std::move(last));
 
         // A guard that was asked for nothing ends its wait with itself.
-        guard lost = must(co_await ours.acquire_shared());
+        guard lost = must(co_await ours.shared().acquire());
         auto until_lost = begin_wait_revoked(lost);
         co_await until_watched(other, lost.node());
         other.link.expire_session();
@@ -147,8 +147,8 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
             semaphore theirs(host.zk, path, options);
             semaphore ours(other.zk, path, options);
             CHECK(must(co_await ours.revoke_holders()) == 0);
-            permits two = must(co_await theirs.acquire(2));
-            permits one = must(co_await ours.acquire(1));
+            permits two = must(co_await theirs.permits_of(2).acquire());
+            permits one = must(co_await ours.acquire());
             auto two_asked = begin_wait_revoked(two);
             auto one_asked = begin_wait_revoked(one);
             CHECK(must(co_await ours.revoke_holders()) == 3);
@@ -164,8 +164,8 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
             CHECK(must(co_await ours.revoke_holders()) == 0);
 
             for (const bool by_the_last : {false, true}) {
-                two = must(co_await theirs.acquire(2));
-                one = must(co_await ours.acquire(1));
+                two = must(co_await theirs.permits_of(2).acquire());
+                one = must(co_await ours.acquire());
                 one_asked = begin_wait_revoked(one);
                 co_await until_watched(other, one.node());
                 two_asked = begin_wait_revoked(two);

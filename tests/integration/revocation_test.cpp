@@ -109,7 +109,7 @@ TEST_CASE("asking: a contender with one request, the holder with two; "
         co_await warm_up(other, elsewhere);
         mutex theirs(holder.zk, path);
         mutex ours(other.zk, path);
-        CHECK(must(co_await ours.revoke_holder()) == 0);
+        CHECK(must(co_await ours.revoke_holders()) == 0);
 
         guard held = must(co_await theirs.acquire());
         auto waits = begin_acquire(ours);
@@ -117,7 +117,7 @@ TEST_CASE("asking: a contender with one request, the holder with two; "
         co_await until_watched(other, held.node());
         auto asked = begin_wait_revoked(held);
         other.link.forget();
-        CHECK(must(co_await ours.revoke_holder()) == 1);
+        CHECK(must(co_await ours.revoke_holders()) == 1);
         CHECK(other.link.count(opcode::get_children2) + other.link.count(opcode::get_children) == 1);
         CHECK(other.link.count(opcode::set_data) == 1);
         CHECK(!co_await asked.end());
@@ -141,7 +141,7 @@ TEST_CASE("asking: a contender with one request, the holder with two; "
         must(co_await ours.revoke(queue[1])); // gone
         next = must(co_await ours.acquire());
         auto by_itself = begin_wait_revoked(next);
-        CHECK(must(co_await ours.revoke_holder()) == 1);
+        CHECK(must(co_await ours.revoke_holders()) == 1);
         CHECK(!co_await by_itself.end());
 
         contender elsewhere_node = queue[0];
@@ -152,12 +152,12 @@ TEST_CASE("asking: a contender with one request, the holder with two; "
         elsewhere_node.node.clear();
         CHECK(error_in(co_await ours.revoke(elsewhere_node)) == errc::invalid_path);
         mutex wrong(other.zk, "revocation");
-        CHECK(error_in(co_await wrong.revoke_holder()) == errc::invalid_path);
+        CHECK(error_in(co_await wrong.revoke_holders()) == errc::invalid_path);
 
         // Of a node that may not be written.
         const std::vector<access_rule> read_only(1, access_rule{1, "world", "anyone"});
         admin.set_access(next.node(), read_only);
-        CHECK(error_in(co_await theirs.revoke_holder()) == errc::access_denied);
+        CHECK(error_in(co_await theirs.revoke_holders()) == errc::access_denied);
         co_await release(std::move(next));
         co_await nothing_left(server().port());
         co_await holder.close();
@@ -182,9 +182,9 @@ TEST_CASE("asked while the connection is away: heard at the next one; asking wai
         pending<> late;
         held.wait_revoked(late.handler());
         pending<std::size_t> asks;
-        lock.revoke_holder(asks.handler());
+        lock.revoke_holders(asks.handler());
         pending<std::size_t> gives_up;
-        lock.revoke_holder(gives_up.handler());
+        lock.revoke_holders(gives_up.handler());
         gives_up.cancel();
         CHECK(co_await gives_up.end() == asio::error::operation_aborted);
         CHECK_FALSE(wait.ended());
@@ -200,7 +200,7 @@ TEST_CASE("asked while the connection is away: heard at the next one; asking wai
         // The answer to the request is lost: it is asked again, and told once.
         held = must(co_await lock.acquire());
         remote.link.on_next(opcode::set_data, moment::reply, fate::cut);
-        CHECK(must(co_await lock.revoke_holder()) == 1);
+        CHECK(must(co_await lock.revoke_holders()) == 1);
         remote.link.wait_struck();
         must(co_await held.wait_revoked());
         co_await release(std::move(held));
@@ -221,7 +221,7 @@ TEST_CASE("a node that is to go neither lingers nor serves the cohort any longer
         co_await release(std::move(held));
         held = must(co_await lock.acquire());
         CHECK(held.node() == first);
-        must(co_await lock.revoke_holder());
+        must(co_await lock.revoke_holders());
         must(co_await held.wait_revoked());
         co_await release(std::move(held));
         const auto gone = [&] { return !admin.exists(first); };
@@ -239,14 +239,14 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
     const auto story = [&](remote_client& remote) -> awaitable<void> {
         const lock_owner me;
         reentrant_mutex again(remote.zk, path + "/a");
-        guard outer = must(co_await again.acquire(me));
-        guard inner = must(co_await again.acquire(me));
+        guard outer = must(co_await again.owned_by(me).acquire());
+        guard inner = must(co_await again.owned_by(me).acquire());
         auto wait_outer = begin_wait_revoked(outer);
         auto wait_inner = begin_wait_revoked(inner);
-        CHECK(must(co_await again.revoke_holder()) == 1);
+        CHECK(must(co_await again.revoke_holders()) == 1);
         CHECK(!co_await wait_outer.end());
         CHECK(!co_await wait_inner.end());
-        guard late = must(co_await again.acquire(me));
+        guard late = must(co_await again.owned_by(me).acquire());
         must(co_await late.wait_revoked());
         co_await release(std::move(late));
         co_await release(std::move(outer));
@@ -254,7 +254,7 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         std::vector<contender> queue = must(co_await again.contenders());
         must(co_await again.revoke(queue.at(0)));
         co_await release(std::move(inner));
-        outer = must(co_await again.acquire(me)); // a new node: nobody has asked for it
+        outer = must(co_await again.owned_by(me).acquire()); // a new node: nobody has asked for it
         auto fresh = begin_wait_revoked(outer);
         co_await until_watched(remote, outer.node());
         CHECK_FALSE(fresh.ended());
@@ -266,7 +266,7 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         multi_lock both(a, b);
         multi_guard held = must(co_await both.acquire());
         auto one_of_them = begin_wait_revoked(held);
-        CHECK(must(co_await b.revoke_holder()) == 1);
+        CHECK(must(co_await b.revoke_holders()) == 1);
         CHECK(!co_await one_of_them.end());
         CHECK(held);
         must(co_await std::move(held).release());
@@ -275,7 +275,7 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         int terms = 0;
         const auto reign = [&](leadership& term) -> awaitable<void> {
             ++terms;
-            CHECK(must(co_await chair.revoke_leader()) == 1);
+            CHECK(must(co_await chair.revoke_holders()) == 1);
             must(co_await term.wait_revoked());
             const std::optional<contender> leader = must(co_await chair.leader());
             CHECK(leader->revoked);

@@ -11,7 +11,7 @@ namespace {
 pending<permits> begin(semaphore gate, std::size_t count, milliseconds timeout)
 {
     pending<permits> p;
-    gate.acquire(count, timeout, p.handler());
+    gate.permits_of(count).acquire(timeout, p.handler());
     return p;
 }
 using zklock::test::begin;
@@ -25,7 +25,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         for (const auto type : cancellation_types) {
-            permits held = must(co_await gate.acquire(1));
+            permits held = must(co_await gate.acquire());
             auto head = begin(same, 2);
             co_await until_permits(admin, path, 3);
             auto behind = begin(same, 2);
@@ -60,7 +60,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         CHECK(co_await making.end() == asio::error::operation_aborted);
         remote.link.release();
         co_await no_permit_left(server().port(), path);
-        permits all = must(co_await same.acquire(2));
+        permits all = must(co_await same.permits_of(2).acquire());
         co_await release(std::move(all));
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
@@ -128,7 +128,7 @@ TEST_CASE("a create whose answer was lost, of an acquire that was cancelled, is 
         co_await remote.suspended();
         remote.link.accept();
         co_await no_permit_left(server().port(), path);
-        permits held = must(co_await gate.acquire(1));
+        permits held = must(co_await gate.acquire());
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
     };
@@ -141,7 +141,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
-        permits held = must(co_await gate.acquire(2));
+        permits held = must(co_await gate.permits_of(2).acquire());
         auto lost = begin_wait_lost(held);
         auto head = begin(same, 1);
         co_await until_permits(admin, path, 3);
@@ -175,7 +175,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
         co_await no_permit_left(server().port(), path);
 
         // The client is closed: what waits ends, what is held is lost.
-        held = must(co_await gate.acquire(2));
+        held = must(co_await gate.permits_of(2).acquire());
         auto waits = begin(gate, 1);
         co_await until_permits(admin, path, 3);
         co_await remote.close();
@@ -192,7 +192,7 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
-        permits held = must(co_await gate.acquire(2));
+        permits held = must(co_await gate.permits_of(2).acquire());
         auto lost = begin_wait_lost(held);
         auto head = begin(same, 2);
         co_await until_permits(admin, path, 4);
@@ -214,7 +214,7 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
         co_await until("the new holder watches its node", watched_too);
         admin.remove_all(path + "/leases");
         CHECK_FALSE(co_await theirs_lost.end());
-        held = must(co_await gate.acquire(2)); // the parent is made again
+        held = must(co_await gate.permits_of(2).acquire()); // the parent is made again
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
     };
@@ -226,11 +226,11 @@ TEST_CASE("others had deleted the node of a permit before its release, which say
     const std::string path = "/semaphore/deleted_before";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 1);
-        permits held = must(co_await gate.acquire(1));
+        permits held = must(co_await gate.acquire());
         remote.link.block(direction::replies);
         REQUIRE(admin.remove(held.node()));
         semaphore same(other.zk, path, 1);
-        permits between = must(co_await same.acquire(1));
+        permits between = must(co_await same.acquire());
         remote.link.forget();
         pending<> releasing;
         std::move(held).release(releasing.handler());
@@ -253,7 +253,7 @@ TEST_CASE("with a limit on its attempts an acquire of permits says what used the
         once.permits = 1;
         once.max_attempts = 1;
         semaphore same(other.zk, path, once);
-        permits held = must(co_await gate.acquire(1));
+        permits held = must(co_await gate.acquire());
 
         auto at_head = begin(same, 1);
         co_await until_permits(admin, path, 2);
@@ -304,7 +304,7 @@ TEST_CASE("two clients, many coroutines: never more than there are")
             int grants = 0;
             auto visits = [&](semaphore where, std::size_t count) -> awaitable<void> {
                 for (int i = 0; i < 5; ++i) {
-                    permits held = must(co_await where.acquire(count, 60s));
+                    permits held = must(co_await where.permits_of(count).acquire(60s));
                     inside += held.count();
                     ++grants;
                     if (inside > 4)

@@ -9,7 +9,7 @@ namespace zklock::test {
 inline pending<permits> begin(semaphore gate, std::size_t count)
 {
     pending<permits> p;
-    gate.acquire(count, p.handler());
+    gate.permits_of(count).acquire(p.handler());
     return p;
 }
 

@@ -26,21 +26,21 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 5);
         semaphore same(other.zk, path, 5);
-        permits two = must(co_await gate.acquire(2));
+        permits two = must(co_await gate.permits_of(2).acquire());
         CHECK(two);
         CHECK(two.count() == 2);
         CHECK(two.node().starts_with(path + "/leases/_c_"));
         CHECK(two.node().find("-lease-") != std::string::npos);
         CHECK(two.held_until() > lease_clock::now());
-        permits one = must(co_await same.acquire(1, 5s));
+        permits one = must(co_await same.acquire(5s));
         co_await until_queued(admin, path + "/locks", 0); // it has left the line
-        permits last = must(co_await gate.try_acquire(2));
+        permits last = must(co_await gate.permits_of(2).try_acquire());
         co_await until_queued(admin, path + "/locks", 0);
         CHECK(two.fencing_token() < one.fencing_token());
         CHECK(one.fencing_token() < last.fencing_token());
         CHECK(admin.children(path + "/leases").size() == 5);
-        CHECK(error_in(co_await same.try_acquire(1)) == errc::busy);
-        CHECK(error_in(co_await same.acquire(1, 0s)) == errc::timed_out);
+        CHECK(error_in(co_await same.try_acquire()) == errc::busy);
+        CHECK(error_in(co_await same.acquire(0s)) == errc::timed_out);
         CHECK(must(co_await same.contenders()).empty());
         const auto holders = must(co_await same.holders());
         REQUIRE(holders.size() == 5);
@@ -54,7 +54,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         auto behind = begin(gate, 1);
         const auto queued = [&] { return admin.children(path + "/locks").size() == 2; };
         co_await until("both are in the line", queued);
-        CHECK(error_in(co_await gate.try_acquire(1)) == errc::busy);
+        CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
         must(co_await last.release(1));
         CHECK(last.count() == 1);
         must(co_await last.release(1)); // the node made last went first
@@ -66,7 +66,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         CHECK(held.count() == 3);
         permits behind_held = co_await granted(behind);
         CHECK(behind_held.fencing_token() > held.fencing_token());
-        CHECK(error_in(co_await gate.try_acquire(1)) == errc::busy);
+        CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
 
         co_await release(std::move(held));
         co_await release(std::move(one));
@@ -82,7 +82,7 @@ TEST_CASE("a part is released, or split off to be held by itself")
     const std::string path = "/semaphore/parts";
     const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         semaphore gate(remote.zk, path, 6);
-        permits all = must(co_await gate.acquire(6));
+        permits all = must(co_await gate.permits_of(6).acquire());
         const std::string node = all.node();
         CHECK(error_in(co_await all.release(0)) == errc::invalid_option);
         CHECK(error_in(co_await all.release(7)) == errc::invalid_option);
@@ -140,37 +140,37 @@ TEST_CASE("what cannot be is refused with a clear error")
     const std::string path = "/semaphore/refused";
     const auto story = [&](remote_client& remote) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
-        CHECK(error_in(co_await gate.acquire(0)) == errc::invalid_option);
-        CHECK(error_in(co_await gate.acquire(3)) == errc::invalid_option);
-        CHECK(error_in(co_await gate.try_acquire(3, default_token())) == errc::invalid_option);
-        CHECK(error_in(co_await semaphore(remote.zk, path, 0).acquire(1)) == errc::invalid_option);
-        CHECK(error_in(co_await semaphore(remote.zk, "no/slash", 2).acquire(1)) == errc::invalid_path);
+        CHECK(error_in(co_await gate.permits_of(0).acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await gate.permits_of(3).acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await gate.permits_of(3).try_acquire(default_token())) == errc::invalid_option);
+        CHECK(error_in(co_await semaphore(remote.zk, path, 0).acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await semaphore(remote.zk, "no/slash", 2).acquire()) == errc::invalid_path);
         semaphore too_long(remote.zk, "/" + std::string(4090, 'x'), 2);
-        CHECK(error_in(co_await too_long.acquire(1)) == errc::invalid_path);
+        CHECK(error_in(co_await too_long.acquire()) == errc::invalid_path);
         semaphore_options odd;
         odd.identifier = std::string(64 * 1024 + 1, 'x');
-        CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire(1)) == errc::invalid_option);
+        CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire()) == errc::invalid_option);
         odd.identifier.clear();
         odd.count_path = "relative";
-        CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire(1)) == errc::invalid_path);
+        CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire()) == errc::invalid_path);
         odd.count_path = "/semaphore/count_of_odd";
         odd.check_permits = true;
-        CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire(1)) == errc::invalid_option);
+        CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire()) == errc::invalid_option);
         semaphore many(remote.zk, "/semaphore/many", 1'000'000);
-        CHECK(error_in(co_await many.acquire(500'000)) == errc::over_budget);
+        CHECK(error_in(co_await many.permits_of(500'000).acquire()) == errc::over_budget);
 
-        permits held = must(co_await gate.acquire(1));
+        permits held = must(co_await gate.acquire());
         semaphore other(remote.zk, path, 3); // the same client means two things
-        CHECK(error_in(co_await other.acquire(1)) == errc::invalid_option);
-        CHECK(error_in(co_await gate.acquire(2, -5s)) == errc::timed_out);
+        CHECK(error_in(co_await other.acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await gate.permits_of(2).acquire(-5s)) == errc::timed_out);
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        CHECK(error_in(co_await other.acquire(1)) == errc::invalid_option); // the first lives
+        CHECK(error_in(co_await other.acquire()) == errc::invalid_option); // the first lives
         gate = semaphore(remote.zk, path, 3);
-        permits again = must(co_await other.acquire(3));
+        permits again = must(co_await other.permits_of(3).acquire());
         co_await release(std::move(again));
         co_await remote.close();
-        CHECK(error_in(co_await gate.acquire(1)) == errc::closed);
+        CHECK(error_in(co_await gate.acquire()) == errc::closed);
     };
     play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
@@ -190,21 +190,21 @@ TEST_CASE("two programs that mean different numbers: the second is told, where t
             semaphore two(first.zk, path, options);
             options.permits = 3;
             semaphore three(second.zk, path, options);
-            permits held = must(co_await two.acquire(1));
+            permits held = must(co_await two.acquire());
             CHECK(admin.get(path) == "2");
-            CHECK(error_in(co_await three.acquire(1)) == errc::invalid_option);
-            CHECK(error_in(co_await three.try_acquire(1)) == errc::invalid_option);
-            permits more = must(co_await two.acquire(1));
+            CHECK(error_in(co_await three.acquire()) == errc::invalid_option);
+            CHECK(error_in(co_await three.try_acquire()) == errc::invalid_option);
+            permits more = must(co_await two.acquire());
             co_await release(std::move(held));
             co_await release(std::move(more));
             admin.set(path, "3");
-            held = must(co_await three.acquire(3));
+            held = must(co_await three.permits_of(3).acquire());
             co_await release(std::move(held));
             admin.set(path, "somebody's notes");
             remote_client third(co_await asio::this_coro::executor, server().port(), 120s);
             options.permits = 9;
             semaphore nine(third.zk, path, options);
-            held = must(co_await nine.acquire(9));
+            held = must(co_await nine.permits_of(9).acquire());
             co_await release(std::move(held));
             co_await no_permit_left(server().port(), path);
             co_await first.close();
@@ -229,10 +229,10 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         semaphore same(other.zk, path, options);
         client early(co_await asio::this_coro::executor, usual_options());
         semaphore unconnected(early, path, options);
-        CHECK(error_in(co_await unconnected.try_acquire(2)) == errc::not_connected);
+        CHECK(error_in(co_await unconnected.permits_of(2).try_acquire()) == errc::not_connected);
         must(co_await early.close());
-        CHECK(error_in(co_await gate.try_acquire(2)) == errc::busy); // there is one, as long as nobody says otherwise
-        permits one = must(co_await gate.acquire(1));
+        CHECK(error_in(co_await gate.permits_of(2).try_acquire()) == errc::busy); // there is one
+        permits one = must(co_await gate.acquire());
         CHECK(admin.get(count) == big_endian(1));
         auto two = begin(same, 2);
         co_await until_watched(other, count);
@@ -290,9 +290,9 @@ TEST_CASE("as a part of a multi_lock, and around a body")
         CHECK(must(co_await gate.holders()).empty());
 
         auto count = [&](permits& p) -> awaitable<result<std::size_t>> { co_return p.count(); };
-        result<std::size_t> counted = co_await gate.run(3, count);
+        result<std::size_t> counted = co_await gate.permits_of(3).run(count);
         CHECK(must(counted) == 3);
-        counted = co_await gate.run(1, 5s, count);
+        counted = co_await gate.run(5s, count);
         CHECK(must(counted) == 1);
         co_await no_permit_left(server().port(), path);
         co_await remote.close();
@@ -309,14 +309,14 @@ TEST_CASE("what it costs in requests")
         admin.create_all(path + "/leases");
         co_await warm_up(remote, "/semaphore/warm");
         semaphore gate(remote.zk, path, 8);
-        permits held = must(co_await gate.acquire(1));
+        permits held = must(co_await gate.acquire());
         co_await release(std::move(held)); // the first reads the line, as the first acquire of a mutex does
         const auto line_free = [&] { return admin.children(path + "/locks").empty(); };
         co_await until("the line is empty", line_free);
         remote.link.forget();
 
         // The lock of the line, the node and the list together, and the lock back.
-        held = must(co_await gate.acquire(1));
+        held = must(co_await gate.acquire());
         co_await until("the lock is given back", [&] { return remote.link.count(opcode::remove) == 1; });
         CHECK(remote.link.count(opcode::create2) == 2);
         CHECK(remote.link.count(opcode::get_children2) == 1);
@@ -330,7 +330,7 @@ TEST_CASE("what it costs in requests")
         remote.link.forget();
 
         // Several are no dearer than one.
-        held = must(co_await gate.acquire(5));
+        held = must(co_await gate.permits_of(5).acquire());
         co_await until("the lock is given back", [&] { return remote.link.count(opcode::remove) == 1; });
         CHECK(remote.link.count(opcode::multi) == 1);
         CHECK(remote.link.count_in_multis(opcode::create) + remote.link.count_in_multis(opcode::create2) == 5);
@@ -344,9 +344,9 @@ TEST_CASE("what it costs in requests")
         // A try that can see that there is no room reads, and writes nothing.
         remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
         semaphore same(other.zk, path, 8);
-        held = must(co_await same.acquire(8));
+        held = must(co_await same.permits_of(8).acquire());
         remote.link.forget();
-        CHECK(error_in(co_await gate.try_acquire(1)) == errc::busy);
+        CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
         CHECK(remote.link.count(opcode::get_children2) == 1);
         CHECK(requests(remote.link) == 1);
 

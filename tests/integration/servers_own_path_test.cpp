@@ -26,11 +26,11 @@ awaitable<void> expect_refused(client zk, std::string path)
     CHECK(error_in(co_await plain.acquire(10s)) == why);
     CHECK(error_in(co_await plain.try_acquire()) == why);
     CHECK(error_in(co_await plain.contenders()) == why);
-    CHECK(error_in(co_await reentrant_mutex(zk, path).acquire(lock_owner(), 10s)) == why);
+    CHECK(error_in(co_await reentrant_mutex(zk, path).owned_by(lock_owner()).acquire(10s)) == why);
     shared_mutex both(zk, path);
     CHECK(error_in(co_await both.acquire(10s)) == why);
-    CHECK(error_in(co_await both.acquire_shared(10s)) == why);
-    CHECK(error_in(co_await semaphore(zk, path, 2).acquire(1, 10s)) == why);
+    CHECK(error_in(co_await both.shared().acquire(10s)) == why);
+    CHECK(error_in(co_await semaphore(zk, path, 2).acquire(10s)) == why);
     mutex good(zk, "/reserved/good");
     multi_lock several(good, plain);
     CHECK(error_in(co_await several.acquire(10s)) == why);
@@ -38,7 +38,7 @@ awaitable<void> expect_refused(client zk, std::string path)
     CHECK(error_in(co_await election(zk, path).lead(body)) == why);
     semaphore_options counted;
     counted.count_path = path;
-    CHECK(error_in(co_await semaphore(zk, "/reserved/counted", counted).acquire(1, 10s)) == why);
+    CHECK(error_in(co_await semaphore(zk, "/reserved/counted", counted).acquire(10s)) == why);
 }
 
 awaitable<void> expect_all_usable(client zk, std::string path)
@@ -46,7 +46,7 @@ awaitable<void> expect_all_usable(client zk, std::string path)
     CAPTURE(path);
     guard held = must(co_await mutex(zk, path).acquire(60s));
     co_await release(std::move(held));
-    permits some = must(co_await semaphore(zk, path + "-permits", 2).acquire(1, 60s));
+    permits some = must(co_await semaphore(zk, path + "-permits", 2).acquire(60s));
     must(co_await std::move(some).release());
 }
 

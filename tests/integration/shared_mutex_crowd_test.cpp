@@ -52,9 +52,9 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
             remote.link.forget();
             return all;
         };
-        guard first = must(co_await lock.acquire_shared());
+        guard first = must(co_await lock.shared().acquire());
         CHECK(spent() == 2); // its create, and the watch of the path
-        guard second = must(co_await lock.acquire_shared());
+        guard second = must(co_await lock.shared().acquire());
         CHECK(spent() == 1);
         co_await release(std::move(first));
         CHECK(spent() == 1);
@@ -66,7 +66,7 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
         CHECK(remote.link.count(opcode::multi) == 1);
         CHECK(asked(remote.link, path) == 1);
         remote.link.forget();
-        guard again = must(co_await lock.acquire_shared()); // the number that the downgrade used is known
+        guard again = must(co_await lock.shared().acquire()); // the number that the downgrade used is known
         CHECK(spent() == 1);
         co_await release(std::move(reader));
         co_await release(std::move(again));
@@ -117,12 +117,12 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
         shared_mutex lock(remote.zk, path);
         std::vector<std::string> others;
         others.push_back(foreign_reader(admin, path));
-        guard first = must(co_await lock.acquire_shared());
+        guard first = must(co_await lock.shared().acquire());
         co_await release(std::move(first));
         for (int i = 0; i < 3; ++i) {
             others.push_back(foreign_reader(admin, path));
             remote.link.forget();
-            guard held = must(co_await lock.acquire_shared());
+            guard held = must(co_await lock.shared().acquire());
             CHECK(remote.link.count(opcode::create2) == 1);
             CHECK(remote.link.count(opcode::get_children2) == 1);
             CHECK(asked(remote.link, path) == 2);
@@ -147,7 +147,7 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
 
         // Nobody has come since: nothing has to be read.
         remote.link.forget();
-        guard held = must(co_await lock.acquire_shared());
+        guard held = must(co_await lock.shared().acquire());
         CHECK(remote.link.count(opcode::create2) == 1);
         CHECK(remote.link.count(opcode::get_children2) <= 1); // it may have been asked for along with the create
         co_await release(std::move(held));

@@ -36,9 +36,9 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             shared_mutex there(two.zk, path, named(names));
             CHECK(here.path() == path);
 
-            guard a = must(co_await here.acquire_shared());
-            guard b = must(co_await there.acquire_shared(10s));
-            guard c = must(co_await here.try_acquire_shared());
+            guard a = must(co_await here.shared().acquire());
+            guard b = must(co_await there.shared().acquire(10s));
+            guard c = must(co_await here.shared().try_acquire());
             CHECK((a && b && c));
             CHECK(ends_with_kind(a.node(), names == naming::curator ? "-__READ__" : "__rlock__"));
             CHECK(error_in(co_await here.try_acquire()) == errc::busy);
@@ -53,9 +53,9 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             co_await until_queued(admin, path, 5);
             auto late_there = begin_read(there);
             co_await until_queued(admin, path, 6);
-            CHECK(error_in(co_await here.try_acquire_shared()) == errc::busy);
-            CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
-            CHECK(error_in(co_await here.acquire_shared(0s)) == errc::timed_out);
+            CHECK(error_in(co_await here.shared().try_acquire()) == errc::busy);
+            CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
+            CHECK(error_in(co_await here.shared().acquire(0s)) == errc::timed_out);
             CHECK(admin.children(path).size() == 6);
 
             const auto queue = must(co_await here.contenders());
@@ -78,8 +78,8 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             CHECK(ends_with_kind(w.node(), names == naming::curator ? "-__WRIT__" : "-w__lock__"));
             CHECK_FALSE(late_here.ended());
             CHECK_FALSE(late_there.ended());
-            CHECK(error_in(co_await here.try_acquire_shared()) == errc::busy);
-            CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
+            CHECK(error_in(co_await here.shared().try_acquire()) == errc::busy);
+            CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
             const std::int64_t token = w.fencing_token();
             co_await release(std::move(w));
             guard d = co_await granted(late_here);
@@ -96,22 +96,22 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
     }
 }
 
-TEST_CASE("run and run_shared: the body with the lock, as a writer or together with others")
+TEST_CASE("run: the body with the lock, as a writer or together with others")
 {
     const std::string path = "/shared/run";
     play<1>({.sessions = {120s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
-        guard reader = must(co_await lock.acquire_shared());
+        guard reader = must(co_await lock.shared().acquire());
         auto read = [&](guard& held) -> awaitable<result<int>> {
             CHECK(held);
             co_return error_in(co_await lock.try_acquire()) == errc::busy ? 4 : 0;
         };
-        CHECK(must(co_await lock.run_shared(read)) == 4);
-        CHECK(must(co_await lock.run_shared(5s, read)) == 4);
+        CHECK(must(co_await lock.shared().run(read)) == 4);
+        CHECK(must(co_await lock.shared().run(5s, read)) == 4);
         CHECK(error_in(co_await lock.run(10ms, read)) == errc::timed_out);
         co_await release(std::move(reader));
         auto write = [&](guard&) -> awaitable<result<int>> {
-            co_return error_in(co_await lock.try_acquire_shared()) == errc::busy ? 5 : 0;
+            co_return error_in(co_await lock.shared().try_acquire()) == errc::busy ? 5 : 0;
         };
         CHECK(must(co_await lock.run(write)) == 5);
         CHECK(must(co_await lock.run(5s, write)) == 5);
@@ -124,8 +124,8 @@ TEST_CASE("a reader that asks to become a writer is refused at once, and goes on
     play<1>({.sessions = {120s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         shared_mutex elsewhere(remote.zk, path + "_too");
-        guard one = must(co_await lock.acquire_shared());
-        guard other = must(co_await lock.acquire_shared());
+        guard one = must(co_await lock.shared().acquire());
+        guard other = must(co_await lock.shared().acquire());
         remote.link.forget();
         CHECK(error_in(co_await lock.upgrade(one)) == errc::not_upgradable);
         CHECK(error_in(co_await lock.upgrade(other)) == errc::not_upgradable);
@@ -222,18 +222,19 @@ TEST_CASE("what cannot be downgraded comes back as it was")
             auto attempt = begin_downgrade(by, held);
             const error_code ec = co_await attempt.end();
             CHECK(ec == errc::not_owner);
-            CHECK(attempt.value().node() == node);
-            CHECK(static_cast<bool>(attempt.value()) == !node.empty());
-            co_return std::move(attempt.value());
+            CHECK(attempt.value().node().empty());
+            CHECK(held.node() == node);
+            CHECK(static_cast<bool>(held) == !node.empty());
+            co_return std::move(held);
         };
         guard none = co_await refused(lock, guard());
         CHECK_FALSE(none);
-        guard reader = co_await refused(lock, must(co_await lock.acquire_shared()));
+        guard reader = co_await refused(lock, must(co_await lock.shared().acquire()));
         co_await release(std::move(reader));
         guard writer = must(co_await lock.acquire());
         writer = co_await refused(elsewhere, std::move(writer));
         writer = co_await refused(of_another, std::move(writer));
-        CHECK(error_in(co_await lock.try_acquire_shared()) == errc::busy); // it writes on
+        CHECK(error_in(co_await lock.shared().try_acquire()) == errc::busy); // it writes on
 
         const auto twice = lock.downgrade(std::move(writer), asio::deferred);
         std::array<std::optional<error_code>, 2> ends;
@@ -251,11 +252,17 @@ TEST_CASE("what cannot be downgraded comes back as it was")
         co_await release(std::move(given[0]));
         guard held = must(co_await plain.acquire());
         shared_mutex same_path(remote.zk, path + "_plain");
-        CHECK(error_in(co_await same_path.acquire_shared()) == errc::invalid_option); // a mutex has the path
+        CHECK(error_in(co_await same_path.shared().acquire()) == errc::invalid_option); // a mutex has the path
         held = co_await refused(same_path, std::move(held));
+
+        owned_shared_mutex owned(remote.zk, path + "_owned");
+        shared_mutex beside(remote.zk, path + "_owned");
+        guard own = must(co_await owned.owned_by(lock_owner()).acquire());
+        own = co_await refused(beside, std::move(own)); // an owner's hold
+        co_await release(std::move(own));
         co_await release(std::move(held));
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_too", path + "_plain"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_too", path + "_plain", path + "_owned"}}, story);
 }
 
 TEST_CASE("readers watch the writer before them, never one behind them: kazoo's #649")
@@ -277,12 +284,12 @@ TEST_CASE("readers watch the writer before them, never one behind them: kazoo's 
         guard held = co_await granted(reader);
         CHECK_FALSE(second.ended());
         co_await until_watches_only(server().port(), remote.zk.session_id(), later);
-        CHECK(error_in(co_await lock.try_acquire_shared()) == errc::busy);
+        CHECK(error_in(co_await lock.shared().try_acquire()) == errc::busy);
         co_await release(std::move(held));
         CHECK_FALSE(second.ended());
         admin.remove(later);
         guard two = co_await granted(second);
-        guard three = must(co_await lock.try_acquire_shared()); // with a foreign reader before it
+        guard three = must(co_await lock.shared().try_acquire()); // with a foreign reader before it
         co_await release(std::move(two));
         co_await release(std::move(three));
         admin.remove(among);
@@ -325,13 +332,13 @@ TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
     play<1>({.sessions = {120s}, .clean = {path + "_a", path + "_b"}}, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex a(remote.zk, path + "_a");
         shared_mutex b(remote.zk, path + "_b");
-        std::vector<lockable> parts{a.exclusive(), b.shared()};
+        std::vector<lockable> parts{a, b.shared()};
         multi_lock both(parts);
-        guard reader = must(co_await b.acquire_shared());
+        guard reader = must(co_await b.shared().acquire());
         multi_guard held = must(co_await both.acquire(10s));
         CHECK(held.locks().size() == 2);
-        CHECK(error_in(co_await a.try_acquire_shared()) == errc::busy);
-        guard another = must(co_await b.try_acquire_shared());
+        CHECK(error_in(co_await a.shared().try_acquire()) == errc::busy);
+        guard another = must(co_await b.shared().try_acquire());
         CHECK(error_in(co_await b.try_acquire()) == errc::busy);
         must(co_await std::move(held).release());
         co_await release(std::move(reader));

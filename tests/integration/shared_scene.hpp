@@ -7,13 +7,13 @@ namespace zklock::test {
 [[nodiscard]] inline pending<guard> begin_read(shared_mutex lock)
 {
     pending<guard> p;
-    lock.acquire_shared(p.handler());
+    lock.shared().acquire(p.handler());
     return p;
 }
 [[nodiscard]] inline pending<guard> begin_read(shared_mutex lock, milliseconds timeout)
 {
     pending<guard> p;
-    lock.acquire_shared(timeout, p.handler());
+    lock.shared().acquire(timeout, p.handler());
     return p;
 }
 [[nodiscard]] inline pending<guard> begin_write(shared_mutex lock)

@@ -154,7 +154,7 @@ TEST_CASE("the other recipes tell it, too")
 
         reentrant_mutex again(zk, path + "/a");
         const auto owned = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await again.acquire(lock_owner(), 400ms)) == condition::not_in_time);
+            CHECK(error_in(co_await again.owned_by(lock_owner()).acquire(400ms)) == condition::not_in_time);
         };
         check_held_by(co_await told_of(again, owned), theirs, path + "/a");
 
@@ -173,7 +173,7 @@ TEST_CASE("the other recipes tell it, too")
         check_held_by(co_await told_of(chair, stand), theirs, path + "/a");
 
         shared_mutex theirs_shared(theirs, path + "/shared");
-        guard reader = must(co_await theirs_shared.acquire_shared());
+        guard reader = must(co_await theirs_shared.shared().acquire());
         shared_mutex ours(zk, path + "/shared");
         const auto write = [&]() -> awaitable<void> {
             CHECK(error_in(co_await ours.acquire(400ms)) == condition::not_in_time);
@@ -184,17 +184,17 @@ TEST_CASE("the other recipes tell it, too")
         must(co_await std::move(reader).release());
         guard writer = must(co_await theirs_shared.acquire());
         const auto read = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await ours.acquire_shared(400ms)) == condition::not_in_time);
+            CHECK(error_in(co_await ours.shared().acquire(400ms)) == condition::not_in_time);
         };
         const wait_report of_a_reader = co_await told_of(ours, read);
         check_held_by(of_a_reader, theirs, path + "/shared");
         CHECK_FALSE(of_a_reader.held_by->shared);
 
         semaphore their_gate(theirs, path + "/gate", 2);
-        permits in_use = must(co_await their_gate.acquire(2));
+        permits in_use = must(co_await their_gate.permits_of(2).acquire());
         semaphore gate(zk, path + "/gate", 2);
         const auto enter = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await gate.acquire(1, 400ms)) == condition::not_in_time);
+            CHECK(error_in(co_await gate.acquire(400ms)) == condition::not_in_time);
         };
         const wait_report of_a_permit = co_await told_of(gate, enter);
         CHECK(of_a_permit.path == path + "/gate");

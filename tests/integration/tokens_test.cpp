@@ -131,7 +131,9 @@ TEST_CASE("tokens for coroutines")
             REQUIRE(again);
             {
                 auto dropped = std::move(again.value()).release(asio::deferred);
-            } // never started: the lock is given back all the same
+            } // never started: the guard keeps the lock
+            CHECK(again.value());
+            again.value() = guard();
             result<guard> third = co_await lock.acquire(60s);
             REQUIRE(third);
             static_cast<void>(co_await std::move(third.value()).release());

@@ -92,13 +92,13 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         reentrant_mutex again(w.zk, "/unseen/again", w.with_listener(executor));
         {
             lock_owner me;
-            guard outer = must(co_await again.acquire(me));
-            static_cast<void>(co_await again.acquire(me));
+            guard outer = must(co_await again.owned_by(me).acquire());
+            static_cast<void>(co_await again.owned_by(me).acquire());
             co_await release(std::move(outer));
             ++releases;
             co_await w.until_released(releases);
             CHECK_FALSE(w.releases.back().unseen);
-            static_cast<void>(co_await again.acquire(me));
+            static_cast<void>(co_await again.owned_by(me).acquire());
             ++releases;
             co_await w.until_released(releases);
             CHECK(w.releases.back().unseen);
@@ -109,7 +109,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         w.warnings.clear();
         const auto counted_before = w.zk.metrics().unseen;
         semaphore gate(w.zk, "/unseen/gate", 3);
-        static_cast<void>(co_await gate.acquire(2));
+        static_cast<void>(co_await gate.permits_of(2).acquire());
         multi_lock both(mutex(w.zk, "/unseen/a"), mutex(w.zk, "/unseen/b"));
         static_cast<void>(co_await both.acquire());
         guard after = must(co_await mutex(w.zk, "/unseen/a").acquire());
@@ -169,7 +169,7 @@ TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the op
     const auto body = [&]() -> awaitable<void> {
         watched w(co_await asio::this_coro::executor);
         semaphore gate(w.zk, "/unseen/parted", 2);
-        permits held = must(co_await gate.acquire(2));
+        permits held = must(co_await gate.permits_of(2).acquire());
         for (const bool timer_first : {true, false}) {
             CAPTURE(timer_first);
             guard before = must(co_await w.lock.acquire(60s));

@@ -309,7 +309,7 @@ private:
             if (writes)
                 held = co_await lock.acquire(wait_of(a), token);
             else
-                held = co_await lock.acquire_shared(wait_of(a), token);
+                held = co_await lock.shared().acquire(wait_of(a), token);
             co_return held;
         };
         const auto read_on = [&](zklock::guard held) -> awaitable<zklock::guard> {
@@ -333,19 +333,19 @@ private:
         const auto acquire = [&](bool writes) -> awaitable<result<zklock::guard>> {
             result<zklock::guard> held = error_code(asio::error::operation_aborted);
             if (writes)
-                held = co_await lock.acquire(me, wait_of(a), token);
+                held = co_await lock.owned_by(me).acquire(wait_of(a), token);
             else
-                held = co_await lock.acquire_shared(me, wait_of(a), token);
+                held = co_await lock.shared(me).acquire(wait_of(a), token);
             co_return held;
         };
         const auto read_on = [&](zklock::guard held) -> awaitable<zklock::guard> {
-            result<zklock::guard> reads = co_await lock.acquire_shared(me);
+            result<zklock::guard> reads = co_await lock.shared(me).acquire();
             if (reads.has_error())
                 throw std::runtime_error("reading on: " + reads.error().message());
             const result<void> wrote = co_await std::move(held).release();
             if (wrote.has_error())
                 throw std::runtime_error("downgrade: " + wrote.error().message());
-            result<zklock::guard> again = co_await lock.acquire_shared(me);
+            result<zklock::guard> again = co_await lock.shared(me).acquire();
             if (again.has_error())
                 throw std::runtime_error("reading again: " + again.error().message());
             co_return std::move(again).value();
@@ -364,7 +364,7 @@ private:
         zklock::semaphore gate(client_, a.path, options);
         auto token = cancellable(a);
         const auto count = a.number("take", 1);
-        result<zklock::permits> held = co_await gate.acquire(count, wait_of(a), token);
+        result<zklock::permits> held = co_await gate.permits_of(count).acquire(wait_of(a), token);
         if (held.has_error()) {
             note_refusal(a, held.error());
             co_return;

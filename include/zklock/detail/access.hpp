@@ -16,14 +16,11 @@ public:
         return Handle(std::forward<State>(state)...);
     }
 
-    /// The guard inside of a handle that has more to it.
-    template <class Handle> [[nodiscard]] static const auto& guard_of(const Handle& handle) noexcept
+    /// What a leader stands for election as.
+    template <class Leadership> [[nodiscard]] static const auto& candidacy(const Leadership& held) noexcept
     {
-        return handle.held_;
+        return held.candidacy_;
     }
-
-    /// Gives back what is held, also where the user is not to do so: a leadership ends with its body.
-    template <class Handle> [[nodiscard]] static auto release(Handle& held) { return std::move(held).release(); }
 };
 
 } // namespace zklock::detail

@@ -22,9 +22,9 @@ namespace zklock::detail {
 
 namespace asio = boost::asio;
 
-/// A handler right before its type is erased. Most are to run on the client's own executor, as those of a coroutine that
-/// was spawned there. Each would have that wrapped anew, which takes memory; this compares it before, and then names the
-/// executor that the client has wrapped once.
+/// A handler right before its type is erased. Most are to run on the client's own executor, as those of a coroutine
+/// that was spawned there. Each would have that wrapped anew, which takes memory; this compares it before, and then
+/// names the executor that the client has wrapped once.
 template <class Handler> struct erasable_handler {
     Handler handler;
 

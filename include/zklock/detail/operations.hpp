@@ -48,19 +48,16 @@ void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<leas
                    handle_handler<Handle>);
 /// The same re-entrant lock, for that owner.
 [[nodiscard]] std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>&, std::uint64_t owner);
-/// What the guard holds, if it is a hold of that owner on that lock; else null.
-[[nodiscard]] std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>&, std::uint64_t owner,
-                                                         guard&);
-/// Releases the hold; for null it ends with `errc::not_owner`, told through the lock's client.
-void start_owned_release(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, void_handler);
-/// Takes out what the guard holds, and leaves it empty.
-[[nodiscard]] std::shared_ptr<guard_state> take(guard&) noexcept;
-void start_downgrade(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, guard_handler);
+/// Releases the guard if it is a hold of that owner on that lock; else it ends with `errc::not_owner`, told through the
+/// lock's client.
+void start_owned_release(std::shared_ptr<lock_state>, std::weak_ptr<guard_state>, std::uint64_t owner, void_handler);
+/// From its start on a guard that fits is empty; another stays as it is.
+void start_downgrade(std::shared_ptr<lock_state>, std::weak_ptr<guard_state>, guard_handler);
 /// Whether the guard holds that lock alone, or why it never will.
-[[nodiscard]] error_code upgradable(const std::shared_ptr<lock_state>&, const guard&) noexcept;
+void start_upgrade(std::shared_ptr<lock_state>, std::weak_ptr<guard_state>, void_handler);
 /// An operation whose result is known already: it only completes, on the lock's client.
 void start_ready(std::shared_ptr<lock_state>, error_code result, void_handler);
-[[nodiscard]] std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>&);
+[[nodiscard]] const std::vector<held_lock>& locks_of(const std::shared_ptr<guard_state>&) noexcept;
 void start_contenders(std::shared_ptr<lock_state>, contenders_handler);
 void start_holders(std::shared_ptr<lock_state>, contenders_handler);
 void start_revoke(std::shared_ptr<lock_state>, std::string node, void_handler);
@@ -79,9 +76,11 @@ void start_resign(std::shared_ptr<lock_state> election, void_handler);
 void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handler);
 void start_leader(std::shared_ptr<lock_state> election, leader_handler);
 
-void start_release(std::shared_ptr<guard_state>, void_handler);
-/// `owner` is null for an empty guard. The guard may be gone by the time the wait starts: waiting does not keep the
-/// lock.
+// `owner` is null for an empty guard. The guard may be gone by the time that the operation starts, which does not keep
+// the lock.
+
+/// From its start on the guard is empty.
+void start_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
 void start_wait_lost(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
 void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
 
@@ -89,11 +88,12 @@ void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);
 [[nodiscard]] const std::string& path_of(const std::shared_ptr<lock_state>&) noexcept;
 [[nodiscard]] std::optional<wait_report> last_timeout_of(const std::shared_ptr<lock_state>&);
-/// How many of the acquires of that lock hold it now, alone or as readers; of a semaphore, how many permits they have.
-/// 0 for a null lock. From any thread.
-[[nodiscard]] std::size_t count_held(const std::shared_ptr<lock_state>&, bool shared = false) noexcept;
+/// How many of the acquires of that lock hold it now; of a semaphore, how many permits they have. 0 for a null lock.
+/// From any thread.
+[[nodiscard]] std::size_t count_held(const std::shared_ptr<lock_state>&) noexcept;
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<guard_state>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_state>&);
+/// Null for an empty guard.
 [[nodiscard]] std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>&) noexcept;
 
 // The initiation of an acquire has a type of its own, because run() takes it, too.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
@@ -212,7 +211,7 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
         lost = !held && !is_empty(held);
         held = Handle();
     } else {
-        const result<void> released = co_await access::release(held);
+        const result<void> released = co_await std::move(held).release();
         lost = released.has_error() && released.error() == errc::lost;
     }
 

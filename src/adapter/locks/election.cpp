@@ -170,12 +170,11 @@ void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 } // namespace detail
 
 election::election(const client& c, std::string path, election_options options)
-    : requeue_(options.requeue)
+    : queued_lock(std::make_shared<detail::lock_state>(
+          detail::access::state(c),
+          std::make_shared<detail::election_target>(std::move(path), mutex_options(options)))),
+      requeue_(options.requeue)
 {
-    mutex_options of_the_lock = std::move(options);
-    state_ = std::make_shared<detail::lock_state>(
-        detail::access::state(c),
-        std::make_shared<detail::election_target>(std::move(path), std::move(of_the_lock)));
 }
 
 } // namespace zklock

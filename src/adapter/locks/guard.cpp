@@ -17,7 +17,7 @@ void guard_wait::begin()
     const auto guard = guard_.lock();
     if (guard && guard->is_lost()) {
         guard_lost();
-    } else if (!guard || guard->is_released()) { // a lazy release, kept by somebody, keeps what it released
+    } else if (!guard || guard->is_released()) { // or handed over by a downgrade
         complete(asio::error::operation_aborted);
     } else if (enter_open_client()) {
         place_ = guard->add(std::static_pointer_cast<guard_wait>(shared_from_this()));
@@ -50,15 +50,16 @@ public:
         : operation(guard->client(), std::move(handler)), guard_(std::move(guard))
     {
     }
+    ~release_operation() override { give_back(); }
 
 private:
     void begin() override
     {
-        const auto guard = std::exchange(guard_, nullptr);
         if (!client()->open_core()) {
             end_as_closed();
             return;
         }
+        const auto guard = std::exchange(guard_, nullptr);
         // Cancelled or not: that only concerns the waiting.
         const auto self = std::static_pointer_cast<release_operation>(shared_from_this());
         enter(client()->pending(), self);
@@ -67,7 +68,7 @@ private:
             self->complete(ec);
         };
         if (!guard->release(std::move(released)))
-            complete(make_error_code(errc::not_owner)); // the same lazy release, started again
+            complete(make_error_code(errc::not_owner)); // nothing was left, of permits say
         else if (cancelled())
             complete(asio::error::operation_aborted);
     }
@@ -75,11 +76,17 @@ private:
     // Before it began: what was held is lost. After that, the session's end is a release.
     void end_as_closed() override
     {
-        guard_.reset();
+        give_back();
         complete(make_error_code(errc::lost));
     }
 
-    std::shared_ptr<guard_state> guard_;
+    void give_back() noexcept
+    {
+        if (const auto guard = std::exchange(guard_, nullptr))
+            guard->drop();
+    }
+
+    std::shared_ptr<guard_state> guard_; ///< until it begins
 };
 
 thread_local const guard_state* delivered_now = nullptr;
@@ -105,11 +112,15 @@ void note_unwanted(guard_state* held) noexcept
         held->note_unwanted();
 }
 
-void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
+void start_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
 {
-    if (!guard)
+    auto held = guard.lock();
+    if (!owner || !held || held->is_given())
         return post_error(std::move(handler), errc::not_owner);
-    release_operation::launch(std::make_shared<release_operation>(std::move(guard), std::move(handler)));
+    auto release = std::make_shared<release_operation>(held, std::move(handler)); // if this throws, nothing is done
+    held->give();
+    held.reset();
+    release_operation::launch(std::move(release));
 }
 
 namespace {
@@ -149,35 +160,44 @@ asio::any_io_executor executor_of(const std::shared_ptr<guard_state>& guard)
 
 std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>& guard) noexcept
 {
-    return guard ? guard->client() : nullptr;
+    return guard && !guard->is_given() ? guard->client() : nullptr;
 }
 
 } // namespace detail
 
+namespace {
+
+[[nodiscard]] bool is_full(const std::shared_ptr<detail::guard_state>& state) noexcept
+{
+    return state && !state->is_given();
+}
+
+} // namespace
+
 guard::operator bool() const& noexcept
 {
-    return state_ && state_->held();
+    return is_full(state_) && state_->held();
 }
 
 const std::string& guard::node() const& noexcept
 {
     static const std::string none;
-    return state_ ? state_->grant().node : none;
+    return is_full(state_) ? state_->grant().node : none;
 }
 
 std::int64_t guard::fencing_token() const& noexcept
 {
-    return state_ ? state_->grant().fencing_token : 0;
+    return is_full(state_) ? state_->grant().fencing_token : 0;
 }
 
 std::optional<lock_loss> guard::loss() const& noexcept
 {
-    return state_ ? state_->loss() : std::nullopt;
+    return is_full(state_) ? state_->loss() : std::nullopt;
 }
 
 lease_clock::time_point guard::held_until() const& noexcept
 {
-    return state_ ? state_->held_until() : lease_clock::time_point{};
+    return is_full(state_) ? state_->held_until() : lease_clock::time_point{};
 }
 
 } // namespace zklock

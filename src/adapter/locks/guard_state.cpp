@@ -84,6 +84,11 @@ void hold::run()
 
 guard_state::~guard_state()
 {
+    drop();
+}
+
+void guard_state::drop() noexcept
+{
     if (!hold_)
         return;
     hold_->leave();
@@ -117,6 +122,8 @@ void guard_state::enter_in(std::shared_ptr<const lock_target> lock) noexcept
 void guard_state::lost()
 {
     lost_ = true;
+    if (const auto next = after_.lock())
+        next->lost();
     if (!hold_)
         return;
     hold_->count_end(client_->turn_time());
@@ -126,6 +133,8 @@ void guard_state::lost()
 void guard_state::revoked()
 {
     revoked_ = true;
+    if (const auto next = after_.lock())
+        next->revoked();
     if (!hold_)
         return;
     watchers& all = hold_->watchers;
@@ -153,6 +162,28 @@ auto guard_state::add(std::shared_ptr<guard_watcher> watcher) -> watchers::itera
     return hold_->watchers.insert(hold_->watchers.end(), std::move(watcher));
 }
 
+void guard_state::remove(watchers::iterator gone)
+{
+    if (const auto next = after_.lock())
+        next->remove(gone);
+    else if (hold_)
+        hold_->watchers.erase(gone);
+}
+
+std::shared_ptr<guard_state> guard_state::hand_over()
+{
+    if (!hold_)
+        return nullptr;
+    auto next = std::make_shared<guard_state>(client_);
+    next->hold_ = std::move(hold_);
+    next->lost_ = lost_;
+    next->revoked_ = revoked_;
+    next->looks_for_revocation_ = looks_for_revocation_;
+    next->before_ = shared_from_this();
+    after_ = next;
+    return next;
+}
+
 bool guard_state::downgrade(std::function<void(error_code)> done)
 {
     if (downgrading_ || !hold_ || hold_->grant.kind != queue::contender_kind::writer)
@@ -165,12 +196,13 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     // The acquisition keeps the function, and is kept by this.
     downgrading_ = hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
                                                      error_code ec, const recipes::grant& now) {
-        if (const auto self = weak.lock()) { // nobody else has the guard meanwhile
+        if (const auto self = weak.lock()) {
             self->downgrading_ = false;
-            if (!ec)
-                self->hold_->grant = now;
-            else if (self->hold_)
-                self->hold_->live.set_shared(false); // refused; or lost, so that it is not held at all
+            hold* const held = self->hold_.get(); // null if it was cancelled: it is given back next
+            if (held && !ec)
+                held->grant = now;
+            else if (held)
+                held->live.set_shared(false); // refused; or lost, so that it is not held at all
         }
         done(ec);
     });

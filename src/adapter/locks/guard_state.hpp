@@ -64,8 +64,8 @@ private:
     void tell_unseen(client_core&);
 };
 
-/// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard, or the
-/// operation that was to release it, is dropped somewhere on its way.
+/// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard is dropped
+/// somewhere on its way. An operation to which the guard was given, and which is dropped, does that by drop().
 class guard_state final : public std::enable_shared_from_this<guard_state> {
 public:
     using watchers = guard_watchers;
@@ -91,7 +91,7 @@ public:
     void revoked();
     /// Adds one who watches until the guard is lost or released, or until he is removed or has heard of a revocation.
     [[nodiscard]] watchers::iterator add(std::shared_ptr<guard_watcher> watcher);
-    void remove(watchers::iterator gone) { hold_->watchers.erase(gone); }
+    void remove(watchers::iterator gone);
     [[nodiscard]] bool is_lost() const noexcept { return lost_; }
     /// Whether it has been asked to let go. From the first call on, that is looked for.
     [[nodiscard]] bool is_revoked();
@@ -108,13 +108,15 @@ public:
     [[nodiscard]] counters::counted_release count_release() noexcept;
     /// Releases it, unless it was released before: then the result is false.
     [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
+    /// Another that holds from now on what this has held, for a guard of its own; null if there is nothing.
+    [[nodiscard]] std::shared_ptr<guard_state> hand_over();
     /// All that was held by it has been taken out.
     void emptied();
 
     /// It is destroyed next, in the turn in which it was delivered, and nobody has looked at it. From any thread.
     void note_unseen() noexcept
     {
-        if (hold_ && hold_->looked_at != hold::first_look::excused)
+        if (!given_ && hold_ && hold_->looked_at != hold::first_look::excused)
             hold_->looked_at = hold::first_look::missed;
     }
     /// It is delivered next, to somebody who has cancelled. From any thread.
@@ -124,7 +126,16 @@ public:
             hold_->looked_at = hold::first_look::excused;
     }
 
-    // From any thread, once granted.
+    // Of the guard: from any thread, but not at once.
+
+    /// Whether its release, or its downgrade, has begun: the guard is empty since.
+    [[nodiscard]] bool is_given() const noexcept { return given_; }
+    /// Its release, or its downgrade, begins.
+    void give() noexcept { given_ = true; }
+    /// Gives back what it holds, if it still does, as the destructor does. From any thread: nobody else has it.
+    void drop() noexcept;
+
+    // From any thread, once granted, until it is given.
 
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
     [[nodiscard]] bool held() const noexcept
@@ -142,11 +153,15 @@ public:
 private:
     std::shared_ptr<client_state> client_;
     std::shared_ptr<hold> hold_; // from the grant until the release
+    // Where it was handed over: the acquisition, and those who wait, know the first one.
+    std::shared_ptr<guard_state> before_;
+    std::weak_ptr<guard_state> after_;
     bool lost_ = false;
     bool revoked_ = false;
     bool downgrading_ = false;
     bool looks_for_revocation_ = false;
     bool emptied_ = false;
+    bool given_ = false; // not of the strand: of whom the guard belongs to
 };
 
 /// One wait_lost() or wait_revoked().

@@ -117,12 +117,9 @@ auto live_holds::count(bool shared) const noexcept -> counted
     return all;
 }
 
-std::size_t count_held(const std::shared_ptr<lock_state>& lock, bool shared) noexcept
+std::size_t count_held(const std::shared_ptr<lock_state>& lock) noexcept
 {
-    if (!lock || !lock->client()->alive())
-        return 0;
-    const live_holds* const all = lock->target()->live();
-    return all ? all->held(shared) : 0;
+    return lock && lock->client()->alive() ? lock->target()->count_held(*lock->client()) : 0;
 }
 
 } // namespace zklock::detail

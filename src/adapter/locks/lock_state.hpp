@@ -7,6 +7,7 @@
 #include "recipes/requests/contender_list.hpp"
 #include "zklock/detail/operations.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,13 @@ public:
     [[nodiscard]] virtual live_holds* live() const noexcept { return nullptr; }
     /// What one acquire takes of it: all, a reader's share, or some permits.
     [[nodiscard]] virtual lock_share takes() const noexcept { return {}; }
+    /// How many hold it now as this would, alone or as readers; of a semaphore, how many permits they have. From any
+    /// thread, with a client that is alive.
+    [[nodiscard]] virtual std::size_t count_held(const client_state&) const noexcept
+    {
+        const live_holds* const all = live();
+        return all ? all->held(takes().shared) : 0;
+    }
     /// The locks that it is made of, if it is made of several.
     [[nodiscard]] virtual std::span<const std::shared_ptr<const lock_target>> members() const noexcept { return {}; }
 

@@ -68,19 +68,14 @@ std::shared_ptr<lock_state> combine(const std::vector<lockable>& locks)
 template void start_acquire<multi_guard>(std::shared_ptr<lock_state>, acquire_mode,
                                          std::optional<lease_clock::duration>, handle_handler<multi_guard>);
 
-std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>& held)
+const std::vector<held_lock>& locks_of(const std::shared_ptr<guard_state>& held) noexcept
 {
-    return held->grant().parts;
+    static const std::vector<held_lock> none;
+    return held && !held->is_given() && held->grant().parts ? *held->grant().parts : none;
 }
 
 } // namespace detail
 
-multi_lock::multi_lock(std::vector<lockable> locks) : state_(detail::combine(locks)) {}
-
-const std::vector<held_lock>& multi_guard::locks() const& noexcept
-{
-    static const std::vector<held_lock> none;
-    return locks_ ? *locks_ : none;
-}
+multi_lock::multi_lock(const std::vector<lockable>& locks) : acquirable(detail::combine(locks)) {}
 
 } // namespace zklock

@@ -27,38 +27,18 @@ std::shared_ptr<detail::lock_state> readers_beside(const detail::lock_state& wri
 } // namespace
 
 owned_shared_mutex::owned_shared_mutex(const client& c, std::string path, shared_mutex_options options)
-    : writers_(writers_of(c, std::move(path), options)), readers_(readers_beside(*writers_))
+    : queued_lock(writers_of(c, std::move(path), options)), readers_(readers_beside(*state()))
 {
 }
 
-std::size_t owned_shared_mutex::hold_count(lock_owner owner) const
+std::size_t owned_shared_mutex::hold_count(lock_owner owner) const noexcept
 {
-    return detail::holds_of(*writers_, owner.id()).alone;
+    return detail::holds_of(*state(), owner.id()).alone;
 }
 
-std::size_t owned_shared_mutex::hold_count_shared(lock_owner owner) const
+std::size_t owned_shared_mutex::hold_count_shared(lock_owner owner) const noexcept
 {
-    return detail::holds_of(*writers_, owner.id()).shared;
-}
-
-bool owned_shared_mutex::is_held(lock_owner owner) const
-{
-    return detail::held_by(*writers_, owner.id()).alone != 0;
-}
-
-bool owned_shared_mutex::is_held() const
-{
-    return detail::held_by(*writers_).alone != 0;
-}
-
-bool owned_shared_mutex::is_held_shared(lock_owner owner) const
-{
-    return detail::held_by(*writers_, owner.id()).shared != 0;
-}
-
-bool owned_shared_mutex::is_held_shared() const
-{
-    return detail::held_by(*writers_).shared != 0;
+    return detail::holds_of(*state(), owner.id()).shared;
 }
 
 } // namespace zklock

@@ -22,41 +22,43 @@ std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, st
     return std::make_shared<lock_state>(*lock, target.owned_by(owner));
 }
 
-std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lock, std::uint64_t owner, guard& held)
+namespace {
+
+[[nodiscard]] bool is_owned(const guard_state& held, const lock_state& lock, std::uint64_t owner) noexcept
 {
-    const auto& state = access::state(held);
-    if (!state || state->client() != lock->client() || state->grant().owner != owner)
-        return nullptr;
-    return state->is_on(lock->target()->path()) ? std::move(access::state(held)) : nullptr;
+    return !held.is_given() && held.client() == lock.client() && held.grant().owner == owner &&
+           held.is_on(lock.target()->path());
 }
 
-void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, void_handler handler)
+} // namespace
+
+void start_owned_release(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, std::uint64_t owner,
+                         void_handler handler)
 {
-    if (held)
-        start_release(std::move(held), std::move(handler));
+    const auto held = guard.lock();
+    if (held && is_owned(*held, *lock, owner))
+        start_release(held->client(), std::move(guard), std::move(handler));
     else
         start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
 }
 
-recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner)
+recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner) noexcept
 {
     return lock.client()->holds()->of(lock.target()->path(), owner);
 }
 
-recipes::hold_count held_by(const lock_state& lock, std::optional<recipes::owner_id> owner)
+std::size_t reentrant_target::count_held(const client_state& client) const noexcept
 {
-    const auto& client = lock.client();
-    const std::string& path = lock.target()->path();
     const auto now = lease_clock::now();
-    if (!client->alive())
-        return {};
-    return owner ? client->holds()->held(path, *owner, now) : client->holds()->held(path, now);
+    const auto& holds = *client.holds();
+    const auto found = owner_ == 0 ? holds.held(path(), now) : holds.held(path(), owner_, now);
+    return kind_ == queue::contender_kind::reader ? found.shared : found.alone;
 }
 
 } // namespace detail
 
 reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)
-    : state_(std::make_shared<detail::lock_state>(
+    : queued_lock(std::make_shared<detail::lock_state>(
           detail::access::state(c),
           std::make_shared<detail::reentrant_target>(
               std::make_shared<const detail::reentrant_settings>(std::move(path), std::move(options)),
@@ -64,19 +66,9 @@ reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_option
 {
 }
 
-std::size_t reentrant_mutex::hold_count(lock_owner owner) const
+std::size_t reentrant_mutex::hold_count(lock_owner owner) const noexcept
 {
-    return detail::holds_of(*state_, owner.id()).alone;
-}
-
-bool reentrant_mutex::is_held(lock_owner owner) const
-{
-    return detail::held_by(*state_, owner.id()).alone != 0;
-}
-
-bool reentrant_mutex::is_held() const
-{
-    return detail::held_by(*state_).alone != 0;
+    return detail::holds_of(*state(), owner.id()).alone;
 }
 
 } // namespace zklock

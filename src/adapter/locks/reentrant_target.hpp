@@ -4,8 +4,8 @@
 #include "adapter/locks/lock_state.hpp"
 #include "zklock/lock_options.hpp"
 
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +21,7 @@ struct reentrant_settings {
     mutable lock_admission admission;
 };
 
-/// A re-entrant lock of some kind, for one owner. There is no owner in what is not meant to be acquired.
+/// A re-entrant lock of some kind, for one owner; without one, for all: that is asked, and never acquired.
 class reentrant_target final : public lock_target {
 public:
     reentrant_target(std::shared_ptr<const reentrant_settings> settings, queue::contender_kind kind,
@@ -48,6 +48,7 @@ public:
         return {settings_->path, recipes::list_kind::queue_named(settings_->options.rules())};
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
+    [[nodiscard]] std::size_t count_held(const client_state&) const noexcept override;
     [[nodiscard]] std::shared_ptr<const lock_target> owned_by(recipes::owner_id owner) const
     {
         return std::make_shared<reentrant_target>(settings_, kind_, owner);
@@ -64,8 +65,6 @@ private:
 };
 
 /// The holds of an owner on a lock's path, even if it is lost.
-[[nodiscard]] recipes::hold_count holds_of(const lock_state&, recipes::owner_id);
-/// Those of an owner, or of all, as far as they are held.
-[[nodiscard]] recipes::hold_count held_by(const lock_state&, std::optional<recipes::owner_id> = {});
+[[nodiscard]] recipes::hold_count holds_of(const lock_state&, recipes::owner_id) noexcept;
 
 } // namespace zklock::detail

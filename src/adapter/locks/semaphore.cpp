@@ -26,7 +26,7 @@ struct semaphore_settings {
     mutable semaphore_admission admission;
 };
 
-/// A number of permits of the semaphore: 0 in what is not meant to be acquired.
+/// A number of permits of the semaphore.
 class semaphore_target final : public lock_target {
 public:
     semaphore_target(std::shared_ptr<const semaphore_settings> settings, std::size_t count)
@@ -65,6 +65,15 @@ const semaphore_target& target_of(const lock_state& lock)
     return static_cast<const semaphore_target&>(*lock.target());
 }
 
+/// What a handle of permits has: null where that is nothing, or what a guard of another kind had that was assigned to it.
+[[nodiscard]] recipes::semaphore_acquisition* permits_in(const std::shared_ptr<guard_state>& held) noexcept
+{
+    if (!held || held->is_given())
+        return nullptr;
+    return dynamic_cast<recipes::semaphore_acquisition*>(held->acquisition().get());
+}
+
+/// The same, of one that has some.
 recipes::semaphore_acquisition& held_by(const guard_state& held)
 {
     return static_cast<recipes::semaphore_acquisition&>(*held.acquisition());
@@ -195,27 +204,26 @@ std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, 
 template void start_acquire<permits>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,
                                      permits_handler);
 
-std::size_t permit_count(const guard& held) noexcept
+std::size_t permit_count(const std::shared_ptr<guard_state>& held) noexcept
 {
-    const auto& state = access::state(held);
-    return state ? held_by(*state).count() : 0;
+    const auto* const permits = permits_in(held);
+    return permits ? permits->count() : 0;
 }
 
-std::shared_ptr<guard_state> state_of(const guard& held) noexcept
+void start_partial_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, std::size_t count,
+                           void_handler handler)
 {
-    return access::state(held);
-}
-
-void start_partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
-{
-    if (!held)
+    auto held = guard.lock();
+    if (!owner || !permits_in(held))
         return post_error(std::move(handler), errc::not_owner);
     partial_release::launch(std::make_shared<partial_release>(std::move(held), count, std::move(handler)));
 }
 
-void start_split(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
+void start_split(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, std::size_t count,
+                 permits_handler handler)
 {
-    if (!held)
+    auto held = guard.lock();
+    if (!owner || !permits_in(held))
         return post_error(std::move(handler), errc::not_owner, permits());
     split_operation::launch(std::make_shared<split_operation>(std::move(held), count, std::move(handler)));
 }
@@ -239,10 +247,10 @@ semaphore::semaphore(const client& c, std::string path, unsigned permits)
 }
 
 semaphore::semaphore(const client& c, std::string path, semaphore_options options)
-    : state_(std::make_shared<detail::lock_state>(
+    : acquirable(std::make_shared<detail::lock_state>(
           detail::access::state(c),
           std::make_shared<detail::semaphore_target>(
-              std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 0)))
+              std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 1)))
 {
 }
 

@@ -6,6 +6,10 @@
 #include "adapter/locks/mutex_target.hpp"
 #include "zklock/detail/access.hpp"
 
+#include <memory>
+#include <string>
+#include <utility>
+
 namespace zklock {
 namespace detail {
 namespace {
@@ -14,15 +18,17 @@ using queue::contender_kind;
 
 [[nodiscard]] bool is_of(const std::shared_ptr<guard_state>& held, const lock_state& lock) noexcept
 {
-    return held && held->client() == lock.client() && held->is_on(lock.target()->path());
+    return held && !held->is_given() && held->client() == lock.client() && held->is_on(lock.target()->path());
 }
 
 class downgrade_operation final : public operation<guard> {
 public:
+    /// What is held is null if it is not to be had: then this only says so.
     downgrade_operation(const lock_state& lock, std::shared_ptr<guard_state> held, guard_handler handler)
-        : operation(lock.client(), std::move(handler)), held_(std::move(held)), fits_(is_of(held_, lock))
+        : operation(lock.client(), std::move(handler)), held_(std::move(held)), fits_(held_ != nullptr)
     {
     }
+    ~downgrade_operation() override { give_back(); }
 
 private:
     void begin() override
@@ -33,11 +39,6 @@ private:
         }
         if (!enter_open_client())
             return;
-        if (held_->is_downgrading()) { // by this operation, started before
-            held_.reset();
-            complete(make_error_code(errc::not_owner), guard());
-            return;
-        }
         // Not a strong pointer: what the operation has keeps this function.
         const auto told = [this, self = weak_from_this()](error_code ec) {
             if (const auto alive = self.lock())
@@ -54,20 +55,28 @@ private:
         if (held) // it was not cancelled meanwhile
             log_denial(*client(), ec, "downgrade the writer ", held->grant().node);
         const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
-        complete(ec, gone ? guard() : access::make<guard>(std::move(held)));
+        complete(ec, gone || !held ? guard() : access::make<guard>(held->hand_over()));
+        if (held)
+            held->drop();
     }
 
     bool withdraw() override
     {
-        held_.reset(); // which gives it back
+        give_back();
         return true;
     }
     void end_as_closed() override
     {
         if (!fits_)
             return finish(make_error_code(errc::not_owner));
-        held_.reset();
+        give_back();
         complete(client()->why_unusable(), guard());
+    }
+
+    void give_back() noexcept
+    {
+        if (const auto held = std::exchange(held_, nullptr))
+            held->drop();
     }
 
     std::shared_ptr<guard_state> held_;
@@ -137,27 +146,40 @@ std::shared_ptr<lock_state> readers_beside(const std::shared_ptr<lock_state>& wr
 
 } // namespace
 
-std::shared_ptr<guard_state> take(guard& held) noexcept
+void start_downgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, guard_handler handler)
 {
-    return std::move(access::state(held));
+    auto held = guard.lock();
+    // What an owner holds becomes a reader's by the release of its last hold as a writer.
+    if (!is_of(held, *lock) || held->grant().kind != contender_kind::writer || held->grant().owner != 0)
+        held.reset();
+    auto downgrade = std::make_shared<downgrade_operation>(*lock, held, std::move(handler));
+    if (held)
+        held->give();
+    held.reset();
+    downgrade_operation::launch(std::move(downgrade));
 }
 
-void start_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, guard_handler handler)
-{
-    downgrade_operation::launch(std::make_shared<downgrade_operation>(*lock, std::move(held), std::move(handler)));
-}
+namespace {
 
-error_code upgradable(const std::shared_ptr<lock_state>& lock, const guard& held) noexcept
+/// Whether it holds that lock alone, or why it never will.
+error_code upgradable(const lock_state& lock, const std::shared_ptr<guard_state>& state) noexcept
 {
-    const auto& state = access::state(held);
-    if (!is_of(state, *lock))
+    if (!is_of(state, lock))
         return make_error_code(errc::not_owner);
     switch (state->grant().kind) {
     case contender_kind::reader: return make_error_code(errc::not_upgradable);
-    case contender_kind::writer: return held ? error_code() : make_error_code(errc::lost);
+    case contender_kind::writer: return state->held() ? error_code() : make_error_code(errc::lost);
     case contender_kind::mutex: break;
     }
     return make_error_code(errc::not_owner);
+}
+
+} // namespace
+
+void start_upgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, void_handler handler)
+{
+    const error_code result = upgradable(*lock, guard.lock());
+    start_ready(std::move(lock), result, std::move(handler));
 }
 
 void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handler handler)
@@ -168,8 +190,8 @@ void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handl
 } // namespace detail
 
 shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
-    : writers_(detail::writers_of(detail::access::state(c), std::move(path), options)),
-      readers_(detail::readers_beside(writers_, options))
+    : acquirable(detail::writers_of(detail::access::state(c), std::move(path), options)),
+      readers_(detail::readers_beside(state(), options))
 {
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace zklock::recipes {
@@ -30,31 +31,32 @@ public:
 
     explicit hold_counts(store::process_mutex::fork_count forks = nullptr) noexcept : mutex_(forks) {}
 
-    [[nodiscard]] hold_count of(const std::string& path, owner_id owner) const
+    [[nodiscard]] hold_count of(const std::string& path, owner_id owner) const noexcept
     {
         if (!mutex_.is_ours())
             return {};
         const std::lock_guard lock(mutex_);
-        const auto found = counts_.find({path, owner});
+        const auto found = counts_.find(asked(path, owner));
         return found == counts_.end() ? hold_count() : found->second.holds;
     }
     /// The holds that of() gives, but none once the lock is lost.
-    [[nodiscard]] hold_count held(const std::string& path, owner_id owner, store::scheduler::time_point now) const
+    [[nodiscard]] hold_count held(const std::string& path, owner_id owner,
+                                  store::scheduler::time_point now) const noexcept
     {
         if (!mutex_.is_ours())
             return {};
         const std::lock_guard lock(mutex_);
-        const auto found = counts_.find({path, owner});
+        const auto found = counts_.find(asked(path, owner));
         return found == counts_.end() ? hold_count() : found->second.held(now);
     }
     /// The holds of all owners together, but for those whose lock is lost.
-    [[nodiscard]] hold_count held(const std::string& path, store::scheduler::time_point now) const
+    [[nodiscard]] hold_count held(const std::string& path, store::scheduler::time_point now) const noexcept
     {
         hold_count all;
         if (!mutex_.is_ours())
             return all;
         const std::lock_guard lock(mutex_);
-        auto each = counts_.lower_bound({path, owner_id{0}});
+        auto each = counts_.lower_bound(asked(path, 0));
         for (; each != counts_.end() && each->first.first == path; ++each) {
             const hold_count own = each->second.held(now);
             all.alone += own.alone;
@@ -97,8 +99,18 @@ private:
         }
     };
 
+    /// A key that is only looked for: who asks needs no memory.
+    using asked = std::pair<const std::string&, owner_id>;
+    struct in_order {
+        using is_transparent = void;
+        template <class One, class Other> bool operator()(const One& a, const Other& b) const noexcept
+        {
+            return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+        }
+    };
+
     mutable store::process_mutex mutex_;
-    std::map<key, entry> counts_;
+    std::map<key, entry, in_order> counts_;
 };
 
 } // namespace zklock::recipes

@@ -1,25 +1,19 @@
 #include "tool/run/wanted_lock.hpp"
 
+#include <zklock/mutex.hpp>
+#include <zklock/shared_mutex.hpp>
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 
 #include <utility>
 
 namespace zklock::tool {
-namespace {
-
-template <class... F> struct overloaded : F... {
-    using F::operator()...;
-};
-template <class... F> overloaded(F...) -> overloaded<F...>;
-
-} // namespace
-
 wanted_lock::any wanted_lock::make(const client& zk, const lock_choice& choice)
 {
     if (choice.limit != 0)
         return semaphore(zk, choice.path, choice.limit);
     if (choice.shared)
-        return shared_mutex(zk, choice.path);
+        return shared_mutex(zk, choice.path).shared();
     return mutex(zk, choice.path);
 }
 
@@ -36,31 +30,15 @@ void wanted_lock::acquire(std::optional<std::chrono::milliseconds> limit, boost:
             told(error, hold(std::move(held)));
     };
     auto token = boost::asio::bind_cancellation_slot(slot, std::move(take)); // moved by the one call that is made
-    std::visit(overloaded{[&](mutex& lock) {
-                              if (now)
-                                  lock.try_acquire(std::move(token));
-                              else if (limit)
-                                  lock.acquire(*limit, std::move(token));
-                              else
-                                  lock.acquire(std::move(token));
-                          },
-                          [&](shared_mutex& lock) {
-                              if (now)
-                                  lock.try_acquire_shared(std::move(token));
-                              else if (limit)
-                                  lock.acquire_shared(*limit, std::move(token));
-                              else
-                                  lock.acquire_shared(std::move(token));
-                          },
-                          [&](semaphore& lock) {
-                              if (now)
-                                  lock.try_acquire(1, std::move(token));
-                              else if (limit)
-                                  lock.acquire(1, *limit, std::move(token));
-                              else
-                                  lock.acquire(1, std::move(token));
-                          }},
-               lock_);
+    const auto begin = [&](const auto& lock) {
+        if (now)
+            lock.try_acquire(std::move(token));
+        else if (limit)
+            lock.acquire(*limit, std::move(token));
+        else
+            lock.acquire(std::move(token));
+    };
+    std::visit(begin, lock_);
 }
 
 void wanted_lock::list(std::function<void(error_code, std::vector<contender>)> told)

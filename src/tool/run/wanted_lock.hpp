@@ -1,11 +1,10 @@
 #pragma once
 #include "tool/run/hold.hpp"
 
+#include <zklock/acquirable.hpp>
 #include <zklock/client.hpp>
 #include <zklock/events.hpp>
-#include <zklock/mutex.hpp>
 #include <zklock/semaphore.hpp>
-#include <zklock/shared_mutex.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 
@@ -45,7 +44,7 @@ public:
     [[nodiscard]] std::optional<wait_report> last_timeout() const;
 
 private:
-    using any = std::variant<mutex, shared_mutex, semaphore>;
+    using any = std::variant<acquirable<guard>, semaphore>;
     static any make(const client& zk, const lock_choice& choice);
 
     any lock_;

@@ -12,16 +12,16 @@ asio::awaitable<void> unlooked(zklock::mutex lock, zklock::semaphore gate, zkloc
     co_await lock.acquire(5s); // warned by clang
     co_await lock.try_acquire(); // warned by clang
     co_await lock.acquire(5s, asio::use_awaitable); // warned by clang
-    co_await gate.acquire(2); // warned by clang
+    co_await gate.permits_of(2).acquire(); // warned by clang
     co_await both.acquire(); // warned by clang
 }
 
 asio::awaitable<void> unlooked_too(zklock::shared_mutex book, zklock::reentrant_mutex again, zklock::lock_owner me)
 {
     co_await book.acquire(); // warned by clang
-    co_await book.acquire_shared(5s); // warned by clang
-    co_await book.try_acquire_shared(); // warned by clang
-    co_await again.acquire(me); // warned by clang
+    co_await book.shared().acquire(5s); // warned by clang
+    co_await book.shared().try_acquire(); // warned by clang
+    co_await again.owned_by(me).acquire(); // warned by clang
 }
 
 asio::awaitable<void> ignored(zklock::mutex lock, zklock::guard held, zklock::permits some, zklock::client zk)
@@ -50,7 +50,7 @@ asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate)
     if (!held)
         co_return;
     static_cast<void>(co_await std::move(held).value().release());
-    auto some = co_await gate.acquire(2);
+    auto some = co_await gate.permits_of(2).acquire();
     if (!some)
         co_return;
     auto released = co_await std::move(some).value().release();

@@ -14,8 +14,8 @@ asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::
     if ((co_await lock.try_acquire()).has_error()) co_return; // refused
     if ((co_await lock.acquire()).has_failure()) co_return; // refused
     if (co_await lock.acquire(asio::use_awaitable)) co_return; // refused
-    if (!co_await gate.acquire(2)) co_return; // refused
-    if (!co_await gate.acquire(2, asio::use_awaitable)) co_return; // refused
+    if (!co_await gate.permits_of(2).acquire()) co_return; // refused
+    if (!co_await gate.permits_of(2).acquire(asio::use_awaitable)) co_return; // refused
     if (!co_await both.acquire()) co_return; // refused
     if (!co_await both.acquire(asio::use_awaitable)) co_return; // refused
 }
@@ -28,12 +28,12 @@ asio::awaitable<void> wrong_details(zklock::mutex lock, zklock::semaphore gate, 
     const auto& node = (co_await lock.acquire(5s)).value().node(); // refused
     auto until = (co_await lock.acquire(asio::use_awaitable)).held_until(); // refused
     auto loss = (co_await lock.acquire(asio::use_awaitable)).loss(); // refused
-    auto few = (co_await gate.try_acquire(2)).error(); // refused
-    auto count = (co_await gate.acquire(2)).value().count(); // refused
-    auto first = (co_await gate.acquire(2)).value().node(); // refused
-    auto whose = (co_await gate.acquire(2)).value().fencing_token(); // refused
-    auto permitted = (co_await gate.acquire(2, asio::use_awaitable)).held_until(); // refused
-    auto withdrawn = (co_await gate.acquire(2, asio::use_awaitable)).loss(); // refused
+    auto few = (co_await gate.permits_of(2).try_acquire()).error(); // refused
+    auto count = (co_await gate.permits_of(2).acquire()).value().count(); // refused
+    auto first = (co_await gate.permits_of(2).acquire()).value().node(); // refused
+    auto whose = (co_await gate.permits_of(2).acquire()).value().fencing_token(); // refused
+    auto permitted = (co_await gate.permits_of(2).acquire(asio::use_awaitable)).held_until(); // refused
+    auto withdrawn = (co_await gate.permits_of(2).acquire(asio::use_awaitable)).loss(); // refused
     for (auto& each : (co_await both.acquire(5s)).value().locks()) co_return; // refused
     auto together = (co_await both.acquire(5s)).value().held_until(); // refused
     auto apart = (co_await both.acquire(5s)).value().loss(); // refused
@@ -52,12 +52,12 @@ asio::awaitable<void> wrong_too(zklock::shared_mutex book, zklock::reentrant_mut
 {
     if (!co_await book.acquire()) co_return; // refused
     if (!co_await book.try_acquire()) co_return; // refused
-    if (!co_await book.acquire_shared(5s)) co_return; // refused
-    if (co_await book.acquire_shared(asio::use_awaitable)) co_return; // refused
-    if ((co_await book.try_acquire_shared()).has_value()) co_return; // refused
-    if (!co_await again.acquire(me)) co_return; // refused
-    if (!co_await again.acquire(me, 5s, asio::use_awaitable)) co_return; // refused
-    if ((co_await again.try_acquire(me)).has_error()) co_return; // refused
+    if (!co_await book.shared().acquire(5s)) co_return; // refused
+    if (co_await book.shared().acquire(asio::use_awaitable)) co_return; // refused
+    if ((co_await book.shared().try_acquire()).has_value()) co_return; // refused
+    if (!co_await again.owned_by(me).acquire()) co_return; // refused
+    if (!co_await again.owned_by(me).acquire(5s, asio::use_awaitable)) co_return; // refused
+    if ((co_await again.owned_by(me).try_acquire()).has_error()) co_return; // refused
 }
 
 asio::awaitable<zklock::result<zklock::guard>> hand_on(zklock::mutex lock)
@@ -84,9 +84,9 @@ asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate, zklock::
     zklock::guard taken = (co_await lock.acquire()).value();
     auto [ec, bare] = co_await lock.acquire(5s, asio::as_tuple(asio::use_awaitable));
     auto later = lock.acquire(asio::use_future);
-    auto permits = co_await gate.acquire(2);
-    auto reader = co_await book.acquire_shared();
-    auto inner = co_await again.acquire(me, 5s);
+    auto permits = co_await gate.permits_of(2).acquire();
+    auto reader = co_await book.shared().acquire();
+    auto inner = co_await again.owned_by(me).acquire(5s);
     auto failed = co_await lock.acquire();
     if (failed.has_failure() || permits.has_error() || why || ec || !bare || !plain || !taken || !reader || !inner)
         co_return;

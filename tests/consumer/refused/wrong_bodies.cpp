@@ -8,10 +8,19 @@ using namespace std::chrono_literals;
 
 asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::multi_lock both, zklock::election chair)
 {
-    auto of_a_guard = [](zklock::guard&) -> asio::awaitable<void> { co_return; };
     auto of_permits = [](zklock::permits&) -> asio::awaitable<void> { co_return; };
+    auto of_several = [](zklock::multi_guard&) -> asio::awaitable<void> { co_return; };
     co_await lock.run(5s, of_permits);
-    co_await gate.run(2, of_a_guard);
-    co_await both.run(of_a_guard);
-    co_await chair.lead(of_a_guard);
+    co_await gate.permits_of(2).run(of_several);
+    co_await both.run(of_permits);
+    co_await chair.lead(of_several);
+}
+
+// Whatever is held is a guard.
+asio::awaitable<void> right(zklock::semaphore gate, zklock::multi_lock both, zklock::election chair)
+{
+    auto of_a_guard = [](zklock::guard&) -> asio::awaitable<void> { co_return; };
+    static_cast<void>(co_await gate.permits_of(2).run(of_a_guard));
+    static_cast<void>(co_await both.run(of_a_guard));
+    static_cast<void>(co_await chair.lead(of_a_guard));
 }

@@ -14,19 +14,20 @@ namespace zklock::bench {
 
 namespace {
 
-    sockaddr_un address_of(const std::string& name)
-    {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        if (name.size() >= sizeof address.sun_path) throw std::runtime_error("too long for a socket: " + name);
-        std::memcpy(address.sun_path, name.c_str(), name.size());
-        return address;
-    }
+sockaddr_un address_of(const std::string& name)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (name.size() >= sizeof address.sun_path)
+        throw std::runtime_error("too long for a socket: " + name);
+    std::memcpy(address.sun_path, name.c_str(), name.size());
+    return address;
+}
 
-    const sockaddr* plain(const sockaddr_un& address)
-    {
-        return reinterpret_cast<const sockaddr*>(&address);
-    }
+const sockaddr* plain(const sockaddr_un& address)
+{
+    return reinterpret_cast<const sockaddr*>(&address);
+}
 
 } // namespace
 
@@ -50,8 +51,10 @@ std::optional<std::string> neighbours::hear()
 {
     std::array<char, 512> text{};
     const auto size = ::recv(socket_, text.data(), text.size(), 0);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
-    if (size < 0) throw std::system_error(errno, std::generic_category(), "what a neighbour tells");
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return {};
+    if (size < 0)
+        throw std::system_error(errno, std::generic_category(), "what a neighbour tells");
     return std::string(text.data(), static_cast<std::size_t>(size));
 }
 

@@ -11,10 +11,10 @@ namespace zklock::bench {
 
 namespace {
 
-    std::string_view sequence(std::string_view name)
-    {
-        return name.substr(name.rfind('-') + 1);
-    }
+std::string_view sequence(std::string_view name)
+{
+    return name.substr(name.rfind('-') + 1);
+}
 
 } // namespace
 
@@ -44,7 +44,8 @@ void recipe_lock::unlock(std::function<void()> released)
 void recipe_lock::dispatch(std::map<std::string, recipe_lock*>& watchers, const char* path)
 {
     const auto waiting = watchers.extract(path);
-    if (!waiting.empty()) waiting.mapped()->look_for_parent();
+    if (!waiting.empty())
+        waiting.mapped()->look_for_parent();
 }
 
 void recipe_lock::look_for_parent()
@@ -60,11 +61,14 @@ void recipe_lock::look_for_own()
     session_.children(path_, [this](int code, const String_vector* names) {
         check(code, "get children");
         char** const end = names->data + names->count;
-        char** const own = std::find_if(
-            names->data, end, [this](std::string_view name) { return name.starts_with(prefix_); });
-        if (own != end) node_ = *own;
-        if (node_.empty()) create_own();
-        else find_predecessor();
+        char** const own =
+            std::find_if(names->data, end, [this](std::string_view name) { return name.starts_with(prefix_); });
+        if (own != end)
+            node_ = *own;
+        if (node_.empty())
+            create_own();
+        else
+            find_predecessor();
     });
 }
 
@@ -84,8 +88,10 @@ void recipe_lock::find_predecessor()
         std::vector<std::string_view> sorted(names->data, names->data + names->count);
         std::sort(sorted.begin(), sorted.end(), [](auto a, auto b) { return sequence(a) < sequence(b); });
         const auto own = std::find(sorted.begin(), sorted.end(), node_);
-        if (own == sorted.begin()) std::exchange(granted_, nullptr)();
-        else watch(path_ + "/" + std::string(*(own - 1)));
+        if (own == sorted.begin())
+            std::exchange(granted_, nullptr)();
+        else
+            watch(path_ + "/" + std::string(*(own - 1)));
     });
 }
 

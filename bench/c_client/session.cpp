@@ -16,52 +16,55 @@ using namespace std::chrono_literals;
 
 namespace {
 
-    void on_event(zhandle_t*, int type, int, const char* path, void* context)
-    {
-        auto& s = *static_cast<session*>(context);
-        if (type != ZOO_SESSION_EVENT && s.on_event) s.on_event(type, path);
-    }
+void on_event(zhandle_t*, int type, int, const char* path, void* context)
+{
+    auto& s = *static_cast<session*>(context);
+    if (type != ZOO_SESSION_EVENT && s.on_event)
+        s.on_event(type, path);
+}
 
-    /// Passes what the library answers to the function that it was given as context.
-    template <class Function, class Value> void deliver(int code, Value value, const void* context)
-    {
-        const std::unique_ptr<const Function> done{static_cast<const Function*>(context)};
-        if (code != ZCLOSING) (*done)(code, value); // whoever closes the session does not wait for it
-    }
-    void string_done(int code, const char* value, const void* context)
-    {
-        deliver<answer>(code, value, context);
-    }
-    void nothing_done(int code, const void* context)
-    {
-        deliver<answer>(code, static_cast<const char*>(nullptr), context);
-    }
-    void data_done(int code, const char*, int, const Stat*, const void* context)
-    {
-        deliver<answer>(code, static_cast<const char*>(nullptr), context);
-    }
-    void strings_done(int code, const String_vector* names, const void* context)
-    {
-        deliver<children_answer>(code, names, context);
-    }
-    void stat_done(int code, const Stat* stat, const void* context)
-    {
-        deliver<node_answer>(code, stat, context);
-    }
+/// Passes what the library answers to the function that it was given as context.
+template <class Function, class Value> void deliver(int code, Value value, const void* context)
+{
+    const std::unique_ptr<const Function> done{static_cast<const Function*>(context)};
+    if (code != ZCLOSING)
+        (*done)(code, value); // whoever closes the session does not wait for it
+}
+void string_done(int code, const char* value, const void* context)
+{
+    deliver<answer>(code, value, context);
+}
+void nothing_done(int code, const void* context)
+{
+    deliver<answer>(code, static_cast<const char*>(nullptr), context);
+}
+void data_done(int code, const char*, int, const Stat*, const void* context)
+{
+    deliver<answer>(code, static_cast<const char*>(nullptr), context);
+}
+void strings_done(int code, const String_vector* names, const void* context)
+{
+    deliver<children_answer>(code, names, context);
+}
+void stat_done(int code, const Stat* stat, const void* context)
+{
+    deliver<node_answer>(code, stat, context);
+}
 
-    /// Calls the library with a copy of the function as context, which belongs to it when the call succeeds.
-    template <class Function, class Call> void submit(Function done, const char* what, Call&& call)
-    {
-        auto context = std::make_unique<Function>(std::move(done));
-        check(call(context.get()), what);
-        static_cast<void>(context.release());
-    }
+/// Calls the library with a copy of the function as context, which belongs to it when the call succeeds.
+template <class Function, class Call> void submit(Function done, const char* what, Call&& call)
+{
+    auto context = std::make_unique<Function>(std::move(done));
+    check(call(context.get()), what);
+    static_cast<void>(context.release());
+}
 
 } // namespace
 
 void check(int code, const char* what)
 {
-    if (code != ZOK) throw std::runtime_error(std::string(what) + ": " + zerror(code));
+    if (code != ZOK)
+        throw std::runtime_error(std::string(what) + ": " + zerror(code));
 }
 
 session::session(loop& owner, const std::string& servers, std::chrono::milliseconds timeout) : loop_(owner)
@@ -69,7 +72,8 @@ session::session(loop& owner, const std::string& servers, std::chrono::milliseco
     zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
     handle_ = zookeeper_init2(servers.c_str(), &bench::on_event, static_cast<int>(timeout.count()), nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, nullptr);
-    if (!handle_) throw std::system_error(errno, std::generic_category(), "zookeeper_init");
+    if (!handle_)
+        throw std::system_error(errno, std::generic_category(), "zookeeper_init");
     zoo_set_servers_resolution_delay(handle_, -1);
     loop_.sessions_.push_back(this);
     loop_.run_until([this] { return connected(); });
@@ -96,9 +100,8 @@ void session::remove(const std::string& path, answer done)
 
 void session::children(const std::string& path, children_answer done)
 {
-    submit(std::move(done), "get children", [&](const void* context) {
-        return zoo_aget_children(handle_, path.c_str(), 0, &strings_done, context);
-    });
+    submit(std::move(done), "get children",
+           [&](const void* context) { return zoo_aget_children(handle_, path.c_str(), 0, &strings_done, context); });
 }
 
 void session::exists(const std::string& path, node_answer done)
@@ -168,7 +171,8 @@ void loop::update(session& s)
     int fd = -1, interest = 0;
     timeval within{};
     check(zookeeper_interest(s.handle_, &fd, &interest, &within), "the session's connection");
-    if (fd < 0 || (fd == s.fd_ && interest == s.interest_)) return;
+    if (fd < 0 || (fd == s.fd_ && interest == s.interest_))
+        return;
     epoll_event wanted{};
     wanted.data.ptr = &s;
     wanted.events = (interest & ZOOKEEPER_READ ? EPOLLIN : 0U) | (interest & ZOOKEEPER_WRITE ? EPOLLOUT : 0U);
@@ -181,15 +185,18 @@ void loop::update(session& s)
 void loop::update_all()
 {
     updated_ = steady_clock::now();
-    for (auto* s : sessions_) update(*s);
+    for (auto* s : sessions_)
+        update(*s);
 }
 
 void loop::process(session& s)
 {
     constexpr int packets = 256; // then others have their turn
     int code = ZOK;
-    for (int i = 0; i < packets && code == ZOK; ++i) code = zookeeper_process(s.handle_, s.interest_);
-    if (code != ZNOTHING) check(code, "the session's connection");
+    for (int i = 0; i < packets && code == ZOK; ++i)
+        code = zookeeper_process(s.handle_, s.interest_);
+    if (code != ZNOTHING)
+        check(code, "the session's connection");
     update(s);
 }
 
@@ -211,7 +218,8 @@ void loop::turn(std::chrono::milliseconds patience)
             std::exchange(at_time_, nullptr)();
     }
     // Pings may be due, or one session's completion may have made requests of another's.
-    if (count == 0 || (sessions_.size() > 1 && steady_clock::now() - updated_ > 500ms)) update_all();
+    if (count == 0 || (sessions_.size() > 1 && steady_clock::now() - updated_ > 500ms))
+        update_all();
 }
 
 void make_path(loop& turning, session& by, const std::string& path)
@@ -219,11 +227,13 @@ void make_path(loop& turning, session& by, const std::string& path)
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         bool done = false;
         by.create(path.substr(0, slash), 0, [&done](int code, const char*) {
-            if (code != ZNODEEXISTS) check(code, "create");
+            if (code != ZNODEEXISTS)
+                check(code, "create");
             done = true;
         });
         turning.run_until([&done] { return done; });
-        if (slash == std::string::npos) return;
+        if (slash == std::string::npos)
+            return;
     }
 }
 

@@ -61,7 +61,8 @@ public:
     template <class F> void run_until(F&& done)
     {
         update_all();
-        while (!done()) turn(patience);
+        while (!done())
+            turn(patience);
     }
     void run_for(std::chrono::milliseconds time);
 

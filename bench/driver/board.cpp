@@ -11,10 +11,10 @@ namespace zklock::bench {
 
 namespace {
 
-    std::int64_t nanoseconds(steady_clock::time_point t)
-    {
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
-    }
+std::int64_t nanoseconds(steady_clock::time_point t)
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+}
 
 } // namespace
 
@@ -22,11 +22,13 @@ board::board(const request& asked) : self_(asked.number("process") + 1)
 {
     const auto file = asked.text("board");
     const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd < 0) throw std::system_error(errno, std::generic_category(), file);
+    if (fd < 0)
+        throw std::system_error(errno, std::generic_category(), file);
     void* mapped = ::mmap(nullptr, sizeof(words), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     const int why = errno;
     ::close(fd);
-    if (mapped == MAP_FAILED) throw std::system_error(why, std::generic_category(), file);
+    if (mapped == MAP_FAILED)
+        throw std::system_error(why, std::generic_category(), file);
     words_ = static_cast<words*>(mapped);
 }
 
@@ -43,7 +45,8 @@ steady_clock::time_point board::start() const
 std::optional<steady_clock::duration> board::granted(steady_clock::time_point now) const
 {
     const auto before = words_->holder.load();
-    if (before == 0 || before == self_) return {};
+    if (before == 0 || before == self_)
+        return {};
     return std::chrono::nanoseconds{nanoseconds(now) - words_->released.load()};
 }
 
@@ -64,11 +67,14 @@ void tally::begin(steady_clock::time_point start, std::chrono::milliseconds time
 void tally::granted(steady_clock::time_point asked_at, steady_clock::time_point now,
                     std::optional<steady_clock::duration> since_release)
 {
-    if (since_release || !handoffs_) ++all_;
-    if (now >= end_) return;
+    if (since_release || !handoffs_)
+        ++all_;
+    if (now >= end_)
+        return;
     ++grants_;
     found_.latencies["acquire"].record(now - asked_at);
-    if (!since_release) return;
+    if (!since_release)
+        return;
     ++passed_on_;
     found_.latencies["handoff"].record(*since_release);
 }

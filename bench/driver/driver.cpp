@@ -15,7 +15,8 @@ request::request(const std::string& line)
     words >> workload;
     for (std::string word; words >> word;) {
         const auto equals = word.find('=');
-        if (equals == std::string::npos) throw std::runtime_error("not a parameter: " + word);
+        if (equals == std::string::npos)
+            throw std::runtime_error("not a parameter: " + word);
         values_[word.substr(0, equals)] = word.substr(equals + 1);
     }
 }
@@ -23,7 +24,8 @@ request::request(const std::string& line)
 std::string request::text(const std::string& name) const
 {
     const auto found = values_.find(name);
-    if (found == values_.end()) throw std::runtime_error(workload + " needs the parameter " + name);
+    if (found == values_.end())
+        throw std::runtime_error(workload + " needs the parameter " + name);
     return found->second;
 }
 
@@ -49,46 +51,47 @@ double monotonic_ns()
 
 namespace {
 
-    double processor_us()
-    {
-        rusage used{};
-        ::getrusage(RUSAGE_SELF, &used);
-        const auto us = [](const timeval& t) {
-            return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec);
-        };
-        return us(used.ru_utime) + us(used.ru_stime);
-    }
+double processor_us()
+{
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    const auto us = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec);
+    };
+    return us(used.ru_utime) + us(used.ru_stime);
+}
 
-    void write_json(std::ostream& out, const report& r)
-    {
-        out.precision(17);
-        out << R"({"operations":)" << r.operations << R"(,"seconds":)"
-            << std::chrono::duration<double>(r.elapsed).count() << R"(,"latencies":{)";
-        const char* separator = "";
-        for (const auto& [name, durations] : r.latencies) {
-            out << separator << '"' << name << "\":[";
-            separator = "";
-            durations.for_each([&](std::uint64_t ns, std::uint64_t count) {
-                out << separator << '[' << ns << ',' << count << ']';
-                separator = ",";
-            });
-            out << ']';
-            separator = ",";
-        }
-        out << R"(},"figures":{)";
+void write_json(std::ostream& out, const report& r)
+{
+    out.precision(17);
+    out << R"({"operations":)" << r.operations << R"(,"seconds":)" << std::chrono::duration<double>(r.elapsed).count()
+        << R"(,"latencies":{)";
+    const char* separator = "";
+    for (const auto& [name, durations] : r.latencies) {
+        out << separator << '"' << name << "\":[";
         separator = "";
-        for (const auto& [name, value] : r.figures) {
-            out << separator << '"' << name << "\":" << value;
+        durations.for_each([&](std::uint64_t ns, std::uint64_t count) {
+            out << separator << '[' << ns << ',' << count << ']';
             separator = ",";
-        }
-        out << "}}" << std::endl;
+        });
+        out << ']';
+        separator = ",";
     }
+    out << R"(},"figures":{)";
+    separator = "";
+    for (const auto& [name, value] : r.figures) {
+        out << separator << '"' << name << "\":" << value;
+        separator = ",";
+    }
+    out << "}}" << std::endl;
+}
 
-    void expect(const std::string& word)
-    {
-        std::string line;
-        if (!std::getline(std::cin, line) || line != word) throw std::runtime_error("expected: " + word);
-    }
+void expect(const std::string& word)
+{
+    std::string line;
+    if (!std::getline(std::cin, line) || line != word)
+        throw std::runtime_error("expected: " + word);
+}
 
 } // namespace
 
@@ -98,7 +101,8 @@ try {
     for (std::string line; std::getline(std::cin, line);) {
         const request asked{line};
         const auto subject = make(asked);
-        if (!subject) throw std::runtime_error("no such workload: " + asked.workload);
+        if (!subject)
+            throw std::runtime_error("no such workload: " + asked.workload);
         subject->set_up();
         std::cout << "ready" << std::endl;
         expect("go");

@@ -17,7 +17,8 @@ public:
     {
         const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
         const auto index = step(ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
-        if (index >= counts_.size()) counts_.resize(index + 1);
+        if (index >= counts_.size())
+            counts_.resize(index + 1);
         ++counts_[index];
     }
 
@@ -25,7 +26,8 @@ public:
     template <class F> void for_each(F&& f) const
     {
         for (std::size_t i = 0; i < counts_.size(); ++i)
-            if (counts_[i]) f(lowest(i), counts_[i]);
+            if (counts_[i])
+                f(lowest(i), counts_[i]);
     }
 
 private:
@@ -35,13 +37,15 @@ private:
     static std::size_t step(std::uint64_t ns)
     {
         const auto width = static_cast<unsigned>(std::bit_width(ns));
-        if (width <= bits) return ns;
+        if (width <= bits)
+            return ns;
         const unsigned shift = width - bits;
         return shift * half + (ns >> shift);
     }
     static std::uint64_t lowest(std::size_t step)
     {
-        if (step < 2 * half) return step;
+        if (step < 2 * half)
+            return step;
         const auto shift = step / half - 1;
         return (step - shift * half) << shift;
     }

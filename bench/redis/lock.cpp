@@ -8,30 +8,35 @@ namespace zklock::bench {
 
 namespace {
 
-    constexpr const char* release_script =
-        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
-    constexpr long long valid_ms = 30'000;
+constexpr const char* release_script =
+    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+constexpr long long valid_ms = 30'000;
 
-    redisContext* connect(const std::string& address)
-    {
-        const auto colon = address.rfind(':');
-        if (colon == std::string::npos) throw std::runtime_error("not an address: " + address);
-        return redisConnect(address.substr(0, colon).c_str(), std::stoi(address.substr(colon + 1)));
-    }
+redisContext* connect(const std::string& address)
+{
+    const auto colon = address.rfind(':');
+    if (colon == std::string::npos)
+        throw std::runtime_error("not an address: " + address);
+    return redisConnect(address.substr(0, colon).c_str(), std::stoi(address.substr(colon + 1)));
+}
 
 } // namespace
 
 redis_connection::redis_connection(const std::string& address) : context_(connect(address), &redisFree)
 {
-    if (!context_) throw std::runtime_error("redis: out of memory");
-    if (context_->err) throw std::runtime_error("redis at " + address + ": " + context_->errstr);
+    if (!context_)
+        throw std::runtime_error("redis: out of memory");
+    if (context_->err)
+        throw std::runtime_error("redis at " + address + ": " + context_->errstr);
 }
 
 redis_connection::reply redis_connection::checked(redisReply* raw)
 {
     reply answer{raw, &freeReplyObject};
-    if (!answer) throw std::runtime_error(std::string("redis: ") + context_->errstr);
-    if (answer->type == REDIS_REPLY_ERROR) throw std::runtime_error(std::string("redis: ") + answer->str);
+    if (!answer)
+        throw std::runtime_error(std::string("redis: ") + context_->errstr);
+    if (answer->type == REDIS_REPLY_ERROR)
+        throw std::runtime_error(std::string("redis: ") + answer->str);
     return answer;
 }
 
@@ -50,7 +55,8 @@ bool redis_lock::try_acquire()
 
 void redis_lock::acquire()
 {
-    while (!try_acquire()) std::this_thread::sleep_for(std::chrono::microseconds{delay_us_(random_)});
+    while (!try_acquire())
+        std::this_thread::sleep_for(std::chrono::microseconds{delay_us_(random_)});
 }
 
 void redis_lock::release()

@@ -30,7 +30,8 @@ std::string take(std::vector<std::string>& arguments, std::string_view prefix)
 {
     const auto found = std::find_if(arguments.begin(), arguments.end(),
                                     [&](const std::string& text) { return text.starts_with(prefix); });
-    if (found == arguments.end()) return {};
+    if (found == arguments.end())
+        return {};
     const auto rest = found->substr(prefix.size());
     arguments.erase(found);
     return rest;
@@ -43,13 +44,15 @@ server_options bench_options(const std::string& folder)
     options.heap = "1g";
     options.java = {"-XX:TieredStopAtLevel=4"}; // here speed matters more than the start
     options.parent = folder;
-    if (!folder.empty()) options.config = {"forceSync=yes"};
+    if (!folder.empty())
+        options.config = {"forceSync=yes"};
     return options;
 }
 
 template <class Range> void print(const Range& addresses)
 {
-    for (const auto& address : addresses) std::cout << address << ' ';
+    for (const auto& address : addresses)
+        std::cout << address << ' ';
     std::cout << std::endl;
 }
 
@@ -65,8 +68,10 @@ try {
     const std::string special = arguments.size() > 1 ? arguments[1] : "";
     const bool tls = special == "tls";
     const bool outages = special == "outages";
-    if ((tls || outages) && members != 1) throw std::runtime_error(special + " is for one server");
-    if (tls) options.secure.emplace().tls_1_3 = true;
+    if ((tls || outages) && members != 1)
+        throw std::runtime_error(special + " is for one server");
+    if (tls)
+        options.secure.emplace().tls_1_3 = true;
     std::optional<zookeeper_server> one;
     std::optional<zookeeper_ensemble> several;
     std::vector<std::uint16_t> ports;
@@ -78,7 +83,8 @@ try {
         std::rotate(ports.begin(), ports.begin() + leader, ports.end());
     }
     std::vector<std::string> addresses;
-    for (const auto port : ports) addresses.push_back("127.0.0.1:" + std::to_string(port));
+    for (const auto port : ports)
+        addresses.push_back("127.0.0.1:" + std::to_string(port));
     print(addresses);
 
     if (tls) {
@@ -100,7 +106,8 @@ try {
         print(distant);
     }
     std::optional<zklock::bench::ticker> company;
-    if (members > 1) company.emplace(ports);
+    if (members > 1)
+        company.emplace(ports);
 
     for (std::string line; std::getline(std::cin, line);) {
     }

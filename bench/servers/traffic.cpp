@@ -7,7 +7,7 @@ namespace zklock::bench {
 
 namespace {
 
-    constexpr std::chrono::milliseconds step{100};
+constexpr std::chrono::milliseconds step{100};
 
 } // namespace
 
@@ -47,7 +47,8 @@ auto traffic::intervals() const -> std::vector<interval>
 auto traffic::now() -> interval&
 {
     const auto number = static_cast<std::size_t>((clock::now() - start_) / step);
-    if (intervals_.size() <= number) intervals_.resize(number + 1);
+    if (intervals_.size() <= number)
+        intervals_.resize(number + 1);
     return intervals_[number];
 }
 
@@ -58,13 +59,15 @@ std::uint64_t request_counter::count(std::span<const char> bytes)
         if (length_bytes_ < sizeof left_) {
             left_ = left_ << 8 | static_cast<unsigned char>(bytes.front());
             bytes = bytes.subspan(1);
-            if (++length_bytes_ == sizeof left_) begun += !std::exchange(first_, false);
+            if (++length_bytes_ == sizeof left_)
+                begun += !std::exchange(first_, false);
         } else {
             const auto here = std::min<std::size_t>(left_, bytes.size());
             left_ -= static_cast<std::uint32_t>(here);
             bytes = bytes.subspan(here);
         }
-        if (length_bytes_ == sizeof left_ && left_ == 0) length_bytes_ = 0;
+        if (length_bytes_ == sizeof left_ && left_ == 0)
+            length_bytes_ = 0;
     }
     return begun;
 }

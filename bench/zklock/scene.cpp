@@ -15,13 +15,16 @@ void scene::set_up()
     options.tls.enabled = !options.tls.ca_file.empty();
     options.session_timeout = std::chrono::milliseconds{asked_.number("session_ms", 30'000)};
     options.handoff.listen = asked_.text("handoff", "");
-    if (!options.handoff.listen.empty()) options.handoff.peers = {"127.0.0.0/8"};
+    if (!options.handoff.listen.empty())
+        options.handoff.peers = {"127.0.0.0/8"};
     for (std::size_t i = 0; i < sessions(); ++i) {
         clients_.emplace_back(io_, options);
-        if (between_sessions() != 0ms) run_for(between_sessions());
+        if (between_sessions() != 0ms)
+            run_for(between_sessions());
     }
     const auto all = [this]() -> awaitable<void> {
-        for (auto& c : clients_) must(co_await c.wait_connected(15s));
+        for (auto& c : clients_)
+            must(co_await c.wait_connected(15s));
     };
     run(all());
 }
@@ -29,7 +32,8 @@ void scene::set_up()
 void scene::tear_down()
 {
     const auto all = [this]() -> awaitable<void> {
-        for (auto& c : clients_) must(co_await c.close());
+        for (auto& c : clients_)
+            must(co_await c.close());
     };
     run(all());
 }
@@ -46,7 +50,8 @@ void scene::run_io()
 {
     io_.restart();
     io_.run();
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (failure_)
+        std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void scene::run(awaitable<void> task)
@@ -54,10 +59,12 @@ void scene::run(awaitable<void> task)
     bool ended = false;
     asio::co_spawn(io_, std::move(task), [this, &ended](std::exception_ptr e) {
         ended = true;
-        if (e) failure_ = e;
+        if (e)
+            failure_ = e;
         io_.stop();
     });
-    while (!ended) run_io();
+    while (!ended)
+        run_io();
 }
 
 void scene::run_for(std::chrono::milliseconds time)
@@ -74,7 +81,8 @@ void scene::run_until_idle()
     io_.restart();
     while (io_.run_for(250ms) > almost_nothing) {
     }
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (failure_)
+        std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void scene::start(awaitable<void> task)
@@ -82,15 +90,18 @@ void scene::start(awaitable<void> task)
     ++started_;
     asio::co_spawn(io_, std::move(task), [this](std::exception_ptr e) {
         --started_;
-        if (e) failure_ = e;
-        if (e || (wait_for_started_ && started_ == 0)) io_.stop();
+        if (e)
+            failure_ = e;
+        if (e || (wait_for_started_ && started_ == 0))
+            io_.stop();
     });
 }
 
 void scene::run_until_started_end()
 {
     wait_for_started_ = true;
-    while (started_ != 0) run_io();
+    while (started_ != 0)
+        run_io();
     wait_for_started_ = false;
 }
 

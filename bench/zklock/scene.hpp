@@ -19,13 +19,15 @@ using asio::awaitable;
 /// The value; an error ends the measurement.
 template <class T> T must(result<T> r)
 {
-    if (r.has_error()) throw std::runtime_error("zklock: " + r.error().message());
-    if constexpr (!std::is_void_v<T>) return std::move(r).value();
+    if (r.has_error())
+        throw std::runtime_error("zklock: " + r.error().message());
+    if constexpr (!std::is_void_v<T>)
+        return std::move(r).value();
 }
 
 /// What the workloads of zklock have in common: one thread, on it some clients, all through the public interface. Their
-/// session time-out is `session_ms` of the request, or 30 s; with `tls_ca`, the file of an authority, they use TLS; with
-/// `handoff`, an address on this machine, they tell each other there what they let go.
+/// session time-out is `session_ms` of the request, or 30 s; with `tls_ca`, the file of an authority, they use TLS;
+/// with `handoff`, an address on this machine, they tell each other there what they let go.
 class scene : public workload {
 public:
     explicit scene(request asked) : asked_(std::move(asked)) {}
@@ -62,10 +64,10 @@ private:
     std::exception_ptr failure_;
 };
 
-std::unique_ptr<workload> make_latency_workload(const request& asked);   ///< uncontended, first, handoff
-std::unique_ptr<workload> make_apart_workload(const request& asked);     ///< handoff and crowd, between processes
-std::unique_ptr<workload> make_rate_workload(const request& asked);      ///< crowd, independent, arrivals
+std::unique_ptr<workload> make_latency_workload(const request& asked); ///< uncontended, first, handoff
+std::unique_ptr<workload> make_apart_workload(const request& asked); ///< handoff and crowd, between processes
+std::unique_ptr<workload> make_rate_workload(const request& asked); ///< crowd, independent, arrivals
 std::unique_ptr<workload> make_multitude_workload(const request& asked); ///< cancel, memory
-std::unique_ptr<workload> make_fleet_workload(const request& asked);     ///< fleet
+std::unique_ptr<workload> make_fleet_workload(const request& asked); ///< fleet
 
 } // namespace zklock::bench

@@ -56,9 +56,9 @@ namespace zklock {
 /// **Completion.** Each handler is called exactly once, on its associated executor (by default the client's), and never
 /// inside the call that started the operation. Until then the operation counts as outstanding work of both executors.
 ///
-/// **Lazy tokens.** With `use_awaitable` or `deferred` an operation, of any object, begins when it is awaited or called.
-/// One that is never started has no effect: a guard whose release is not awaited keeps its lock. And an operation keeps
-/// no guard: one that goes away before its release or its downgrade begins is released by that.
+/// **Lazy tokens.** With `use_awaitable` or `deferred` an operation, of any object, begins when it is awaited or
+/// called. One that is never started has no effect: a guard whose release is not awaited keeps its lock. And an
+/// operation keeps no guard: one that goes away before its release or its downgrade begins is released by that.
 ///
 /// **Errors.** Besides its own errors, any operation of any object of this library can end with `errc::closed`,
 /// `errc::invalid_option` (an option of the client is out of range) and `errc::authentication_failed`.

@@ -50,9 +50,8 @@ namespace detail {
 template <> struct when_to_stop<leadership> {
     static void watch(leadership& held, const std::weak_ptr<run_control>& body)
     {
-        at_resignation(access::candidacy(held), [body] {
-            cancel_body(body, run_control::cause::other, asio::cancellation_type::terminal);
-        });
+        at_resignation(access::candidacy(held),
+                       [body] { cancel_body(body, run_control::cause::other, asio::cancellation_type::terminal); });
         held.wait_lost([body](error_code ec) {
             if (!ec)
                 cancel_body(body, run_control::cause::loss, asio::cancellation_type::terminal);

@@ -28,12 +28,10 @@ template <class Enum> struct fmt_formatter : fmt::formatter<fmt::string_view> {
 template <> struct fmt::formatter<zklock::acl> : zklock::detail::fmt_formatter<zklock::acl> {};
 template <> struct fmt::formatter<zklock::condition> : zklock::detail::fmt_formatter<zklock::condition> {};
 template <>
-struct fmt::formatter<zklock::connection_state>
-    : zklock::detail::fmt_formatter<zklock::connection_state> {};
+struct fmt::formatter<zklock::connection_state> : zklock::detail::fmt_formatter<zklock::connection_state> {};
 template <> struct fmt::formatter<zklock::errc> : zklock::detail::fmt_formatter<zklock::errc> {};
 template <>
-struct fmt::formatter<zklock::lock_event::kind>
-    : zklock::detail::fmt_formatter<zklock::lock_event::kind> {};
+struct fmt::formatter<zklock::lock_event::kind> : zklock::detail::fmt_formatter<zklock::lock_event::kind> {};
 template <> struct fmt::formatter<zklock::log_level> : zklock::detail::fmt_formatter<zklock::log_level> {};
 template <> struct fmt::formatter<zklock::loss_reason> : zklock::detail::fmt_formatter<zklock::loss_reason> {};
 template <> struct fmt::formatter<zklock::naming> : zklock::detail::fmt_formatter<zklock::naming> {};

@@ -146,8 +146,8 @@ template <class Initiation> struct as_result_initiation : Initiation {
     }
     template <class Handler, class... Args> void operator()(Handler&& handler, Args&&... args) const&
     {
-        static_cast<const Initiation&>(*this)(
-            as_result_handler<std::decay_t<Handler>>{std::forward<Handler>(handler)}, std::forward<Args>(args)...);
+        static_cast<const Initiation&>(*this)(as_result_handler<std::decay_t<Handler>>{std::forward<Handler>(handler)},
+                                              std::forward<Args>(args)...);
     }
 };
 
@@ -162,7 +162,6 @@ template <class Token, class Signature> struct as_result_base : asio::async_resu
             std::forward<Args>(args)...);
     }
 };
-
 
 class guard_state;
 

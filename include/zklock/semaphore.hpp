@@ -62,8 +62,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(std::size_t count, Token&& token = Token()) &
     {
-        return detail::begin<Token, detail::start_partial_release>(
-            token, detail::client_of(state()), std::weak_ptr(state()), count);
+        return detail::begin<Token, detail::start_partial_release>(token, detail::client_of(state()),
+                                                                   std::weak_ptr(state()), count);
     }
 
     /// Takes `count` of them out, to be held, released and lost by themselves: for a part of the work that goes its own
@@ -79,8 +79,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto split(std::size_t count, Token&& token = Token()) &
     {
-        return detail::begin<Token, detail::start_split>(token, detail::client_of(state()),
-                                                        std::weak_ptr(state()), count);
+        return detail::begin<Token, detail::start_split>(token, detail::client_of(state()), std::weak_ptr(state()),
+                                                         count);
     }
 
 private:

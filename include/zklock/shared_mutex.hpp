@@ -81,7 +81,7 @@ public:
     [[nodiscard]] auto downgrade(guard&& held, Token&& token = Token()) const
     {
         return detail::begin<Token, detail::start_downgrade>(token, state(),
-                                                            std::weak_ptr(detail::access::state(held)));
+                                                             std::weak_ptr(detail::access::state(held)));
     }
 
     /// Refuses to make a writer of a reader, which goes on holding the lock. It is for callers who do not know which of
@@ -97,8 +97,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto upgrade(const guard& held, Token&& token = Token()) const
     {
-        return detail::begin<Token, detail::start_upgrade>(token, state(),
-                                                          std::weak_ptr(detail::access::state(held)));
+        return detail::begin<Token, detail::start_upgrade>(token, state(), std::weak_ptr(detail::access::state(held)));
     }
 
 private:

@@ -18,8 +18,10 @@ std::size_t length_of_character(std::string_view text) noexcept
     const unsigned first = byte(0);
     if (first < 0x80)
         return 1;
-    const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                               : first >= 0xe0 && first < 0xf0 ? 3
+                               : first >= 0xf0 && first < 0xf5 ? 4
+                                                               : 0;
     if (length == 0 || text.size() < length)
         return 0;
     for (std::size_t i = 1; i < length; ++i)
@@ -67,8 +69,7 @@ std::string label_name(std::string_view name)
 std::string in_seconds(std::chrono::nanoseconds time)
 {
     std::array<char, 32> text{};
-    const auto end =
-        std::to_chars(text.data(), text.data() + text.size(), static_cast<double>(time.count()) / 1e9);
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), static_cast<double>(time.count()) / 1e9);
     return {text.data(), end.ptr};
 }
 
@@ -112,9 +113,9 @@ public:
     void begin(std::string_view name, std::string_view type, std::string_view help)
     {
         name_ = name;
-        for (const auto part : {std::string_view("# HELP "), name, std::string_view(" "), help,
-                                std::string_view("\n# TYPE "), name, std::string_view(" "), type,
-                                std::string_view("\n")})
+        for (const auto part :
+             {std::string_view("# HELP "), name, std::string_view(" "), help, std::string_view("\n# TYPE "), name,
+              std::string_view(" "), type, std::string_view("\n")})
             text_ += part;
     }
     template <class F> void for_clients(F f) const
@@ -128,8 +129,7 @@ public:
             for (const lock_metrics& l : m.by_name)
                 f(m, l);
     }
-    void sample(std::string_view suffix, const metrics& m, const lock_metrics* lock, label more,
-                std::string_view value)
+    void sample(std::string_view suffix, const metrics& m, const lock_metrics* lock, label more, std::string_view value)
     {
         text_ += name_;
         text_ += suffix;
@@ -214,8 +214,8 @@ void write_connection(prometheus_page& page)
 {
     page.begin("zklock_connection_state", "gauge", "1 for the state that the client is in.");
     page.for_clients([&](const metrics& m) {
-        for (const auto state : {connection_state::connecting, connection_state::connected,
-                                 connection_state::suspended, connection_state::closed, connection_state::failed})
+        for (const auto state : {connection_state::connecting, connection_state::connected, connection_state::suspended,
+                                 connection_state::closed, connection_state::failed})
             page.sample("", m, nullptr, {"state", to_string(state)}, m.state == state ? "1" : "0");
     });
     page.of_clients("zklock_reconnects_total", "counter", "Connections after the first one.",

@@ -154,9 +154,8 @@ bool database::write_units(int units, std::int64_t token)
 
 std::int64_t database::insert_order(const order_row& order)
 {
-    statement insert(handle_.get(),
-                     "INSERT INTO orders (buyer, server, stock_read, token, session, waited_ms) "
-                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+    statement insert(handle_.get(), "INSERT INTO orders (buyer, server, stock_read, token, session, waited_ms) "
+                                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
     insert.bind(1, order.buyer);
     insert.bind(2, order.server);
     insert.bind(3, std::int64_t{order.stock_read});

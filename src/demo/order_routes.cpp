@@ -200,14 +200,9 @@ asio::awaitable<http_response> order_routes::take_order(const http_request& requ
         o["outcome"] = "sold";
         o["stock_written"] = receipt.stock_written;
         co_return reply(201, std::move(body));
-    case outcome::sold_out:
-        o["outcome"] = "sold out";
-        co_return reply(409, std::move(body));
-    case outcome::rush_over:
-        o["outcome"] = "refused: another rush has begun";
-        co_return reply(410, std::move(body));
-    case outcome::stale_token:
-        break;
+    case outcome::sold_out: o["outcome"] = "sold out"; co_return reply(409, std::move(body));
+    case outcome::rush_over: o["outcome"] = "refused: another rush has begun"; co_return reply(410, std::move(body));
+    case outcome::stale_token: break;
     }
     o["outcome"] = "refused: a later token has written";
     co_return reply(503, std::move(body));

@@ -73,9 +73,8 @@ asio::awaitable<void> rush_desk::play(std::int64_t id, bool with_lock, zklock::g
     std::vector<purchase> purchases(static_cast<std::size_t>(settings_.buyers));
     co_await send_buyers(id, with_lock, purchases);
     if (!stopped_) {
-        auto unanswered = std::count_if(purchases.begin(), purchases.end(), [](const purchase& p) {
-            return !p.answered;
-        });
+        auto unanswered =
+            std::count_if(purchases.begin(), purchases.end(), [](const purchase& p) { return !p.answered; });
         database_.end_rush(id, static_cast<int>(unanswered));
     }
     if (guard) {

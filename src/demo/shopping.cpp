@@ -32,9 +32,9 @@ template <class T> T member(const json::value& body, std::string_view name, T ot
 
 std::string name_of(int buyer)
 {
-    static constexpr std::array names{"Ada",  "Ben",  "Cleo", "Dan",  "Eva",  "Finn", "Gia",  "Hugo", "Ivy",
-                                      "Jon",  "Kim",  "Leo",  "Mia",  "Ned",  "Olga", "Paul", "Quin", "Rosa",
-                                      "Sam",  "Tess", "Uma",  "Vic",  "Wim",  "Xena", "Yan",  "Zoe"};
+    static constexpr std::array names{"Ada", "Ben",  "Cleo", "Dan", "Eva", "Finn", "Gia",  "Hugo", "Ivy",
+                                      "Jon", "Kim",  "Leo",  "Mia", "Ned", "Olga", "Paul", "Quin", "Rosa",
+                                      "Sam", "Tess", "Uma",  "Vic", "Wim", "Xena", "Yan",  "Zoe"};
     int round = buyer / static_cast<int>(names.size());
     std::string name = names[static_cast<std::size_t>(buyer) % names.size()];
     return round == 0 ? name : fmt::format("{}-{}", name, round + 1);
@@ -47,8 +47,8 @@ tcp::endpoint endpoint_of(const std::string& text)
     const char* end = text.data() + text.size();
     boost::system::error_code bad_address;
     auto address = asio::ip::make_address(text.substr(0, colon), bad_address);
-    if (colon == std::string::npos || bad_address ||
-        std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0) {
+    if (colon == std::string::npos || bad_address || std::from_chars(text.data() + colon + 1, end, port).ptr != end ||
+        port == 0) {
         throw std::invalid_argument("not ADDRESS:PORT: " + text);
     }
     return {address, port};
@@ -112,8 +112,8 @@ void http_connection::close()
     stream_.close();
 }
 
-asio::awaitable<void> buy(starting_gate& gate, http_connection& connection, tcp::endpoint server,
-                          json::object order, purchase& made)
+asio::awaitable<void> buy(starting_gate& gate, http_connection& connection, tcp::endpoint server, json::object order,
+                          purchase& made)
 {
     bool arrived = false;
     try {

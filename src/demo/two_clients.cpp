@@ -217,7 +217,7 @@ asio::awaitable<bool> play(const settings& s, zklock::client a, zklock::client b
     if (!waiting->ended.happened()) {
         auto closed = co_await b.close(); // ends its acquire
         co_await waiting->ended.wait();
-        co_return well && closed;
+        co_return (well && closed);
     }
     co_return well;
 }

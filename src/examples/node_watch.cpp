@@ -50,8 +50,7 @@ asio::awaitable<int> program(zklock::client zk)
 {
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     // A wait has no limit in time, and is cancelled like any operation: by a timer in this place, for example.
-    const auto ended =
-        co_await (follow_for_ever(zk, "/examples-config") || signals.async_wait(asio::use_awaitable));
+    const auto ended = co_await (follow_for_ever(zk, "/examples-config") || signals.async_wait(asio::use_awaitable));
     if (ended.index() == 0)
         std::cerr << "not followed any more: " << std::get<0>(ended).message() << '\n';
     static_cast<void>(co_await zk.close());

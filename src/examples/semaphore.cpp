@@ -44,7 +44,7 @@ asio::awaitable<bool> work(zklock::semaphore gate)
     const auto holders = co_await gate.holders();
     if (part_back && holders)
         std::cout << "in use, by anybody: " << holders.value().size() << '\n';
-    co_return part_back && holders; // the others are given back in the background
+    co_return (part_back && holders); // the others are given back in the background
 }
 
 asio::awaitable<int> program(zklock::client zk)

@@ -320,8 +320,8 @@ void decisions::disarm_unneeded()
         return (!own_.wanted().empty() && node == emptying_.awaited()) ||
                (predecessor != end && node == predecessor->first.node) || (before != end && node == before->first.node);
     };
-    watches_.disarm_unneeded(
-        actions_, [&](const std::string& node) { return needed(node) || !places_.is_anothers(node); });
+    watches_.disarm_unneeded(actions_,
+                             [&](const std::string& node) { return needed(node) || !places_.is_anothers(node); });
 }
 
 } // namespace zklock::queue

@@ -26,11 +26,11 @@ namespace zklock::queue {
 /// **Grant.** A contender is granted only if it is covered, the lease is fresh, its token is known, and nothing is
 /// below it in the view but nodes of this session whose contenders have left, and nodes that do not exclude it (a
 /// reader's readers). If it waited for another client, the watch on its own node must be confirmed, too.
-/// **Growth.** There are two ways for the set below to grow. A writer that lives may be given a reader's node of the same
-/// number, and then go. So when a writer of another client has gone, a contender that excludes readers is granted only
-/// after a read sent since. A contender that reads need not care. And servers that are set back to a backup have nodes
-/// again that were gone, perhaps of a session whose client never heard of its end. So a contender that was there before
-/// the session went on over another connection is granted only after a read over this one.
+/// **Growth.** There are two ways for the set below to grow. A writer that lives may be given a reader's node of the
+/// same number, and then go. So when a writer of another client has gone, a contender that excludes readers is granted
+/// only after a read sent since. A contender that reads need not care. And servers that are set back to a backup have
+/// nodes again that were gone, perhaps of a session whose client never heard of its end. So a contender that was there
+/// before the session went on over another connection is granted only after a read over this one.
 /// **Look-ahead.** Of the nodes before the first that waits, the nearest two that exclude it are watched: so when the
 /// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
@@ -41,11 +41,11 @@ namespace zklock::queue {
 /// **New session.** The old session's nodes end with it; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a
 /// watch on the children says that nobody else has queued.
-/// **Let go.** Other clients may say that one of their nodes will serve nobody any more: for the queue it is gone, though
-/// lists still show it, and its watch stays armed. Nodes of this client are never passed over so. A contender is granted
-/// over such nodes only over a connection that watches its own, for others may have deleted that unheard; or in the step
-/// in which a list shows its own, as one is granted that stands alone there. Of what a contender leaves by its own will,
-/// held, queued or lingering, others may be told so; not of what it has lost.
+/// **Let go.** Other clients may say that one of their nodes will serve nobody any more: for the queue it is gone,
+/// though lists still show it, and its watch stays armed. Nodes of this client are never passed over so. A contender is
+/// granted over such nodes only over a connection that watches its own, for others may have deleted that unheard; or in
+/// the step in which a list shows its own, as one is granted that stands alone there. Of what a contender leaves by its
+/// own will, held, queued or lingering, others may be told so; not of what it has lost.
 /// **Numbers.** They end at 2^31. Where they are scarce, contenders without a node are held back in the client, no node
 /// lingers, and the queue drains. Then one that is held back, and has no node of its own there, deletes the parent, so
 /// that the next parent counts from 0. The servers refuse while there is a child. So nobody loses a place, a covered
@@ -124,7 +124,7 @@ public:
     /// Whether remove_parent is to delete the path's node, should it be empty. It ever had so many children.
     [[nodiscard]] bool may_remove_parent(std::int32_t ever);
     void parent_occupied(); ///< answer to remove_parent: it has children, or was changed meanwhile
-    void parent_stays();    ///< answer to remove_parent: it is not to be deleted, or may not be
+    void parent_stays(); ///< answer to remove_parent: it is not to be deleted, or may not be
     void remove_parent_unknown();
     void parent_watch_failed();
     /// Forgets the watch on the path's own node, and what is known by it.
@@ -158,13 +158,13 @@ public:
     void retry_remove(contender_id);
     /// The answers to downgrade.
     void downgraded(contender_id, bool before = false); ///< it was done, now or before
-    void downgrade_unknown(contender_id);               ///< the connection ended before the answer
-    void downgrade_refused(contender_id);               ///< it was refused: the contender is a writer still
-    void downgrade_lost(contender_id);                  ///< the writer's node is gone
+    void downgrade_unknown(contender_id); ///< the connection ended before the answer
+    void downgrade_refused(contender_id); ///< it was refused: the contender is a writer still
+    void downgrade_lost(contender_id); ///< the writer's node is gone
 
     void epoch_began();
-    void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
-    void epoch_ended();   ///< after every request of the epoch was answered
+    void contact_lost(); ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
+    void epoch_ended(); ///< after every request of the epoch was answered
     void session_ended(); ///< between two epochs
 
     // --- decisions --------------------------------------------------------------------------------------------------
@@ -180,10 +180,7 @@ public:
         return known_.has_news() || known_.parent().scarce() || known_.creates_seek_coverage();
     }
     /// Whether next() may have a grant to give, if the lease is fresh.
-    [[nodiscard]] bool may_grant() const noexcept
-    {
-        return !own().queued().empty() || own().lingering() != nullptr;
-    }
+    [[nodiscard]] bool may_grant() const noexcept { return !own().queued().empty() || own().lingering() != nullptr; }
     [[nodiscard]] bool idle() const noexcept { return own().empty() && known_.watches().empty(); }
     [[nodiscard]] const known_queue& known() const noexcept { return known_; }
     [[nodiscard]] const own_contenders& own() const noexcept { return known_.own(); }

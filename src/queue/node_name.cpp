@@ -38,7 +38,10 @@ const mark& mark_of(naming names, contender_kind kind)
     return curator ? curators_lock : kazoos_lock;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 /// `x-<session>-`, the session as the Java recipe writes it (decimal, perhaps negative) or the one in C (16 hex
 /// digits).
@@ -283,10 +286,9 @@ std::vector<std::string> name_rules::holders_of(const std::vector<std::string>& 
     const auto others = all.begin() + 1;
     const auto waiting = std::partition(others, all.end(), [&waits](const contender& c) { return !waits(c); });
     const auto first_that_waits = std::min_element(waiting, all.end(), before);
-    const auto end = first_that_waits == all.end()
-                         ? waiting
-                         : std::partition(others, waiting,
-                                          [&](const contender& c) { return before(c, *first_that_waits); });
+    const auto end = first_that_waits == all.end() ? waiting : std::partition(others, waiting, [&](const contender& c) {
+        return before(c, *first_that_waits);
+    });
     std::sort(others, end, before);
     std::vector<std::string> holders;
     holders.reserve(static_cast<std::size_t>(end - all.begin()));

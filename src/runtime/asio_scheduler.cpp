@@ -164,18 +164,39 @@ asio_scheduler::asio_scheduler(const strand& s, const std::shared_ptr<turns>& of
 {
     of->add(turns::kind::scheduler, state_);
 }
-asio_scheduler::~asio_scheduler() { state_->shutdown(); }
-auto asio_scheduler::now() const -> time_point { return lease_clock::now(); }
+asio_scheduler::~asio_scheduler()
+{
+    state_->shutdown();
+}
+auto asio_scheduler::now() const -> time_point
+{
+    return lease_clock::now();
+}
 
 auto asio_scheduler::call_at(time_point when, std::function<void()> f) -> timer_id
 {
     return state_->call_at(when, std::move(f));
 }
 
-void asio_scheduler::cancel(timer_id id) { state_->cancel(id); }
-void asio_scheduler::post(store::unique_function<void()> f) { state_->post(std::move(f)); }
-void asio_scheduler::shutdown() { state_->shutdown(); }
-void asio_scheduler::look_again() { state_->look_again(); }
-auto asio_scheduler::next() const noexcept -> time_point { return state_->next(); }
+void asio_scheduler::cancel(timer_id id)
+{
+    state_->cancel(id);
+}
+void asio_scheduler::post(store::unique_function<void()> f)
+{
+    state_->post(std::move(f));
+}
+void asio_scheduler::shutdown()
+{
+    state_->shutdown();
+}
+void asio_scheduler::look_again()
+{
+    state_->look_again();
+}
+auto asio_scheduler::next() const noexcept -> time_point
+{
+    return state_->next();
+}
 
 } // namespace zklock::runtime

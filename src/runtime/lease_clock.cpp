@@ -1,5 +1,5 @@
-#include "zklock/events.hpp"
 #include "runtime/stores_in_memory.hpp"
+#include "zklock/events.hpp"
 
 #include <atomic>
 #include <cstdint>

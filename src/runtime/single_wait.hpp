@@ -9,9 +9,9 @@
 namespace zklock::runtime {
 
 /// A wait for a timer or for a socket, of which one is under way at any time. Its memory is kept, so that it can begin
-/// and end when the heap has none left. A second one beside it would take memory from the heap as it ends, if the strand
-/// is busy then; where the heap has none, Asio drops the handler, and nobody ever hears that the wait has ended. So
-/// a caller that wants to wait for something else cancels the wait, and begins anew when its handler runs.
+/// and end when the heap has none left. A second one beside it would take memory from the heap as it ends, if the
+/// strand is busy then; where the heap has none, Asio drops the handler, and nobody ever hears that the wait has ended.
+/// So a caller that wants to wait for something else cancels the wait, and begins anew when its handler runs.
 class single_wait {
 public:
     /// Until its handler runs, also after it was cancelled.

@@ -27,7 +27,10 @@ std::optional<log_level> most_taken(const log_function& to) noexcept
 
 logger::logger(const log_function& to) : to_(to), most_(most_taken(to)) {}
 
-void logger::add(std::string& line, std::int64_t number) { add_number(line, number); }
+void logger::add(std::string& line, std::int64_t number)
+{
+    add_number(line, number);
+}
 
 void logger::add(std::string& line, lease_clock::duration time)
 {

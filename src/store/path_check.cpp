@@ -10,7 +10,10 @@ namespace zklock::store {
 
 namespace {
 
-constexpr bool is_forbidden(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+constexpr bool is_forbidden(char c) noexcept
+{
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
 
 /// Looks at many characters at a time: the compiler makes one step of those in the inner loop.
 bool has_forbidden(std::string_view text) noexcept

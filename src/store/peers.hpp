@@ -26,7 +26,10 @@ struct own_node {
 /// When a node is let go, the secrets of at most so many nodes before it are told as well.
 inline constexpr std::size_t most_nodes_before = 8;
 
-[[nodiscard]] constexpr std::string_view text(const commitment& c) noexcept { return {c.data(), c.size()}; }
+[[nodiscard]] constexpr std::string_view text(const commitment& c) noexcept
+{
+    return {c.data(), c.size()};
+}
 
 /// Who is told what other clients say.
 class peers_observer {

@@ -17,8 +17,8 @@ template <class Signature> class unique_function;
 template <class R, class... Args> class unique_function<R(Args...)> {
     static constexpr std::size_t words = 5;
     template <class F>
-    static constexpr bool fits = sizeof(F) <= words * sizeof(void*) && alignof(F) <= alignof(void*) &&
-                                 std::is_nothrow_move_constructible_v<F>;
+    static constexpr bool fits =
+        sizeof(F) <= words * sizeof(void*) && alignof(F) <= alignof(void*) && std::is_nothrow_move_constructible_v<F>;
 
 public:
     unique_function() noexcept = default;

@@ -4,8 +4,8 @@
 #include "testing/memory_store.hpp"
 #include "testing/named_ensembles.hpp"
 #include "testing/passage.hpp"
-#include "zklock/errc.hpp"
 #include "zklock/client_options.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -63,12 +63,21 @@ ensemble::~ensemble()
     servers_->end();
 }
 
-const std::string& ensemble::servers() const noexcept { return servers_->name(); }
+const std::string& ensemble::servers() const noexcept
+{
+    return servers_->name();
+}
 
 // ---- what is there
 
-std::vector<std::string> ensemble::children(const std::string& path) const { return servers_->children(path); }
-std::optional<node_content> ensemble::get(const std::string& path) const { return servers_->read(path); }
+std::vector<std::string> ensemble::children(const std::string& path) const
+{
+    return servers_->children(path);
+}
+std::optional<node_content> ensemble::get(const std::string& path) const
+{
+    return servers_->read(path);
+}
 
 std::string ensemble::create(const std::string& path, const std::string& data, node_kind kind)
 {
@@ -113,16 +122,37 @@ std::string ensemble::hold(const std::string& lock_path, const std::string& iden
     return create(lock_path + "/lock-", identifier, node_kind::ephemeral_sequential);
 }
 
-std::vector<std::int64_t> ensemble::sessions() const { return servers_->sessions(); }
+std::vector<std::int64_t> ensemble::sessions() const
+{
+    return servers_->sessions();
+}
 
 // ---- what befalls a client
 
-void ensemble::expire(std::int64_t session) { servers_->expire(session); }
-void ensemble::cut(std::int64_t session) { servers_->cut(session); }
-void ensemble::part(std::int64_t session) { servers_->part(session); }
-void ensemble::mend(std::int64_t session) { servers_->mend(session); }
-void ensemble::stop() { servers_->stop(); }
-void ensemble::start() { servers_->start(); }
+void ensemble::expire(std::int64_t session)
+{
+    servers_->expire(session);
+}
+void ensemble::cut(std::int64_t session)
+{
+    servers_->cut(session);
+}
+void ensemble::part(std::int64_t session)
+{
+    servers_->part(session);
+}
+void ensemble::mend(std::int64_t session)
+{
+    servers_->mend(session);
+}
+void ensemble::stop()
+{
+    servers_->stop();
+}
+void ensemble::start()
+{
+    servers_->start();
+}
 
 // ---- requests
 
@@ -134,8 +164,14 @@ void ensemble::delay(request what, std::string path_prefix, std::chrono::nanosec
 {
     servers_->delay(what, std::move(path_prefix), by);
 }
-void ensemble::clear() { servers_->clear(); }
-std::size_t ensemble::requests(request what) const { return servers_->requests(what); }
+void ensemble::clear()
+{
+    servers_->clear();
+}
+std::size_t ensemble::requests(request what) const
+{
+    return servers_->requests(what);
+}
 
 // ---- time
 

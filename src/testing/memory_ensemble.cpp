@@ -41,7 +41,10 @@ memory_ensemble::memory_ensemble(std::string name, bool exists_needs_read)
 {
 }
 
-memory_ensemble::~memory_ensemble() { end(); }
+memory_ensemble::~memory_ensemble()
+{
+    end();
+}
 
 void memory_ensemble::begin()
 {

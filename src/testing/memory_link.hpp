@@ -26,7 +26,7 @@ public:
     const std::shared_ptr<memory_store> client;
     const std::int64_t session;
 
-    bool mute = false;           ///< the client is told nothing any more
+    bool mute = false; ///< the client is told nothing any more
     std::deque<request> waiting; ///< while the client is parted
     std::deque<std::pair<lease_clock::time_point, answer>> answers; ///< and when they are due
 

@@ -26,8 +26,14 @@ void memory_store::post(std::function<void(memory_store&)> f)
         });
 }
 
-lease_clock::time_point memory_store::next_deadline() const { return around_->next_deadline(); }
-void memory_store::look_again() { around_->look_again(); }
+lease_clock::time_point memory_store::next_deadline() const
+{
+    return around_->next_deadline();
+}
+void memory_store::look_again()
+{
+    around_->look_again();
+}
 
 // ---- connections
 
@@ -89,8 +95,8 @@ void memory_store::begin_epoch(const memory_ensemble::connected& made, lease_clo
 /// Pings, and hangs up on servers that say nothing for too long, as the C client does.
 void memory_store::keep_alive()
 {
-    static_cast<void>(around_->scheduler.call_at(
-        lease_clock::now() + timeout_ / 6, [weak = weak_from_this(), which = connection_] {
+    static_cast<void>(
+        around_->scheduler.call_at(lease_clock::now() + timeout_ / 6, [weak = weak_from_this(), which = connection_] {
             const auto self = weak.lock();
             if (!self || !self->around_ || self->connection_ != which || self->ending_ || self->closing_)
                 return;

@@ -34,8 +34,7 @@ bool request_rules::pattern::matches(const request& r) const
         return r.path.starts_with(prefix);
     if (r.write.what != transaction::kind::batch)
         return r.write.path.starts_with(prefix);
-    return std::ranges::any_of(r.write.parts,
-                               [&](const transaction& part) { return part.path.starts_with(prefix); });
+    return std::ranges::any_of(r.write.parts, [&](const transaction& part) { return part.path.starts_with(prefix); });
 }
 
 void request_rules::next(kind what, std::string path_prefix, fate becomes, unsigned times)

@@ -11,7 +11,10 @@ using store::outcome;
 
 namespace {
 
-bool is_ephemeral(node_kind kind) { return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential; }
+bool is_ephemeral(node_kind kind)
+{
+    return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential;
+}
 
 bool is_sequential(node_kind kind)
 {
@@ -38,8 +41,10 @@ znode_tree::effect failed(outcome why)
 bool is_valid(const access_list& list)
 {
     return !list.entries().empty() && std::all_of(list.entries().begin(), list.entries().end(), [](const auto& entry) {
-        if (entry.scheme == "world") return entry.id == "anyone";
-        if (entry.scheme == "digest") return std::count(entry.id.begin(), entry.id.end(), ':') == 1;
+        if (entry.scheme == "world")
+            return entry.id == "anyone";
+        if (entry.scheme == "digest")
+            return std::count(entry.id.begin(), entry.id.end(), ':') == 1;
         return entry.scheme == "ip" && !entry.id.empty();
     });
 }
@@ -48,7 +53,8 @@ permissions allowed_by(const access_list& list)
 {
     unsigned all = 0;
     for (const auto& entry : list.entries())
-        if (entry.scheme == "world") all |= entry.allowed;
+        if (entry.scheme == "world")
+            all |= entry.allowed;
     return {(all & permission::create) != 0, (all & permission::remove) != 0, (all & permission::read) != 0,
             (all & permission::write) != 0, (all & permission::admin) != 0};
 }
@@ -57,11 +63,15 @@ access_list without_hashes(const access_list& list)
 {
     auto entries = list.entries();
     for (auto& entry : entries)
-        if (entry.scheme == "digest") entry.id.replace(entry.id.find(':'), entry.id.npos, ":x");
+        if (entry.scheme == "digest")
+            entry.id.replace(entry.id.find(':'), entry.id.npos, ":x");
     return access_list(std::move(entries));
 }
 
-znode_tree::znode_tree() { nodes_.emplace("/", node{}); }
+znode_tree::znode_tree()
+{
+    nodes_.emplace("/", node{});
+}
 
 znode_tree::effect znode_tree::apply(const transaction& t)
 {
@@ -84,15 +94,20 @@ znode_tree::effect znode_tree::apply(const transaction& t)
     case kind::close_session: {
         auto paths = nodes_of(t.session);
         // The servers keep them in a hash set: the order of the events means nothing.
-        if (!paths.empty()) std::rotate(paths.begin(), paths.begin() + t.zxid % std::ssize(paths), paths.end());
-        for (const auto& path : paths) erase(nodes_.find(path), t.zxid, e);
+        if (!paths.empty())
+            std::rotate(paths.begin(), paths.begin() + t.zxid % std::ssize(paths), paths.end());
+        for (const auto& path : paths)
+            erase(nodes_.find(path), t.zxid, e);
         return e;
     }
     case kind::remove_idle_container: {
         const auto at = nodes_.find(t.path);
-        if (at == nodes_.end()) return failed(outcome::no_node);
-        if (at->second.children != 0) return failed(outcome::not_empty);
-        if (at->second.owner != container_owner) return failed(outcome::bad_arguments);
+        if (at == nodes_.end())
+            return failed(outcome::no_node);
+        if (at->second.children != 0)
+            return failed(outcome::not_empty);
+        if (at->second.owner != container_owner)
+            return failed(outcome::bad_arguments);
         erase(at, t.zxid, e);
         return e;
     }
@@ -103,11 +118,13 @@ znode_tree::effect znode_tree::apply(const transaction& t)
 std::optional<outcome> znode_tree::refusal(const transaction& t) const
 {
     using kind = transaction::kind;
-    if (t.access && !is_valid(*t.access)) return outcome::invalid_acl;
+    if (t.access && !is_valid(*t.access))
+        return outcome::invalid_acl;
     const bool of_the_parent = t.what == kind::create || t.what == kind::remove;
     const std::string_view path = t.path;
     const auto* at = find(of_the_parent ? path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)) : path);
-    if (at == nullptr || t.session == transaction::administrator) return std::nullopt;
+    if (at == nullptr || t.session == transaction::administrator)
+        return std::nullopt;
     const auto& allowed = at->allowed;
     const bool may = t.what == kind::create     ? allowed.create
                      : t.what == kind::remove   ? allowed.remove
@@ -118,23 +135,29 @@ std::optional<outcome> znode_tree::refusal(const transaction& t) const
 
 znode_tree::effect znode_tree::create(const transaction& t)
 {
-    if (const auto why = refusal(t)) return failed(*why);
+    if (const auto why = refusal(t))
+        return failed(*why);
     const auto parent = parent_of(t.path);
-    if (parent == nodes_.end()) return failed(outcome::no_node);
+    if (parent == nodes_.end())
+        return failed(outcome::no_node);
     auto& above = parent->second;
-    if (above.owner != 0 && above.owner != container_owner) return failed(outcome::no_child_allowed);
+    if (above.owner != 0 && above.owner != container_owner)
+        return failed(outcome::no_child_allowed);
 
     effect e;
     e.path = is_sequential(t.node) ? t.path + sequence_digits(above.creates) : t.path;
-    if (nodes_.contains(e.path)) return failed(outcome::node_exists);
+    if (nodes_.contains(e.path))
+        return failed(outcome::node_exists);
     before_change(parent->first);
     before_change(e.path);
     node n;
     n.data = t.data;
     n.czxid = n.mzxid = n.pzxid = t.zxid;
     n.ctime_ms = n.mtime_ms = t.time_ms;
-    if (is_ephemeral(t.node)) n.owner = t.session;
-    if (t.node == node_kind::container) n.owner = container_owner;
+    if (is_ephemeral(t.node))
+        n.owner = t.session;
+    if (t.node == node_kind::container)
+        n.owner = container_owner;
     if (t.access) {
         n.access = t.access;
         n.allowed = allowed_by(*t.access);
@@ -152,15 +175,21 @@ znode_tree::effect znode_tree::create(const transaction& t)
 
 znode_tree::effect znode_tree::remove(const transaction& t)
 {
-    if (t.path == "/") return failed(outcome::bad_arguments);
+    if (t.path == "/")
+        return failed(outcome::bad_arguments);
     const auto parent = parent_of(t.path);
-    if (parent == nodes_.end()) return failed(outcome::no_node);
+    if (parent == nodes_.end())
+        return failed(outcome::no_node);
     // Before anything is said about the node itself.
-    if (const auto why = refusal(t)) return failed(*why);
+    if (const auto why = refusal(t))
+        return failed(*why);
     const auto at = nodes_.find(t.path);
-    if (at == nodes_.end()) return failed(outcome::no_node);
-    if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
-    if (at->second.children != 0) return failed(outcome::not_empty);
+    if (at == nodes_.end())
+        return failed(outcome::no_node);
+    if (t.version != store::any_version && t.version != at->second.version)
+        return failed(outcome::bad_version);
+    if (at->second.children != 0)
+        return failed(outcome::not_empty);
     effect e;
     erase(at, t.zxid, e);
     return e;
@@ -181,9 +210,12 @@ void znode_tree::erase(nodes::iterator at, std::int64_t zxid, effect& e)
 znode_tree::effect znode_tree::set_data(const transaction& t)
 {
     const auto at = nodes_.find(t.path);
-    if (at == nodes_.end()) return failed(outcome::no_node);
-    if (const auto why = refusal(t)) return failed(*why);
-    if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
+    if (at == nodes_.end())
+        return failed(outcome::no_node);
+    if (const auto why = refusal(t))
+        return failed(*why);
+    if (t.version != store::any_version && t.version != at->second.version)
+        return failed(outcome::bad_version);
     before_change(t.path);
     at->second.data = t.data;
     at->second.mzxid = t.zxid;
@@ -198,11 +230,14 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
 /// It is no change of the node: nothing but the list and its version is others afterwards.
 znode_tree::effect znode_tree::set_access(const transaction& t)
 {
-    if (const auto why = refusal(t)) return failed(*why);
+    if (const auto why = refusal(t))
+        return failed(*why);
     const auto at = nodes_.find(t.path);
-    if (at == nodes_.end()) return failed(outcome::no_node);
+    if (at == nodes_.end())
+        return failed(outcome::no_node);
     auto& n = at->second;
-    if (t.version != store::any_version && t.version != n.acl_version) return failed(outcome::bad_version);
+    if (t.version != store::any_version && t.version != n.acl_version)
+        return failed(outcome::bad_version);
     n.access = t.access;
     n.allowed = allowed_by(*t.access);
     ++n.acl_version;
@@ -212,9 +247,12 @@ znode_tree::effect znode_tree::set_access(const transaction& t)
 znode_tree::effect znode_tree::check_version(const transaction& t) const
 {
     const auto at = nodes_.find(t.path);
-    if (at == nodes_.end()) return failed(outcome::no_node);
-    if (t.session != transaction::administrator && !at->second.allowed.read) return failed(outcome::no_auth);
-    if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
+    if (at == nodes_.end())
+        return failed(outcome::no_node);
+    if (t.session != transaction::administrator && !at->second.allowed.read)
+        return failed(outcome::no_auth);
+    if (t.version != store::any_version && t.version != at->second.version)
+        return failed(outcome::bad_version);
     return {};
 }
 
@@ -233,8 +271,10 @@ znode_tree::effect znode_tree::batch(const transaction& t)
             all.failed = i;
             break;
         }
-        if (part.what == transaction::kind::create) all.created.push_back(std::move(done.path));
-        if (part.what == transaction::kind::set_data) all.set.push_back(done.stat);
+        if (part.what == transaction::kind::create)
+            all.created.push_back(std::move(done.path));
+        if (part.what == transaction::kind::set_data)
+            all.set.push_back(done.stat);
         all.events.insert(all.events.end(), done.events.begin(), done.events.end());
     }
     undoable_ = false;
@@ -252,7 +292,8 @@ znode_tree::effect znode_tree::batch(const transaction& t)
 /// So that a batch can be undone.
 void znode_tree::before_change(const std::string& path)
 {
-    if (!undoable_) return;
+    if (!undoable_)
+        return;
     const auto at = nodes_.find(path);
     before_.emplace_back(path, at == nodes_.end() ? std::nullopt : std::optional(at->second));
 }
@@ -275,7 +316,8 @@ std::vector<std::string> znode_tree::children(std::string_view path) const
     const std::string prefix = path == "/" ? std::string("/") : std::string(path) + '/';
     for (auto at = nodes_.upper_bound(prefix); at != nodes_.end() && at->first.starts_with(prefix); ++at) {
         auto name = std::string_view(at->first).substr(prefix.size());
-        if (name.find('/') == name.npos) names.emplace_back(name);
+        if (name.find('/') == name.npos)
+            names.emplace_back(name);
     }
     return names;
 }
@@ -284,7 +326,8 @@ std::vector<std::string> znode_tree::nodes_of(std::int64_t session) const
 {
     std::vector<std::string> paths;
     for (const auto& [path, n] : nodes_) {
-        if (n.owner == session && session != 0) paths.push_back(path);
+        if (n.owner == session && session != 0)
+            paths.push_back(path);
     }
     return paths;
 }
@@ -293,7 +336,8 @@ std::vector<std::string> znode_tree::idle_containers() const
 {
     std::vector<std::string> paths;
     for (const auto& [path, n] : nodes_) {
-        if (n.owner == container_owner && n.children == 0 && n.creates != 0) paths.push_back(path);
+        if (n.owner == container_owner && n.children == 0 && n.creates != 0)
+            paths.push_back(path);
     }
     return paths;
 }

@@ -46,7 +46,7 @@ public:
         if (!left_over.empty() && left_over.front().starts_with('-') && left_over.front() != "-")
             throw usage_error("unknown option " + left_over.front());
         if (separated_ && !left_over.empty())
-            left_over.push_back("--"); // it is the command's own
+            left_over.emplace_back("--"); // it is the command's own
         left_over.insert(left_over.end(), behind_.begin(), behind_.end());
         return left_over;
     }

@@ -117,7 +117,7 @@ private:
         if (!dropped && o.release_outcome != "lost" && !(!o.lost && o.release_outcome == "ok"))
             say(who + (o.lost ? " lost" : " released") + " its lock, and the release ended with " + o.release_outcome);
         for (const auto& [begin, end] : p.pauses)
-            if (end - begin > h_.session_timeout && *o.ended < begin && *o.believed > end)
+            if (end - begin > h_.session_timeout && *o.ended<begin&& * o.believed> end)
                 say(who + " still believed in its lock after a pause of " + milliseconds_between(begin, end));
     }
 
@@ -136,8 +136,7 @@ private:
     [[nodiscard]] static tenure tenure_of(int process, unsigned number, const process_history& p, const operation& o)
     {
         const instant until = end_of_belief(p, o);
-        return {process, number, &o, *o.ended, until,
-                std::max(*o.ended, std::min(o.shares.value_or(until), until))};
+        return {process, number, &o, *o.ended, until, std::max(*o.ended, std::min(o.shares.value_or(until), until))};
     }
 
     [[nodiscard]] static instant end_of_belief(const process_history& p, const operation& o)
@@ -150,9 +149,9 @@ private:
     void check_path(const std::string& path, const std::vector<tenure>& tenures)
     {
         std::map<std::int64_t, const tenure*> tokens;
-        const tenure* longest = nullptr;       // of those that believed they held
+        const tenure* longest = nullptr; // of those that believed they held
         const tenure* longest_alone = nullptr; // of those who exclude readers
-        const tenure* largest = nullptr;       // by the token
+        const tenure* largest = nullptr; // by the token
         const tenure* largest_alone = nullptr;
         const auto keep = [](const tenure*& best, const tenure& t, auto of) {
             if (!best || of(t) > of(*best))

@@ -39,20 +39,20 @@ struct write_record {
 /// One acquire and what came of it, as its process noted it.
 struct operation {
     std::string path;
-    std::string mode;                 ///< timed, unlimited, try or cancelled
+    std::string mode; ///< timed, unlimited, try or cancelled
     instant started = 0;
-    std::optional<instant> limit;     ///< timed: not to end before; cancelled: when it was
+    std::optional<instant> limit; ///< timed: not to end before; cancelled: when it was
     std::optional<instant> ended;
-    std::string outcome;              ///< granted, or the error
+    std::string outcome; ///< granted, or the error
     std::int64_t token = 0;
-    bool held = false;                ///< what the guard said at `ended`
+    bool held = false; ///< what the guard said at `ended`
     /// Until when it was believed to be held: the release, or the last that the guard said.
     std::optional<instant> believed;
-    bool lost = false;                ///< how that ended
-    std::optional<instant> shares;    ///< others may read with it from here on
-    std::optional<instant> released;  ///< when the release was done
+    bool lost = false; ///< how that ended
+    std::optional<instant> shares; ///< others may read with it from here on
+    std::optional<instant> released; ///< when the release was done
     std::string release_outcome;
-    std::optional<instant> told;      ///< when wait_lost completed
+    std::optional<instant> told; ///< when wait_lost completed
     std::string told_outcome;
 };
 
@@ -65,22 +65,22 @@ struct commit_record {
 
 /// What the servers have executed of it.
 struct executed_commit {
-    std::string path;    ///< of the lock
+    std::string path; ///< of the lock
     int process = 0;
     unsigned operation = 0;
     std::size_t number = 0;
     std::int64_t token = 0;
-    instant begun = 0;   ///< by the clock of the leader that executed it, which is this machine's
+    instant begun = 0; ///< by the clock of the leader that executed it, which is this machine's
 };
 
 /// One client process.
 struct process_history {
     std::map<unsigned, operation> operations;
     std::map<std::size_t, commit_record> commits;
-    std::size_t by_certificate = 0;   ///< how many of its grants were
-    std::vector<std::string> twice;   ///< what was noted more than once
-    std::optional<instant> closed;    ///< it came to its end by itself
-    std::optional<instant> killed;    ///< by a nemesis; it was dead then
+    std::size_t by_certificate = 0; ///< how many of its grants were
+    std::vector<std::string> twice; ///< what was noted more than once
+    std::optional<instant> closed; ///< it came to its end by itself
+    std::optional<instant> killed; ///< by a nemesis; it was dead then
     std::vector<std::pair<instant, instant>> pauses;
 };
 

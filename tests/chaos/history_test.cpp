@@ -43,8 +43,13 @@ history sound()
     h.processes[2].operations[1] = held(210 * ms, 300 * ms, 6);
     h.processes[2].closed = 900 * ms;
     const auto write = [&](int process, std::int64_t token, instant at) {
-        h.writes.push_back({.process = process, .operation = 1, .path = "/a", .token = token,
-                            .sent = at, .arrived = at + 1 * ms, .accepted = true});
+        h.writes.push_back({.process = process,
+                            .operation = 1,
+                            .path = "/a",
+                            .token = token,
+                            .sent = at,
+                            .arrived = at + 1 * ms,
+                            .accepted = true});
     };
     write(1, 5, 150 * ms);
     write(2, 6, 250 * ms);
@@ -180,8 +185,13 @@ TEST_CASE("a holder that still believes after a pause longer than its session")
 TEST_CASE("writes that should not have been let in, or not be refused")
 {
     auto h = sound();
-    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5,
-                        .sent = 190 * ms, .arrived = 320 * ms, .accepted = false});
+    h.writes.push_back({.process = 1,
+                        .operation = 1,
+                        .path = "/a",
+                        .token = 5,
+                        .sent = 190 * ms,
+                        .arrived = 320 * ms,
+                        .accepted = false});
     CHECK(violations(h).empty()); // it was on its way when the next one wrote
     h.writes.back().sent = 310 * ms;
     CHECK(complains(h, "after another had written"));
@@ -196,8 +206,14 @@ TEST_CASE("writes that should not have been let in, or not be refused")
 TEST_CASE("the write of a process that had stopped between its look and the write")
 {
     auto h = sound();
-    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5,
-                        .sent = 190 * ms, .arrived = 320 * ms, .accepted = false, .stopped = true});
+    h.writes.push_back({.process = 1,
+                        .operation = 1,
+                        .path = "/a",
+                        .token = 5,
+                        .sent = 190 * ms,
+                        .arrived = 320 * ms,
+                        .accepted = false,
+                        .stopped = true});
     CHECK(violations(h).empty());
     CHECK(summarise(h).refused_after_stop == 1);
     CHECK(summarise(h).accepted_after_stop == 0);
@@ -279,7 +295,11 @@ history with_commits()
     auto h = sound();
     for (const int process : {1, 2}) {
         h.processes[process].commits[7] = {.operation = 1, .ended = 290 * ms, .outcome = "ok"};
-        h.executed.push_back({.path = "/a", .process = process, .operation = 1, .number = 7, .token = 4 + process,
+        h.executed.push_back({.path = "/a",
+                              .process = process,
+                              .operation = 1,
+                              .number = 7,
+                              .token = 4 + process,
                               .begun = process * 110 * ms});
     }
     return h;

@@ -1,8 +1,8 @@
 #include "chaos/holders.hpp"
 
-#include "support/as_tuple.hpp"
 #include "chaos/event_file.hpp"
 #include "chaos/worker.hpp"
+#include "support/as_tuple.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/co_spawn.hpp>

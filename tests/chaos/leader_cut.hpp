@@ -1,8 +1,8 @@
 #pragma once
 #include "chaos/history.hpp"
-#include "support/network.hpp"
 #include "chaos/nemesis.hpp"
 #include "support/admin_client.hpp"
+#include "support/network.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <cstddef>
@@ -49,7 +49,7 @@ private:
     test::network& net_;
     test::zookeeper_ensemble& ensemble_;
     milliseconds tick_;
-    milliseconds silence_;       ///< after so long the followers give the leader up
+    milliseconds silence_; ///< after so long the followers give the leader up
     milliseconds election_{350}; ///< from then until another has taken over
     random_source& random_;
     std::size_t leader_ = 0;

@@ -24,8 +24,7 @@ std::vector<const nemesis*> choose(victim whom, const std::vector<std::string>& 
 class rounds {
 public:
     explicit rounds(const rounds_options& options)
-        : options_(options), random_(options.seed),
-          begun_(test::steady_clock::now()), 
+        : options_(options), random_(options.seed), begun_(test::steady_clock::now()),
           scene_({.members = options.members,
                   .clients = options.handoff ? 5U : 4U,
                   .seed = options.seed,
@@ -103,8 +102,8 @@ private:
             ++struck_[n->name];
             line << (n == now.front() ? "" : " and ") << n->name;
         }
-        std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str()
-                  << " for " << time.count() << " ms" << std::endl;
+        std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str() << " for "
+                  << time.count() << " ms" << std::endl;
         const auto client = draw(0, scene_.chosen.clients - 1);
         if (draw(0, 2) != 0) // short holds rarely live to be lost
             scene_.make_hold_on(client);

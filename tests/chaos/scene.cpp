@@ -80,14 +80,14 @@ void scene::start_client(std::size_t client)
     auto& c = clients_.at(client);
     c.number = ++last_process_;
     std::vector<std::string> command{this_program(),
-                                           "worker",
-                                           "--servers=" + c.servers,
-                                           "--events=" + file("events-", c.number).string(),
-                                           "--resource=" + (directory_.path() / "resource").string(),
-                                           "--process=" + std::to_string(c.number),
-                                           "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
-                                           "--session-timeout=" + std::to_string(chosen.session_timeout.count()),
-                                           "--server-tick=" + std::to_string(chosen.tick.count())};
+                                     "worker",
+                                     "--servers=" + c.servers,
+                                     "--events=" + file("events-", c.number).string(),
+                                     "--resource=" + (directory_.path() / "resource").string(),
+                                     "--process=" + std::to_string(c.number),
+                                     "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
+                                     "--session-timeout=" + std::to_string(chosen.session_timeout.count()),
+                                     "--server-tick=" + std::to_string(chosen.tick.count())};
     if (chosen.handoff)
         command.push_back("--handoff");
     c.process = test::child_process(command, directory_.path(), file("output-", c.number));
@@ -162,7 +162,7 @@ void scene::look_after_clients()
     for (auto& c : clients_)
         if (!killed_.contains(c.number) && !c.process.running())
             throw client_ended("client process " + std::to_string(c.number) + " ended by itself, with status " +
-                                     std::to_string(c.process.wait()) + "\n" + output());
+                               std::to_string(c.process.wait()) + "\n" + output());
 }
 
 // --- time -----------------------------------------------------------------------------------------------------------

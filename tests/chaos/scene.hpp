@@ -1,8 +1,8 @@
 #pragma once
 #include "chaos/history.hpp"
-#include "support/network.hpp"
 #include "chaos/resource.hpp"
 #include "support/child_process.hpp"
+#include "support/network.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/zookeeper_ensemble.hpp"
 

@@ -1,7 +1,7 @@
 #include "chaos/worker.hpp"
 
-#include "support/as_tuple.hpp"
 #include "chaos/event_file.hpp"
+#include "support/as_tuple.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -163,8 +163,8 @@ private:
     {
         local::socket writing(context_);
         co_await connect(writing);
-        static constexpr const char* modes[] = {
-            "timed", "timed", "timed", "unlimited", "unlimited", "try", "cancelled"};
+        static constexpr const char* modes[] = {"timed",     "timed", "timed",    "unlimited",
+                                                "unlimited", "try",   "cancelled"};
         while (!stopping_) {
             const std::string_view mode = modes[between(0, std::size(modes) - 1)];
             co_await visit(between(0, options_.paths - 1), mode, writing);

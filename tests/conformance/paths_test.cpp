@@ -47,13 +47,24 @@ TEST_CASE("the servers refuse the paths that zklock refuses, and no others")
     zookeeper_server server;
     admin_client admin{server.port()};
     admin.create("/p");
-    std::vector<std::string> names = {".", "..", "...", ".a", "a b", "a\tb", std::string("a\0b", 3), "\xc3", "\x80",
-                                      "\xc0\xaf", "\xe0\x80\xaf", "\xf8\x88\x80\x80\x80", "a\xff", "\xed\xa0\x80"};
+    std::vector<std::string> names = {".",
+                                      "..",
+                                      "...",
+                                      ".a",
+                                      "a b",
+                                      "a\tb",
+                                      std::string("a\0b", 3),
+                                      "\xc3",
+                                      "\x80",
+                                      "\xc0\xaf",
+                                      "\xe0\x80\xaf",
+                                      "\xf8\x88\x80\x80\x80",
+                                      "a\xff",
+                                      "\xed\xa0\x80"};
     // Both sides of every border.
-    for (const std::uint32_t c : {0x01u, 0x1fu, 0x20u, 0x7eu, 0x7fu, 0x80u, 0x9fu, 0xa0u, 0x7ffu, 0x800u, 0xd7ffu,
-                                  0xd800u, 0xdfffu, 0xe000u, 0xf8ffu, 0xf900u, 0xffefu, 0xfff0u, 0xfffdu,
-                                  0xffffu, 0x1'0000u,
-                                  0x1'f512u, 0x10'ffffu})
+    for (const std::uint32_t c : {0x01u,   0x1fu,   0x20u,   0x7eu,   0x7fu,     0x80u,     0x9fu,     0xa0u,
+                                  0x7ffu,  0x800u,  0xd7ffu, 0xd800u, 0xdfffu,   0xe000u,   0xf8ffu,   0xf900u,
+                                  0xffefu, 0xfff0u, 0xfffdu, 0xffffu, 0x1'0000u, 0x1'f512u, 0x10'ffffu})
         names.push_back("c" + utf8(c));
     const auto seed = fresh_seed();
     std::cout << "paths: seed " << seed << '\n';

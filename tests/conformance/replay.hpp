@@ -72,8 +72,8 @@ private:
 
     std::string some_path()
     {
-        static constexpr const char* names[] = {"",     "/a",  "/b",  "/a",     "/b",           "/a/x",
-                                                "/a/y", "/b/x", "/a/x/z", "/n-0000000000", "/a/n-0000000001"};
+        static constexpr const char* names[] = {
+            "", "/a", "/b", "/a", "/b", "/a/x", "/a/y", "/b/x", "/a/x/z", "/n-0000000000", "/a/n-0000000001"};
         return root_ + names[draw(std::size(names))];
     }
 
@@ -131,10 +131,8 @@ private:
             const auto kind = static_cast<node_kind>(draw(5));
             const bool sequential = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
             const auto access = draw(4) == 0 ? std::optional(some_access()) : std::nullopt;
-            return [c, kind, access, name = sequential ? path + "/n-" : path,
-                    data = std::string(draw(4), 'x')](side& s) {
-                create(s, c, name, kind, data, access ? &*access : nullptr);
-            };
+            return [c, kind, access, name = sequential ? path + "/n-" : path, data = std::string(draw(4), 'x')](
+                       side& s) { create(s, c, name, kind, data, access ? &*access : nullptr); };
         }
         case 3:
         case 4:

@@ -74,7 +74,10 @@ public:
 };
 
 /// Its administrator's entry in the access lists.
-inline access_entry administrator() { return digest_entry("admin", "secret"); }
+inline access_entry administrator()
+{
+    return digest_entry("admin", "secret");
+}
 
 /// A ZooKeeper with its clients and its administrator.
 class side {

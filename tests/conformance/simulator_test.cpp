@@ -1,6 +1,6 @@
-// Whether the simulated ZooKeeper, and that of zklock::testing, are true to the real one where several things come together: requests in flight at
-// once, watches among them, an administrator who writes too, lost connections, sessions that end. Random steps are
-// done on both, and what each client is told has to be the same, line by line.
+// Whether the simulated ZooKeeper, and that of zklock::testing, are true to the real one where several things come
+// together: requests in flight at once, watches among them, an administrator who writes too, lost connections, sessions
+// that end. Random steps are done on both, and what each client is told has to be the same, line by line.
 #include "conformance/memory_side.hpp"
 #include "conformance/replay.hpp"
 

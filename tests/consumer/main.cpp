@@ -33,7 +33,8 @@ int main()
     asio::io_context context;
     bool as_expected = false;
     asio::co_spawn(context, use_the_library(as_expected), [](std::exception_ptr e) {
-        if (e) std::rethrow_exception(e);
+        if (e)
+            std::rethrow_exception(e);
     });
     context.run();
     std::cout << (as_expected ? "as expected\n" : "not as expected\n");

@@ -32,10 +32,12 @@ class other_session {
 public:
     explicit other_session(const std::string& server)
         : handle_(zookeeper_init(server.c_str(), &on_event, 30'000, nullptr, this, 0))
-    {}
+    {
+    }
     ~other_session()
     {
-        if (handle_) zookeeper_close(handle_);
+        if (handle_)
+            zookeeper_close(handle_);
     }
     other_session(const other_session&) = delete;
     other_session& operator=(const other_session&) = delete;
@@ -83,7 +85,8 @@ asio::awaitable<void> hold_often(std::string server, int times, int& held)
         ++held;
     }
     const auto closed = co_await client.close();
-    if (!closed) std::cerr << "not closed: " << closed.error().message() << '\n';
+    if (!closed)
+        std::cerr << "not closed: " << closed.error().message() << '\n';
 }
 
 } // namespace
@@ -92,14 +95,16 @@ int main()
 {
     constexpr int times = 300;
     const char* const server = std::getenv("ZOOKEEPER");
-    if (!server) return 2;
+    if (!server)
+        return 2;
     other_session other{server};
     other.wait_connected(20s);
 
     int held = 0;
     asio::io_context context;
     asio::co_spawn(context, hold_often(server, times, held), [](std::exception_ptr e) {
-        if (e) std::rethrow_exception(e);
+        if (e)
+            std::rethrow_exception(e);
     });
     context.run();
     std::cout << "held " << held << " of " << times << " times, the other session "

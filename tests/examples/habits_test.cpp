@@ -169,8 +169,8 @@ TEST_CASE("HTTP server: two of them sell ten units to twelve buyers")
         const std::string answer = buyer.receive_to_end();
         ++answers[answer.substr(0, answer.find('\r')) + answer.substr(answer.rfind("\r\n\r\n") + 4)];
     }
-    CHECK(answers == std::map<std::string, int>{{"HTTP/1.1 201 Createdsold\n", 10},
-                                                {"HTTP/1.1 409 Conflictsold out\n", 2}});
+    CHECK(answers ==
+          std::map<std::string, int>{{"HTTP/1.1 201 Createdsold\n", 10}, {"HTTP/1.1 409 Conflictsold out\n", 2}});
     CHECK(order_from(ports[0], "/").starts_with("HTTP/1.1 404 "));
     for (auto& program : servers) {
         program.terminate();

@@ -117,9 +117,7 @@ TEST_CASE("a guard that is dropped, assigned over, moved away or thrown past is 
         const std::string before = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         asio::cancellation_signal cancel;
         bool ended = false;
-        auto waits = [&]() -> awaitable<void> {
-            const guard late = must(co_await lock.acquire());
-        };
+        auto waits = [&]() -> awaitable<void> { const guard late = must(co_await lock.acquire()); };
         asio::co_spawn(executor, waits(), asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr e) {
                            ended = true;
                            CHECK(e); // cancelled before or after the grant: its next co_await throws, or must() does
@@ -247,7 +245,7 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         must(co_await zk.close());
     };
     run_test(test_limit, body);
-    expect_clean(server(), {paths[0], paths[1], paths[2], paths[3], paths[4], paths[5] + "/locks", paths[5] + "/leases",
-                            "/abandoned/election", waits, reader_waits, permit_waits + "/locks",
-                            permit_waits + "/leases"});
+    expect_clean(server(),
+                 {paths[0], paths[1], paths[2], paths[3], paths[4], paths[5] + "/locks", paths[5] + "/leases",
+                  "/abandoned/election", waits, reader_waits, permit_waits + "/locks", permit_waits + "/leases"});
 }

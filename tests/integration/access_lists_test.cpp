@@ -18,11 +18,26 @@ const server_starts_with certificates([](server_options& options) {
 });
 
 // Not in a coroutine: see src/README.md on gcc 12.
-access_list list_of(access_entry one) { return {std::move(one)}; }
-access_list list_of(access_entry one, access_entry two) { return {std::move(one), std::move(two)}; }
-access_list nobody() { return access_list(std::vector<access_entry>()); }
-access_entry ann(unsigned allowed = permission::all) { return digest_entry("ann", "secret", allowed); }
-access_entry bob(unsigned allowed = permission::all) { return digest_entry("bob", "secret", allowed); }
+access_list list_of(access_entry one)
+{
+    return {std::move(one)};
+}
+access_list list_of(access_entry one, access_entry two)
+{
+    return {std::move(one), std::move(two)};
+}
+access_list nobody()
+{
+    return access_list(std::vector<access_entry>());
+}
+access_entry ann(unsigned allowed = permission::all)
+{
+    return digest_entry("ann", "secret", allowed);
+}
+access_entry bob(unsigned allowed = permission::all)
+{
+    return digest_entry("bob", "secret", allowed);
+}
 
 client_options shown(const char* secret, std::string address = server().address())
 {
@@ -92,8 +107,8 @@ TEST_CASE("every scheme: who may read, and how the list is read back")
             must(co_await first.create("/scheme", "x", node_kind::persistent, list));
             CHECK(co_await list_at(first, "/scheme") == s.text + ", digest:ann:ra");
             std::string readers;
-            const std::pair<const char*, client*> all[] = {{"ann", &first}, {"bob", &second}, {"near", &near},
-                                                           {"far", &far}};
+            const std::pair<const char*, client*> all[] = {
+                {"ann", &first}, {"bob", &second}, {"near", &near}, {"far", &far}};
             for (const auto& [who, zk] : all) {
                 const error_code ec = error_in(co_await zk->get("/scheme"));
                 if (!ec)

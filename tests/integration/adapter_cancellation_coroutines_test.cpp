@@ -100,8 +100,7 @@ TEST_CASE("coroutines: cancelled while waiting, while releasing, and as one of a
             over.cancel();
         };
         make_parallel_group(lock.acquire(asio::deferred), lock.acquire(asio::deferred))
-            .async_wait(asio::experimental::wait_for_all(),
-                        asio::bind_cancellation_slot(cancel.slot(), both_ended));
+            .async_wait(asio::experimental::wait_for_all(), asio::bind_cancellation_slot(cancel.slot(), both_ended));
         over.expires_after(1h);
         co_await asio::post(executor, asio::use_awaitable);
         cancel.emit(cancellation_type::total);

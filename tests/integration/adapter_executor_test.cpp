@@ -10,8 +10,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -98,7 +98,7 @@ template <class T> struct counting_allocator {
 
 TEST_CASE("handlers run on their executor, once, and never inside the call")
 {
-    asio::io_context io;    // the client's
+    asio::io_context io; // the client's
     asio::io_context other; // the handlers'
     std::atomic<int> executed = 0;
     tracker_executor tracker(other.get_executor(), executed);

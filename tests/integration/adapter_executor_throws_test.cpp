@@ -39,7 +39,8 @@ struct scene {
         };
         return o;
     }
-    /// Holds one lock, waits for it once more, and has nothing to do: what comes next, comes from outside of the strand.
+    /// Holds one lock, waits for it once more, and has nothing to do: what comes next, comes from outside of the
+    /// strand.
     void settle()
     {
         run_until(io, [this] { return c.metrics().all.waiting > 0; });
@@ -153,10 +154,9 @@ TEST_CASE("a client that cannot be used, or opened, tells a listener whose execu
     options.session_timeout = 1ms; // too short
     std::string log;
     options.log = [&log](log_level, std::string_view line) { (log += line) += '\n'; };
-    options.listener = listen_to_connection(
-        failing_executor(io.get_executor(), std::make_shared<bool>(true),
-                         std::make_exception_ptr(std::runtime_error("meant to"))),
-        [](const connection_event&) { FAIL("it was told"); });
+    options.listener = listen_to_connection(failing_executor(io.get_executor(), std::make_shared<bool>(true),
+                                                             std::make_exception_ptr(std::runtime_error("meant to"))),
+                                            [](const connection_event&) { FAIL("it was told"); });
     const client c(io, options);
     run_dry(io);
     CHECK(log.find("the client cannot be used: ") != log.npos);

@@ -49,7 +49,9 @@ TEST_CASE("the last handle closes: what is pending ends, guards are lost")
     io.run_for(50ms);
     CHECK_FALSE(acquired);
     CHECK(copy.path() == "/life");
-    { auto last = std::move(copy); }
+    {
+        auto last = std::move(copy);
+    }
     run_dry(io);
     CHECK(acquired == make_error_code(errc::closed));
     CHECK(lost == error_code());
@@ -87,8 +89,8 @@ TEST_CASE("a lazy release that is kept, and a wait for the loss that begins afte
     run_until(io, [&] { return order.size() == 3; });
     std::ranges::sort(order); // each has ended; the release takes a round trip more than the others
     const auto aborted = error_code(asio::error::operation_aborted).message();
-    CHECK(order == std::vector<std::string>{"again: " + make_error_code(errc::not_owner).message(),
-                                            "lost: " + aborted, "release: " + error_code().message()});
+    CHECK(order == std::vector<std::string>{"again: " + make_error_code(errc::not_owner).message(), "lost: " + aborted,
+                                            "release: " + error_code().message()});
     expect_clean(server(), {"/life"});
 }
 
@@ -166,7 +168,10 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
         fill(io.get_executor(), [&](granting& g) { run_until(io, [&] { return ready(g, 0s); }); });
         io.restart();
         SUBCASE("at once") {}
-        SUBCASE("after a few steps") { io.poll(); }
+        SUBCASE("after a few steps")
+        {
+            io.poll();
+        }
         SUBCASE("while it closes")
         {
             io.poll();
@@ -232,7 +237,9 @@ TEST_CASE("bad options, and a chroot that is not there: each operation says so")
         [](client_options& o) { o.node_budget_limit = 2 * 1024 * 1024; },
         [](client_options& o) { o.node_budget = o.node_budget_limit + 1; },
         [](client_options& o) { o.identifier = "two\nlines"; },
-        [](client_options& o) { o.auth.push_back({"", "secret"}); },
+        [](client_options& o) {
+            o.auth.push_back({"", "secret"});
+        },
     };
     for (const auto& spoil : wrong) {
         auto options = options_for(server().address());

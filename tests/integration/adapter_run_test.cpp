@@ -115,8 +115,14 @@ TEST_CASE("what the body gives is what run gives, and the lock is free afterward
         CHECK_FALSE(ran);
         static_cast<void>(co_await c.close());
     };
-    SUBCASE("one thread") { run_test(test_limit, test); }
-    SUBCASE("two threads") { run_test_on_threads(2, test_limit, test); }
+    SUBCASE("one thread")
+    {
+        run_test(test_limit, test);
+    }
+    SUBCASE("two threads")
+    {
+        run_test_on_threads(2, test_limit, test);
+    }
     expect_clean(server(), {"/run"});
 }
 
@@ -178,9 +184,8 @@ TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
                 result<int> r = co_await std::move(running);
                 outcome = r.has_error() ? r.error() : error_code();
             };
-            asio::co_spawn(executor, to_end(), asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) {
-                               event.cancel();
-                           }));
+            asio::co_spawn(executor, to_end(),
+                           asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { event.cancel(); }));
             co_await event.async_wait(asio::as_tuple(asio::use_awaitable));
             event.expires_after(24h);
             cancel.emit(asio::cancellation_type::terminal);
@@ -277,7 +282,13 @@ TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
         result<void> after = co_await lock.run(60s, closes);
         CHECK(after.error() == errc::closed);
     };
-    SUBCASE("one thread") { run_test(test_limit, test); }
-    SUBCASE("three threads") { run_test_on_threads(3, test_limit, test); }
+    SUBCASE("one thread")
+    {
+        run_test(test_limit, test);
+    }
+    SUBCASE("three threads")
+    {
+        run_test_on_threads(3, test_limit, test);
+    }
     expect_clean(server(), {"/run"});
 }

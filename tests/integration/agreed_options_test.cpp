@@ -122,7 +122,9 @@ TEST_CASE("a lock that is gone, its release under way: the next one waits for th
             std::optional<mutex> third(std::in_place, zk, path, heeding);
             CHECK(error_in(co_await third->acquire(60s)) == errc::invalid_option); // somebody holds it
             third.reset();
-            { const guard dropped = std::move(held); }
+            {
+                const guard dropped = std::move(held);
+            }
         }
         const auto refused = told.lines().size(); // the same line again and again is not always said
         CHECK(refused >= 1);

@@ -67,9 +67,15 @@ std::ptrdiff_t said(const bridge_client& c, const std::string& text)
 /// What a stranger does when it has answered.
 enum class after { silence, hang_up };
 
-std::string at(const port_lease& port) { return "127.0.0.1:" + std::to_string(port.port()); }
+std::string at(const port_lease& port)
+{
+    return "127.0.0.1:" + std::to_string(port.port());
+}
 
-tcp::endpoint endpoint(std::uint16_t port) { return {asio::ip::address_v4::loopback(), port}; }
+tcp::endpoint endpoint(std::uint16_t port)
+{
+    return {asio::ip::address_v4::loopback(), port};
+}
 
 /// Somebody else, at an address where the client looks for a server: says its piece to whoever comes. Goes before the
 /// client.

@@ -25,9 +25,8 @@ std::string event(event_kind kind, const std::string& path)
 /// A batch made while others are, which puts its answer into the client's story.
 void send_batch(bridge_client& c, const std::vector<store::batch_write>& writes)
 {
-    c.store().batch(writes, [&c](const store::batch_reply& r) {
-        c.tell("batch " + std::to_string(static_cast<int>(r.result)));
-    });
+    c.store().batch(
+        writes, [&c](const store::batch_reply& r) { c.tell("batch " + std::to_string(static_cast<int>(r.result))); });
 }
 
 } // namespace
@@ -160,9 +159,9 @@ TEST_CASE("what the library or the server could not bear in a batch is refused b
     CHECK(refused({creates("/c", node_kind::container)}));
     CHECK(refused({creates("/a", node_kind::persistent), creates("/c", node_kind::container)}));
     const std::string with_nul{"/a\0b", 4};
-    for (const auto& path : {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"},
-                             std::string{"/a//b"}, std::string{"/./a"}, std::string{"/a/.."}, std::string{"/a/."},
-                             std::string{"/a\x01"}, with_nul}) {
+    for (const auto& path :
+         {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"}, std::string{"/a//b"},
+          std::string{"/./a"}, std::string{"/a/.."}, std::string{"/a/."}, std::string{"/a\x01"}, with_nul}) {
         CAPTURE(path);
         CHECK(refused({creates("/ok", node_kind::persistent), creates(path, node_kind::persistent)}));
         CHECK(refused({removes(path)}));
@@ -247,8 +246,8 @@ TEST_CASE("a batch that is cut off before or after the server acted is unknown, 
         c.lines.clear();
         send_batch(c, {creates("/cut/a", node_kind::persistent), creates("/cut/n-", node_kind::ephemeral_sequential)});
         c.wait_connected(++times);
-        CHECK(c.lines == names{"batch " + std::to_string(static_cast<int>(outcome::unknown)), "disconnected",
-                               "connected"});
+        CHECK(c.lines ==
+              names{"batch " + std::to_string(static_cast<int>(outcome::unknown)), "disconnected", "connected"});
         CHECK(admin.children("/cut").size() == (at == moment::request ? 0 : 2));
     }
     // Made after a loss that was not told yet, and while there is no connection.
@@ -291,9 +290,8 @@ TEST_CASE("a batch's events come in the order of its writes, before its own answ
     other.lines.clear();
     c.store().sync("/", [&](const store::reply&) { c.tell("sync"); });
     send_batch(c, writes);
-    c.store().children("/events", false, [&](const store::children_reply& r) {
-        c.tell("children " + std::to_string(r.names->size()));
-    });
+    c.store().children("/events", false,
+                       [&](const store::children_reply& r) { c.tell("children " + std::to_string(r.names->size())); });
     c.run_until([&] { return !c.lines.empty() && c.lines.back().starts_with("children"); });
     expected.insert(expected.begin(), "sync");
     expected.insert(expected.end(), {"batch 0", "children 0"});

@@ -1,9 +1,9 @@
 #pragma once
 // What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
+#include "bridge/connection/connection.hpp"
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
-#include "bridge/connection/connection.hpp"
 #include "support/failure_report.hpp"
 #include "support/options_for.hpp"
 #include "support/polling.hpp"
@@ -158,9 +158,8 @@ public:
     }
     batched batch(const std::vector<store::batch_write>& writes)
     {
-        return wait<batched>([&](auto done) {
-            store_->batch(writes, [done](const store::batch_reply& r) { done(batched{r}); });
-        });
+        return wait<batched>(
+            [&](auto done) { store_->batch(writes, [done](const store::batch_reply& r) { done(batched{r}); }); });
     }
     read get(const std::string& path, bool watch = false)
     {

@@ -179,9 +179,8 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
         CHECK(sockets_to(server().port()).size() == 2);
         CHECK(c.sync("/") == outcome::ok);
         auto there = c.children("/").names;
-        CHECK(std::count_if(there.begin(), there.end(), [&](const auto& n) {
-                  return ('/' + n).starts_with(name + "-after");
-              }) == 0);
+        CHECK(std::count_if(there.begin(), there.end(),
+                            [&](const auto& n) { return ('/' + n).starts_with(name + "-after"); }) == 0);
         CHECK(c.remove("/none") == outcome::no_node);
     }
     c.close();

@@ -179,9 +179,8 @@ TEST_CASE("without IPv4: a send that fails leaves no request in the library, and
         ::shutdown(sockets[0], SHUT_WR);
         int unknown = 0;
         for (int i = 0; i < 3; ++i)
-            c.store().create("/lost", "", node_kind::ephemeral, nullptr, [&](const store::create_reply& r) {
-                unknown += r.result == outcome::unknown;
-            });
+            c.store().create("/lost", "", node_kind::ephemeral, nullptr,
+                             [&](const store::create_reply& r) { unknown += r.result == outcome::unknown; });
         c.wait_connected(round + 2);
         CHECK(unknown == 3);
         CHECK(c.session == session);

@@ -60,9 +60,11 @@ TEST_CASE("no memory while a deadline is brought forward and the strand is busy:
         asio::post(strand, [] {}); // the strand is busy with it when both waits end
         now.emplace();
     });
-    runs_until(io, [&] { return ran; }, milliseconds(100));
+    runs_until(
+        io, [&] { return ran; }, milliseconds(100));
     now.reset();
-    CHECK(runs_until(io, [&] { return ran; }, milliseconds(5000)));
+    CHECK(runs_until(
+        io, [&] { return ran; }, milliseconds(5000)));
 }
 
 TEST_CASE("a scheduler goes without memory, and drops what it was to do")
@@ -135,7 +137,8 @@ TEST_CASE("what is posted to a strand and fails was not posted, and wake-ups nee
             io.restart();
             io.run();
         };
-        posts_without_memory(io, [] {}, runs);
+        posts_without_memory(
+            io, [] {}, runs);
     }
     SUBCASE("on a pool of threads")
     {
@@ -191,4 +194,3 @@ TEST_CASE("a strand on an io_context goes on without any memory: waits end in it
     CHECK(woken >= 20);
     CHECK(owner.use_count() == 1);
 }
-

@@ -93,8 +93,8 @@ asio::awaitable<void> pump(socket_ptr from, socket_ptr to)
 {
     std::array<char, 4096> buffer{};
     for (boost::system::error_code ec;;) {
-        const auto got = co_await from->async_read_some(asio::buffer(buffer),
-                                                        asio::redirect_error(asio::use_awaitable, ec));
+        const auto got =
+            co_await from->async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, ec));
         if (!ec)
             co_await asio::async_write(*to, asio::buffer(buffer.data(), got),
                                        asio::redirect_error(asio::use_awaitable, ec));
@@ -384,8 +384,8 @@ TEST_CASE("a name whose question is from before the connection ended is asked ag
     asio::io_context context;
     const auto goes_on = asio::make_work_guard(context);
     answers_at_the_end at_end;
-    const auto resolver = std::make_shared<bridge::host_resolver>(
-        runtime::make_strand(context.get_executor()), bridge::parse_servers("asked.test:1").value());
+    const auto resolver = std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()),
+                                                                  bridge::parse_servers("asked.test:1").value());
     names.say("asked.test", "127.0.0.1");
     names.hold(true);
     const int before = names.asked();

@@ -335,10 +335,10 @@ TEST_CASE("an address to which several names lead is tried once, and keeps all o
     asio::io_context context;
     const auto goes_on = asio::make_work_guard(context);
     const auto listed = bridge::parse_servers("quick1.test:1,127.0.0.1:1,quick2.test:1,quick1.test:2,[::1]:1").value();
-    const auto resolver =
-        std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()), listed);
+    const auto resolver = std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()), listed);
     CHECK(resolver->found().size() == 2);
-    resolver->resolve({}, [](const auto&, const auto&) {}, [] {});
+    resolver->resolve(
+        {}, [](const auto&, const auto&) {}, [] {});
     while (resolver->busy())
         REQUIRE(context.run_one_for(default_limit) == 1);
 

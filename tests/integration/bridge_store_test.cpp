@@ -126,9 +126,8 @@ TEST_CASE("answers and events come in the order of the server")
     c.lines.clear();
     c.store().sync("/o", [&](const store::reply&) { c.tell("sync"); });
     c.store().remove("/o/a", store::any_version, [&](const store::reply&) { c.tell("remove"); });
-    c.store().children("/o", false, [&](const store::children_reply& r) {
-        c.tell("children " + std::to_string(r.names->size()));
-    });
+    c.store().children("/o", false,
+                       [&](const store::children_reply& r) { c.tell("children " + std::to_string(r.names->size())); });
     c.run_until([&] { return c.lines.size() == 4; });
     CHECK(c.lines == std::vector<std::string>{"sync", "event 1 /o/a", "remove", "children 0"});
     c.close();
@@ -255,9 +254,12 @@ TEST_CASE("access lists of single nodes: made, read and set, with every answer")
     CHECK(ann.get("/shared").result == outcome::no_auth);
     CHECK(carl.get_acl("/shared").list == "digest:carl:cdrwa");
 
-    const access_list refused[] = {access_list(std::vector<access_entry>()), {{"world", "someone"}},
-                                   {{"no-such-scheme", "x"}}, {{"ip", "no address"}},
-                                   {{"world", std::string("anyone\0", 7)}}, {{std::string("world\0", 6), "anyone"}}};
+    const access_list refused[] = {access_list(std::vector<access_entry>()),
+                                   {{"world", "someone"}},
+                                   {{"no-such-scheme", "x"}},
+                                   {{"ip", "no address"}},
+                                   {{"world", std::string("anyone\0", 7)}},
+                                   {{std::string("world\0", 6), "anyone"}}};
     for (const access_list& list : refused) {
         CAPTURE(to_string(list));
         CHECK(ann.set_acl("/open", list) == outcome::invalid_acl);
@@ -305,9 +307,9 @@ TEST_CASE("bad paths and data are answered, and cost nobody the connection unles
     bridge_client c{options_for(server.address())};
     c.wait_connected();
     const std::string with_nul{"/a\0b", 4};
-    for (const auto& path : {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"},
-                             std::string{"/a//b"},
-                             std::string{"/./a"}, std::string{"/a/.."}, std::string{"/a\x01"}, with_nul}) {
+    for (const auto& path :
+         {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"}, std::string{"/a//b"},
+          std::string{"/./a"}, std::string{"/a/.."}, std::string{"/a\x01"}, with_nul}) {
         CAPTURE(path);
         CHECK(c.create(path, node_kind::persistent).result == outcome::bad_arguments);
         CHECK(c.get(path, true).result == outcome::bad_arguments);

@@ -15,8 +15,9 @@ using namespace zklock::test;
 
 namespace {
 
-const server_starts_with no_cleaning(
-    [](server_options& options) { options.container_check_interval = std::chrono::hours(24); });
+const server_starts_with no_cleaning([](server_options& options) {
+    options.container_check_interval = std::chrono::hours(24);
+});
 
 /// Paths rest for half of it, or a little longer.
 constexpr milliseconds short_session{4'000};
@@ -94,8 +95,8 @@ TEST_CASE("a lock for each of many orders: soon after, the server has as many no
             co_await pace.async_wait(asio::use_awaitable);
         }
         if (measured)
-            std::cout << "all were locked after "
-                      << std::chrono::duration<double>(steady_clock::now() - began).count() << " s" << std::endl;
+            std::cout << "all were locked after " << std::chrono::duration<double>(steady_clock::now() - began).count()
+                      << " s" << std::endl;
         auto looked = began;
         const auto as_before = [&] {
             tell();
@@ -106,8 +107,8 @@ TEST_CASE("a lock for each of many orders: soon after, the server has as many no
         };
         co_await until("the containers are gone", as_before, milliseconds{60'000});
         if (measured)
-            std::cout << "as before after "
-                      << std::chrono::duration<double>(steady_clock::now() - began).count() << " s" << std::endl;
+            std::cout << "as before after " << std::chrono::duration<double>(steady_clock::now() - began).count()
+                      << " s" << std::endl;
         CHECK(admin.exists("/containers/orders")); // which is persistent, and not ours
         must(co_await zk.close());
     };

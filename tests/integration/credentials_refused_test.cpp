@@ -51,9 +51,8 @@ struct told_lines {
     }
     [[nodiscard]] std::ptrdiff_t count(log_level level, std::string_view text) const
     {
-        return std::ranges::count_if(*all, [&](const auto& line) {
-            return line.first == level && line.second.find(text) != std::string::npos;
-        });
+        return std::ranges::count_if(
+            *all, [&](const auto& line) { return line.first == level && line.second.find(text) != std::string::npos; });
     }
 
     std::shared_ptr<std::vector<std::pair<log_level, std::string>>> all =
@@ -251,8 +250,8 @@ TEST_CASE("what servers refuse for a rare reason is told once, with its name and
         options.log = lines.function();
         client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(60s));
-        co_await until_asked(link, opcode::sync);     // the heartbeat of the beginning
-        must(co_await zk.create("/rare", "0"));       // is answered after it: nothing else is on its way
+        co_await until_asked(link, opcode::sync); // the heartbeat of the beginning
+        must(co_await zk.create("/rare", "0")); // is answered after it: nothing else is on its way
         for (const rare_error& each : rare_errors) {
             CAPTURE(each.code);
             for (int i = 0; i < 2; ++i) {

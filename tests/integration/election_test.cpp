@@ -148,9 +148,7 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         // Resigned while it waits for its next term: that the last was lost is over.
         const std::string foreign = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
         host.link.expire_session();
-        co_await until("it waits behind another", [&] {
-            return !r.leading && queue_of(admin, path).size() == 2;
-        });
+        co_await until("it waits behind another", [&] { return !r.leading && queue_of(admin, path).size() == 2; });
         pending<> waiting;
         again.wait_for_leadership(waiting.handler());
         must(co_await again.resign());

@@ -50,7 +50,7 @@ struct crowd {
     std::string path;
     std::vector<pending<guard>> grants; ///< in the order in which they queued
     std::vector<std::string> nodes;
-    pending<> lost;                     ///< of the first
+    pending<> lost; ///< of the first
 };
 
 inline awaitable<void> gather(zookeeper_ensemble& ensemble, crowd& all, std::size_t holder_at)

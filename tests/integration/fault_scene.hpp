@@ -68,10 +68,7 @@ template <class F> awaitable<void> until(std::string_view what, F holds, millise
 /// The handler of an operation, and what it was called with. Copies share it.
 template <class Value = std::monostate> class pending {
 public:
-    [[nodiscard]] auto handler()
-    {
-        return asio::bind_cancellation_slot(state_->cancel.slot(), completion{state_});
-    }
+    [[nodiscard]] auto handler() { return asio::bind_cancellation_slot(state_->cancel.slot(), completion{state_}); }
     [[nodiscard]] bool ended() const { return state_->calls != 0; }
     [[nodiscard]] error_code error() const { return state_->ec; }
     [[nodiscard]] Value& value() { return state_->value; }
@@ -81,7 +78,8 @@ public:
     awaitable<error_code> end(milliseconds limit = default_limit)
     {
         const auto state = state_;
-        co_await until("the operation ended", [&state] { return state->calls != 0; }, limit);
+        co_await until(
+            "the operation ended", [&state] { return state->calls != 0; }, limit);
         co_return state->ec;
     }
 

@@ -91,7 +91,8 @@ awaitable<void> many_visits(mutex lock, critical_section& inside, std::size_t ti
         co_await visit(lock, inside);
 }
 
-/// Without looks at the client's own nodes: who holds on for long has its node looked at, as a busy machine may make it.
+/// Without looks at the client's own nodes: who holds on for long has its node looked at, as a busy machine may make
+/// it.
 std::map<int, std::size_t> counted(proxy& link, const std::vector<std::string>& own_nodes)
 {
     std::map<int, std::size_t> all;

@@ -279,8 +279,8 @@ TEST_CASE("locks that are held when the execution context is destroyed: which, w
         asio::io_context io;
         zk.emplace(io, logging(server().address(), log));
         mutex(*zk, "/log/left").acquire([&](auto, guard g) { held = std::move(g); });
-        zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire(
-            [&](auto, zklock::multi_guard g) { both = std::move(g); });
+        zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2"))
+            .acquire([&](auto, zklock::multi_guard g) { both = std::move(g); });
         const zklock::semaphore gate(*zk, "/log/left-permits", 3);
         gate.permits_of(2).acquire([&](auto, permits p) { some = std::move(p); });
         mutex(*zk, "/log/given-back").acquire([&](auto, guard g) { given_back = std::move(g); });
@@ -297,9 +297,8 @@ TEST_CASE("locks that are held when the execution context is destroyed: which, w
     }
     const auto name_of = [](const std::string& node) { return node.substr(node.rfind('/') + 1); };
     const auto left = [&](std::string path, std::string node, std::int64_t token) {
-        return log.count(log_level::warning,
-                         "left " + path + " held (node " + node + ", token " + std::to_string(token) +
-                             "): the execution context was destroyed");
+        return log.count(log_level::warning, "left " + path + " held (node " + node + ", token " +
+                                                 std::to_string(token) + "): the execution context was destroyed");
     };
     CHECK(left("/log/left", name_of(held.node()), held.fencing_token()) == 1);
     CHECK(left("/log/left-permits", name_of(some.node()), some.fencing_token()) == 1);

@@ -193,15 +193,15 @@ TEST_CASE("a process that slept through the end of its lease is told, "
             REQUIRE(!co_await held.end());
             auto lost = begin_wait_lost(held.value());
             const auto begun = held.value().held_until();
-            co_await until("the heartbeats count",
-                           [&] { return held.value().held_until() > begun || lost.ended(); });
+            co_await until("the heartbeats count", [&] { return held.value().held_until() > begun || lost.ended(); });
             premise(static_cast<bool>(held.value()), "held until the heartbeats count");
             a.link.block(direction::replies);
             const auto syncs = a.link.count(opcode::sync);
             co_await until("a heartbeat", [&] { return a.link.count(opcode::sync) > syncs; });
             premise(static_cast<bool>(held.value()), "held until the answer can come");
             a.link.unblock();
-            while (held.value()) {} // the executor does nothing else; the answer waits in the socket
+            while (held.value()) {
+            } // the executor does nothing else; the answer waits in the socket
             if (releases) {
                 auto releasing = begin_release(held.value());
                 CHECK(co_await releasing.end() == errc::lost);
@@ -228,7 +228,8 @@ TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and
         const guard& held = acquired.value();
         a.link.block(direction::replies);
         asio::post(executor, [&] {
-            while (held) {} // as a handler does that computes for too long
+            while (held) {
+            } // as a handler does that computes for too long
         });
         asio::steady_timer work(executor, 10ms);
         using namespace asio::experimental::awaitable_operators;

@@ -220,7 +220,8 @@ TEST_CASE("a flood without answers: a window of it is under way, and what locks 
                 CHECK(ended_before <= most_before_an_acquire);
                 CHECK(!co_await released.end());
                 const std::size_t asked = lists + length;
-                co_await until("all have ended", [&] { return all.ended == asked; }, milliseconds{60'000});
+                co_await until(
+                    "all have ended", [&] { return all.ended == asked; }, milliseconds{60'000});
                 CHECK(all.failed == 0);
                 CHECK(all.short_lists == 0);
                 CHECK(kept);
@@ -264,7 +265,8 @@ TEST_CASE("a flood of writes is done in the order of the calls, and in no lock's
         REQUIRE(most_before_an_acquire < times);
         CHECK(commits + versions.size() <= most_before_an_acquire);
         co_await release(std::move(g));
-        co_await until("all is written", [&] { return commits == times; }, milliseconds{60'000});
+        co_await until(
+            "all is written", [&] { return commits == times; }, milliseconds{60'000});
         CHECK(failed == 0);
         CHECK(versions.size() == times);
         CHECK(std::is_sorted(versions.begin(), versions.end()));

@@ -31,8 +31,8 @@ struct ending {
 
 /// Until all of that is over; says how many exceptions came out of the context. After each of its functions, and at
 /// least once in a millisecond, `others` is called.
-inline int run_past_failures(asio::io_context& io, const std::function<bool()>& holds,
-                             const std::function<void()>& others = [] {})
+inline int run_past_failures(
+    asio::io_context& io, const std::function<bool()>& holds, const std::function<void()>& others = [] {})
 {
     int thrown = 0;
     for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline; others()) {

@@ -251,8 +251,7 @@ TEST_CASE("requests are those that reach the servers; counting adds none")
         }
         must(co_await a.zk.exists("/zookeeper"));
         const remote_client* const raw = &a;
-        co_await until("all have passed",
-                       [raw] { return raw->link.count(opcode::any) == raw->zk.metrics().requests; });
+        co_await until("all have passed", [raw] { return raw->link.count(opcode::any) == raw->zk.metrics().requests; });
     });
 }
 

@@ -14,9 +14,9 @@ bool named_like_curator(const std::string& node, const std::string& path)
 {
     const std::string start = path + "/_c_";
     const std::string middle = "-lock-";
-    return node.starts_with(start) && node.size() == start.size() + 36 + middle.size() + 10
-        && node.compare(node.size() - 10 - middle.size(), middle.size(), middle) == 0
-        && node.find_first_not_of("0123456789", node.size() - 10) == std::string::npos;
+    return node.starts_with(start) && node.size() == start.size() + 36 + middle.size() + 10 &&
+           node.compare(node.size() - 10 - middle.size(), middle.size(), middle) == 0 &&
+           node.find_first_not_of("0123456789", node.size() - 10) == std::string::npos;
 }
 
 } // namespace

@@ -190,8 +190,8 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         const std::string second_node = path + "/" + queue_of(admin, path).back();
         auto third = begin_acquire(mutex(c, path));
         const auto both_watched = [&] {
-            return watches_node(server().port(), c.session_id(), second_node)
-                && watches_node(server().port(), c.session_id(), first_node);
+            return watches_node(server().port(), c.session_id(), second_node) &&
+                   watches_node(server().port(), c.session_id(), first_node);
         };
         co_await until("the third watches the second, and looks ahead to the first", both_watched);
 
@@ -199,8 +199,8 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         const error_code ec = co_await second.end();
         CHECK(ec == asio::error::operation_aborted);
         const auto first_watched = [&] {
-            return watches_node(server().port(), c.session_id(), first_node)
-                && !watches_node(server().port(), b.session_id(), first_node);
+            return watches_node(server().port(), c.session_id(), first_node) &&
+                   !watches_node(server().port(), b.session_id(), first_node);
         };
         co_await until("the third still watches the first, and the second no more", first_watched);
         CHECK_FALSE(third.ended());

@@ -199,7 +199,6 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
 TEST_CASE("missing parents are made, by many at once, and made again")
 {
     const auto story = [&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
-
         // Both find the parents missing at once, and several contenders of each.
         std::vector<pending<guard>> attempts;
         for (int i = 0; i < 6; ++i)

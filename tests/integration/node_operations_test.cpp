@@ -19,7 +19,10 @@ namespace {
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};
 constexpr const char* bad_paths[] = {"", "errors", "/errors/", "//", "/errors/./x", "/errors/\x01"};
 
-std::vector<credentials> ann_s_credentials() { return {{"digest", "ann:secret"}}; }
+std::vector<credentials> ann_s_credentials()
+{
+    return {{"digest", "ann:secret"}};
+}
 
 std::string joined(std::vector<std::string> names)
 {
@@ -274,7 +277,7 @@ TEST_CASE("a write that the server throttles is not repeated, for what was sent 
     play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
-        must(co_await zk.create("/throttled", "0"));     // is answered after it: nothing else is on its way
+        must(co_await zk.create("/throttled", "0")); // is answered after it: nothing else is on its way
         remote.link.refuse_next(opcode::set_data, throttled_op);
         remote.link.forget();
         CHECK(error_in(co_await zk.set("/throttled", "1")) == errc::outcome_unknown);

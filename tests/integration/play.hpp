@@ -18,7 +18,7 @@ namespace zklock::test {
 
 struct play_options {
     std::vector<milliseconds> sessions = {}; ///< time-outs, a client's each; whoever is not named has a long_session
-    std::vector<std::string> clean = {};     ///< paths that may have no child at the end
+    std::vector<std::string> clean = {}; ///< paths that may have no child at the end
 };
 
 /// Plays a story with so many connected clients of the program's server, each behind a proxy of its own if the story
@@ -49,61 +49,66 @@ void play_timed(milliseconds tolerable, const play_options& o, Story story,
 
 namespace detail {
 
-    template <class Client, std::size_t> using nth = Client&;
-    /// Whether the story is about such clients, behind what it begins with.
-    template <class Story, class Client, class... First, std::size_t... I>
-    constexpr bool is_about(std::index_sequence<I...>)
-    {
-        return std::invocable<Story&, First&..., nth<Client, I>...>;
+template <class Client, std::size_t> using nth = Client&;
+/// Whether the story is about such clients, behind what it begins with.
+template <class Story, class Client, class... First, std::size_t... I>
+constexpr bool is_about(std::index_sequence<I...>)
+{
+    return std::invocable<Story&, First&..., nth<Client, I>...>;
+}
+
+inline client& handle(client& zk)
+{
+    return zk;
+}
+inline client& handle(remote_client& remote)
+{
+    return remote.zk;
+}
+
+template <std::size_t Clients, class Story, class... First>
+awaitable<void> play_with(const play_options& o, Story& story, First&... first)
+{
+    constexpr std::make_index_sequence<Clients> all;
+    constexpr bool remote = is_about<Story, remote_client, First...>(all);
+    constexpr bool remote_and_admin = is_about<Story, remote_client, First..., admin_client>(all);
+    constexpr bool administered = remote_and_admin || is_about<Story, client, First..., admin_client>(all);
+    const auto executor = co_await asio::this_coro::executor;
+    std::deque<std::conditional_t<remote || remote_and_admin, remote_client, client>> clients;
+    for (std::size_t i = 0; i < Clients; ++i) {
+        const milliseconds session = i < o.sessions.size() ? o.sessions[i] : long_session;
+        if constexpr (remote || remote_and_admin)
+            clients.emplace_back(executor, server().port(), session);
+        else
+            clients.emplace_back(executor, fault_options(server().address(), session));
     }
-
-    inline client& handle(client& zk) { return zk; }
-    inline client& handle(remote_client& remote) { return remote.zk; }
-
-    template <std::size_t Clients, class Story, class... First>
-    awaitable<void> play_with(const play_options& o, Story& story, First&... first)
-    {
-        constexpr std::make_index_sequence<Clients> all;
-        constexpr bool remote = is_about<Story, remote_client, First...>(all);
-        constexpr bool remote_and_admin = is_about<Story, remote_client, First..., admin_client>(all);
-        constexpr bool administered = remote_and_admin || is_about<Story, client, First..., admin_client>(all);
-        const auto executor = co_await asio::this_coro::executor;
-        std::deque<std::conditional_t<remote || remote_and_admin, remote_client, client>> clients;
-        for (std::size_t i = 0; i < Clients; ++i) {
-            const milliseconds session = i < o.sessions.size() ? o.sessions[i] : long_session;
-            if constexpr (remote || remote_and_admin)
-                clients.emplace_back(executor, server().port(), session);
-            else
-                clients.emplace_back(executor, fault_options(server().address(), session));
-        }
-        for (auto& each : clients) {
-            const result<void> connected = co_await handle(each).wait_connected(default_limit);
-            REQUIRE(!connected.has_error());
-        }
-        std::optional<admin_client> admin;
+    for (auto& each : clients) {
+        const result<void> connected = co_await handle(each).wait_connected(default_limit);
+        REQUIRE(!connected.has_error());
+    }
+    std::optional<admin_client> admin;
+    if constexpr (administered)
+        admin.emplace(server().port());
+    const auto tell = [&]<std::size_t... I>(std::index_sequence<I...>) {
         if constexpr (administered)
-            admin.emplace(server().port());
-        const auto tell = [&]<std::size_t... I>(std::index_sequence<I...>) {
-            if constexpr (administered)
-                return story(first..., *admin, clients[I]...);
-            else
-                return story(first..., clients[I]...);
-        };
-        awaitable<void> told = tell(all);
-        co_await std::move(told);
-        co_await nothing_left(server().port());
-        for (auto& each : clients) {
-            if (handle(each).state() == connection_state::closed)
-                continue;
-            const result<void> closed = co_await handle(each).close();
-            CHECK(!closed.has_error());
-        }
+            return story(first..., *admin, clients[I]...);
+        else
+            return story(first..., clients[I]...);
+    };
+    awaitable<void> told = tell(all);
+    co_await std::move(told);
+    co_await nothing_left(server().port());
+    for (auto& each : clients) {
+        if (handle(each).state() == connection_state::closed)
+            continue;
+        const result<void> closed = co_await handle(each).close();
+        CHECK(!closed.has_error());
     }
+}
 
 } // namespace detail
 
-template <std::size_t Clients, class Story>
-void play(const play_options& o, Story story, std::source_location where)
+template <std::size_t Clients, class Story> void play(const play_options& o, Story story, std::source_location where)
 {
     const auto body = [&] { return detail::play_with<Clients>(o, story); };
     run_test(test_limit, body, where);

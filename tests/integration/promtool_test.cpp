@@ -33,8 +33,8 @@ TEST_CASE("Prometheus accepts the text, whatever the locks are called")
         const std::vector<metrics> both{m, other};
         const std::string text = prometheus_text(both);
         const prometheus_page page(text);
-        CHECK(page.value("zklock_acquires_total", {{"client", "one"}, {"lock", "odd \\ \" \n ? name"},
-                                                   {"result", "acquired"}}) == 3);
+        CHECK(page.value("zklock_acquires_total",
+                         {{"client", "one"}, {"lock", "odd \\ \" \n ? name"}, {"result", "acquired"}}) == 3);
         std::ofstream(directory.path() / "text") << text;
         std::ofstream(directory.path() / "plain") << prometheus_text(zk.metrics());
     });

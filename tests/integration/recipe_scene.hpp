@@ -3,7 +3,6 @@
 // counted.
 #include "integration/lock_scene.hpp"
 
-
 namespace zklock::test {
 
 inline constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,

@@ -1,8 +1,8 @@
 // sanitizers: none
 // Servers that check access lists before they ask their leader (enableEagerACLCheck): what a follower refuses by itself
 // says nothing of the session, and its refusals come out of order.
-#include "support/network.hpp"
 #include "integration/ensemble_scene.hpp"
+#include "support/network.hpp"
 
 #include <string>
 #include <string_view>

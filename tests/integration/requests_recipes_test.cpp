@@ -276,7 +276,8 @@ TEST_CASE("semaphore: a shared count is read along with the leases; what is comp
         admin.remove(with_count.count_path);
     };
     play<1>({.sessions = {120s},
-             .clean = {counted + "/locks", counted + "/leases", compared + "/locks", compared + "/leases"}}, story);
+             .clean = {counted + "/locks", counted + "/leases", compared + "/locks", compared + "/leases"}},
+            story);
 }
 
 TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part given back; who has permits")

@@ -184,9 +184,8 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
             before = predecessor;
             predecessor = path + "/" + queue_of(admin, path).back();
             // Watches: of the path, which it uses for the first time, its own node, and the nearest two before that.
-            expect_requests(sessions[i]->link, {{opcode::create2, 1},
-                                                {opcode::get_children2, 1},
-                                                {opcode::get_data, i == 0 ? 3U : 4U}});
+            expect_requests(sessions[i]->link,
+                            {{opcode::create2, 1}, {opcode::get_children2, 1}, {opcode::get_data, i == 0 ? 3U : 4U}});
         }
         admin.remove(holder);
         guard held = co_await granted(attempts[0]);

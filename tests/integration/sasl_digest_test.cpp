@@ -1,7 +1,7 @@
 // sanitizers: address
 // program: sasl
-// DIGEST-MD5 with real servers: whose passwords they take, what the gate holds back and when it leaves, what happens where
-// they refuse, and what is cut.
+// DIGEST-MD5 with real servers: whose passwords they take, what the gate holds back and when it leaves, what happens
+// where they refuse, and what is cut.
 #include "integration/sasl_scene.hpp"
 
 #include <filesystem>
@@ -118,8 +118,8 @@ TEST_CASE("DIGEST-MD5: who has a wrong password, or no such name, is refused, an
 {
     (void)server();
     const auto pairs = sockets(AF_UNIX), connections = sockets(AF_INET);
-    for (const auto& [user, password] : {std::pair("bob", "pässwört"), std::pair("alice", "passwort"),
-                                         std::pair("nobody", "wrong-password")}) {
+    for (const auto& [user, password] :
+         {std::pair("bob", "pässwört"), std::pair("alice", "passwort"), std::pair("nobody", "wrong-password")}) {
         CAPTURE(user);
         bridge_client c(as_user(user, password));
         c.run_until([&] { return c.refusals != 0; });
@@ -167,8 +167,14 @@ TEST_CASE("DIGEST-MD5: a server that wants an identity gets it before anything e
 {
     const sasl_servers wanting(digest_users);
     server_options options = wanting.options();
-    SUBCASE("of the scheme sasl") { enforce_sasl(options); }
-    SUBCASE("by SASL") { options.java.push_back("-Dzookeeper.sessionRequireClientSASLAuth=true"); }
+    SUBCASE("of the scheme sasl")
+    {
+        enforce_sasl(options);
+    }
+    SUBCASE("by SASL")
+    {
+        options.java.push_back("-Dzookeeper.sessionRequireClientSASLAuth=true");
+    }
     zookeeper_server strict(options);
     visit_strict(strict, as_user("bob", "bobsecret"), "/sasl/enforced");
     expect_no_identity(as_user("bob", "wrong", strict.address()), "the user, or the password is wrong (error -1");
@@ -204,7 +210,8 @@ TEST_CASE("DIGEST-MD5: it costs two round trips, and ten thousand waiters go on 
         CHECK(first);
         CHECK(order.empty());
         co_await release(std::move(first));
-        co_await until("all have had the lock", [&] { return ended == many; }, test_limit);
+        co_await until(
+            "all have had the lock", [&] { return ended == many; }, test_limit);
         CHECK(zk.metrics().expiries == 0);
         CHECK(link.sessions().size() == 1);
         must(co_await zk.close());
@@ -219,8 +226,7 @@ TEST_CASE("DIGEST-MD5: nobody is taken for known by a server that lets everybody
 {
     zookeeper_server& all = lenient_server();
     expect_no_identity(as_user("bob", "wrong", all.address()), lets_in);
-    CHECK(identity_of(as_user("bob", "bobsecret", all.address()), "/sasl-known").find("sasl:bob") !=
-          std::string::npos);
+    CHECK(identity_of(as_user("bob", "bobsecret", all.address()), "/sasl-known").find("sasl:bob") != std::string::npos);
     zookeeper_server plain;
     expect_no_identity(as_user("bob", "bobsecret", plain.address()), lets_in);
 }

@@ -52,7 +52,10 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
 }
 
 /// The server's name as Kerberos knows it, instead of its address.
-[[nodiscard]] inline std::string at_localhost(std::uint16_t port) { return "localhost:" + std::to_string(port); }
+[[nodiscard]] inline std::string at_localhost(std::uint16_t port)
+{
+    return "localhost:" + std::to_string(port);
+}
 
 /// A bridge_client keeps what it logs by itself.
 [[nodiscard]] inline client_options sasl_scene_options(std::string servers)

@@ -83,9 +83,7 @@ TEST_CASE("ten thousand waiters of one client, on one thread, are served in the 
         const auto start = steady_clock::now();
         for (std::size_t i = 0; i < many; ++i)
             lock.acquire([&all, i](error_code ec, guard held) { all.take(i, ec, std::move(held)); });
-        const auto queued = [&] {
-            return ephemeral_count(server().port()) == std::min(many + 1, allowed_nodes(path));
-        };
+        const auto queued = [&] { return ephemeral_count(server().port()) == std::min(many + 1, allowed_nodes(path)); };
         co_await until("they have their nodes, as far as the budget goes", queued, milliseconds{60'000});
         CHECK(all.order.empty());
         CHECK(threads() == threads_before);
@@ -129,9 +127,7 @@ TEST_CASE("ten thousand waiters cancelled at once leave nothing")
         attempts.reserve(many);
         for (std::size_t i = 0; i < many; ++i)
             attempts.push_back(begin_acquire(lock));
-        const auto queued = [&] {
-            return ephemeral_count(server().port()) == 1 + std::min(many, allowed_nodes(path));
-        };
+        const auto queued = [&] { return ephemeral_count(server().port()) == 1 + std::min(many, allowed_nodes(path)); };
         co_await until("they have their nodes, as far as the budget goes", queued, milliseconds{60'000});
         const auto start = steady_clock::now();
         for (auto& attempt : attempts)

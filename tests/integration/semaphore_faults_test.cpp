@@ -74,8 +74,8 @@ TEST_CASE("an acquire survives a cut at every request of it, and makes no node t
     };
     // The lock of the line is a create of its own; then a permit's node or a batch of them, the list, and the lock
     // back.
-    const std::vector<place> of_one{{opcode::create2, 0}, {opcode::create2, 1}, {opcode::get_children2, 0},
-                                    {opcode::remove, 0}};
+    const std::vector<place> of_one{
+        {opcode::create2, 0}, {opcode::create2, 1}, {opcode::get_children2, 0}, {opcode::remove, 0}};
     const std::vector<place> of_two{{opcode::multi, 0}, {opcode::get_children2, 0}};
     const std::string path = "/semaphore/cut";
     const auto body = [&]() -> awaitable<void> {
@@ -159,9 +159,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
 
         // Two of the three have what they wanted.
         std::array<pending<permits>*, 3> all{&head, &behind, &ours};
-        const auto ended = [&all] {
-            return std::count_if(all.begin(), all.end(), [](auto* p) { return p->ended(); });
-        };
+        const auto ended = [&all] { return std::count_if(all.begin(), all.end(), [](auto* p) { return p->ended(); }); };
         co_await until("two are granted", [&ended] { return ended() == 2; });
         for (auto* attempt : all)
             if (attempt->ended()) {

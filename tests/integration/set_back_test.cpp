@@ -122,8 +122,9 @@ struct users {
     /// Somebody leads again; then both resign.
     awaitable<void> lead_again()
     {
-        co_await until("there is another term",
-                       [this] { return of_first.terms + of_second.terms > 1 && of_first.leading != of_second.leading; });
+        co_await until("there is another term", [this] {
+            return of_first.terms + of_second.terms > 1 && of_first.leading != of_second.leading;
+        });
         for (election* const chair : {&first, &second}) {
             const result<void> resigned = co_await chair->resign();
             CHECK(!resigned.has_error());
@@ -344,8 +345,8 @@ TEST_CASE("three servers are restored from a backup made while they ran, and kee
             three.wait_all();
             return steady_clock::now();
         });
-        co_await until("all three serve", [&serving] { return serving.wait_for(0s) == std::future_status::ready; },
-                       test_limit);
+        co_await until(
+            "all three serve", [&serving] { return serving.wait_for(0s) == std::future_status::ready; }, test_limit);
         const auto served = serving.get();
         co_await until("those whose nodes are back or missing have new sessions", [&] {
             const std::int64_t a = all.a.session_id(), c = late.session_id();

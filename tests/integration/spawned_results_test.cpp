@@ -41,26 +41,37 @@ template <class T> using plain_result = boost::outcome_v2::result<T, error_code>
 
 // What only moves, what is nothing, and what could be made of a result.
 template <class T>
-constexpr bool goes_both_ways = std::is_convertible_v<plain_result<T>, result<T>> &&
-                                std::is_convertible_v<result<T>, plain_result<T>> &&
-                                std::is_nothrow_default_constructible_v<result<T>> &&
-                                std::is_nothrow_move_constructible_v<result<T>> &&
-                                sizeof(result<T>) == sizeof(plain_result<T>);
+constexpr bool goes_both_ways =
+    std::is_convertible_v<plain_result<T>, result<T>> && std::is_convertible_v<result<T>, plain_result<T>> &&
+    std::is_nothrow_default_constructible_v<result<T>> && std::is_nothrow_move_constructible_v<result<T>> &&
+    sizeof(result<T>) == sizeof(plain_result<T>);
 static_assert(goes_both_ways<int> && goes_both_ways<bool> && goes_both_ways<void> && goes_both_ways<std::string>);
 static_assert(goes_both_ways<std::unique_ptr<int>> && goes_both_ways<guard> && goes_both_ways<permits>);
 static_assert(std::is_convertible_v<acquired<guard>, result<guard>>);
 static_assert(!std::is_convertible_v<result<int>, int> && !std::is_convertible_v<result<int>, bool>);
 static_assert(std::is_trivially_copyable_v<result<int>> == std::is_trivially_copyable_v<plain_result<int>>);
 
-awaitable<result<int>> seven() { co_return 7; }
-awaitable<result<int>> refused() { co_return errc::busy; }
+awaitable<result<int>> seven()
+{
+    co_return 7;
+}
+awaitable<result<int>> refused()
+{
+    co_return errc::busy;
+}
 awaitable<result<int>> thrown()
 {
     throw std::runtime_error("thrown");
     co_return 7;
 }
-awaitable<plain_result<int>> plain_seven(guard&) { co_return 7; }
-awaitable<plain_result<void>> plain_failure(guard&) { co_return make_error_code(errc::busy); }
+awaitable<plain_result<int>> plain_seven(guard&)
+{
+    co_return 7;
+}
+awaitable<plain_result<void>> plain_failure(guard&)
+{
+    co_return make_error_code(errc::busy);
+}
 
 plain_result<int> one_more(const result<int>& given)
 {

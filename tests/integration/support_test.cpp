@@ -82,7 +82,8 @@ TEST_CASE("the administrator's client makes, reads and deletes nodes of every ki
     CHECK(monitor(server.port()).at("zk_ephemerals_count") == "1");
 
     reset_connection_counts(server.port());
-    for (int i = 0; i < 5; ++i) CHECK(admin.get("/plain") == "1");
+    for (int i = 0; i < 5; ++i)
+        CHECK(admin.get("/plain") == "1");
     CHECK(connections(server.port()).at(0).packets_received == 5);
 
     CHECK_THROWS(expect_clean(server, {"/box"}, 50ms));
@@ -351,7 +352,8 @@ TEST_CASE("a process dies with what started it, and tells how it ended")
     if (parent == 0) {
         child_process inner{{"sleep", "1000"}, "/", {}};
         const auto pid = inner.pid();
-        if (::write(out[1], &pid, sizeof pid) != sizeof pid) ::_exit(1);
+        if (::write(out[1], &pid, sizeof pid) != sizeof pid)
+            ::_exit(1);
         ::raise(SIGKILL);
     }
     REQUIRE(::read(out[0], &orphan, sizeof orphan) == sizeof orphan);

@@ -41,7 +41,10 @@ client_options secure(const std::string& servers)
     return options;
 }
 
-client_options secure() { return secure(server().secure_address()); }
+client_options secure()
+{
+    return secure(server().secure_address());
+}
 
 bool has_line(const bridge_client& c, const std::string& part)
 {
@@ -128,9 +131,8 @@ TEST_CASE("more than a pair of sockets holds, both ways: large nodes, and thousa
                               whole += r.result == outcome::ok && r.data == large;
                           });
         for (std::size_t n = 0; n < of_them_large; ++n)
-            c.store().set("/tls", large, store::any_version, [&](const store::stat_reply& r) {
-                answered += r.result == outcome::ok;
-            });
+            c.store().set("/tls", large, store::any_version,
+                          [&](const store::stat_reply& r) { answered += r.result == outcome::ok; });
     });
     c.run_until([&] { return answered == all + of_them_large; });
     CHECK(whole == of_them_large);

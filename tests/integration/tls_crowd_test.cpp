@@ -141,7 +141,8 @@ TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at
 
 TEST_CASE("no SIGPIPE: writes, closes and destructors beside servers that have gone")
 {
-    struct sigaction before {}, usual {};
+    struct sigaction before {
+    }, usual{};
     usual.sa_handler = SIG_DFL; // whoever writes to a connection that is gone, without asking for silence, ends here
     REQUIRE(::sigaction(SIGPIPE, &usual, &before) == 0);
     const auto body = [&]() -> awaitable<void> {

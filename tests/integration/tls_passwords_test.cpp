@@ -17,8 +17,9 @@ using namespace zklock::test;
 
 namespace {
 
-const server_starts_with needing_certificates(
-    [](server_options& options) { options.secure.emplace().client_auth = "need"; });
+const server_starts_with needing_certificates([](server_options& options) {
+    options.secure.emplace().client_auth = "need";
+});
 
 constexpr const char* password = "a secret of ours";
 

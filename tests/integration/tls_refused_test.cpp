@@ -106,8 +106,8 @@ TEST_CASE("of several servers some refuse, and the one that does not is found")
     wish.names = {"DNS:elsewhere.test"};
     zookeeper_server elsewhere(with_certificate(wish));
     port_lease nobody;
-    const std::string servers = elsewhere.secure_address() + ',' + server().address() + ",127.0.0.1:" +
-                                std::to_string(nobody.port()) + ',' + server().secure_address();
+    const std::string servers = elsewhere.secure_address() + ',' + server().address() +
+                                ",127.0.0.1:" + std::to_string(nobody.port()) + ',' + server().secure_address();
     for (int i = 0; i < 5; ++i) // the order is left to chance
         play_connected(secure_options(servers));
     expect_clean(server(), {"/tls/usable"});

@@ -126,9 +126,7 @@ TEST_CASE("a holder and its waiter keep their session over a cut and over a rest
                 b.link.cut();
             }
             const std::size_t connections = restart ? 3 : 2;
-            const auto are_back = [&] {
-                return a.link.accepted() >= connections && b.link.accepted() >= connections;
-            };
+            const auto are_back = [&] { return a.link.accepted() >= connections && b.link.accepted() >= connections; };
             co_await until("both have come again", are_back);
             must(co_await a.zk.wait_connected(default_limit));
             must(co_await b.zk.wait_connected(default_limit));
@@ -155,8 +153,8 @@ bool ends_at_once(bool tls, int under_way)
     constexpr auto timeout = 30s;
     {
         asio::io_context io;
-        const client_options options = tls ? secure_options(server().secure_address(), timeout)
-                                           : fault_options(server().address(), timeout);
+        const client_options options =
+            tls ? secure_options(server().secure_address(), timeout) : fault_options(server().address(), timeout);
         std::optional<client> zk(std::in_place, io, options);
         std::optional<mutex> lock(std::in_place, *zk, "/tls/destroyed");
         auto held = begin_acquire(*lock);

@@ -31,8 +31,8 @@ std::string asked(std::uint16_t port, const std::vector<std::string>& more)
 {
     const temporary_directory here;
     std::ofstream(here.path() / "question") << "srvr";
-    std::vector<std::string> command{"openssl", "s_client", "-connect", "127.0.0.1:" + std::to_string(port),
-                                     "-quiet", "-verify_return_error"};
+    std::vector<std::string> command{
+        "openssl", "s_client", "-connect", "127.0.0.1:" + std::to_string(port), "-quiet", "-verify_return_error"};
     command.insert(command.end(), more.begin(), more.end());
     unique_fd question{::open((here.path() / "question").c_str(), O_RDONLY | O_CLOEXEC)};
     child_process(std::move(command), here.path(), here.path() / "answer", std::move(question)).wait();

@@ -181,7 +181,8 @@ TEST_CASE("a holder that was stopped until another had written: its write is ref
                           std::vector<std::string>{"ZKLOCK_SERVERS=" + server().address(), "ZKLOCK_PATH=" + path});
     const auto body = [&]() -> awaitable<void> {
         const auto told = [&](const char* what) { return admin.exists(what).has_value(); };
-        co_await until("it has written once", [&] { return told("/told/first"); }, test_limit);
+        co_await until(
+            "it has written once", [&] { return told("/told/first"); }, test_limit);
         CHECK(stock.value() == "first");
         holder.pause();
         client next(co_await asio::this_coro::executor, fault_options(server().address(), long_session));
@@ -190,7 +191,8 @@ TEST_CASE("a holder that was stopped until another had written: its write is ref
         must(co_await now.commit(stock.write("theirs")));
         admin.create("/told/go");
         holder.resume();
-        co_await until("it has tried again", [&] { return told("/told/second"); }, test_limit);
+        co_await until(
+            "it has tried again", [&] { return told("/told/second"); }, test_limit);
         CHECK(admin.get("/told/second") == make_error_code(errc::lost).message());
         CHECK(stock.value() == "theirs");
         co_await release(std::move(now));

@@ -13,13 +13,13 @@ namespace zklock::test {
 
 namespace {
 
-    constexpr milliseconds short_session{5'000};
+constexpr milliseconds short_session{5'000};
 
-    void wait_ready(const std::vector<peer*>& peers)
-    {
-        for (peer* each : peers)
-            each->wait_ready();
-    }
+void wait_ready(const std::vector<peer*>& peers)
+{
+    for (peer* each : peers)
+        each->wait_ready();
+}
 
 } // namespace
 
@@ -122,8 +122,7 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
 
 /// All of them at once, several attempts each, some of which run out of time; between the turns connections are cut.
 void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<rival>& contenders,
-             int times, const std::vector<proxy*>& links,
-             const std::map<std::string, std::size_t>& permits)
+             int times, const std::vector<proxy*>& links, const std::map<std::string, std::size_t>& permits)
 {
     CAPTURE(path);
     admin.create_all(path);
@@ -138,8 +137,8 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
             all.emplace_back(&one, path.substr(path.rfind('/') + 1) + which + one.who->name() + one.recipe +
                                        std::to_string(i));
             const std::string hold = one.options.find("hold=") == std::string::npos ? "hold=1 " : "";
-            one.acquire(all.back().second, path, hold + "times=" + std::to_string(times) +
-                                                      (may_give_up && i % 2 ? " wait=40" : ""));
+            one.acquire(all.back().second, path,
+                        hold + "times=" + std::to_string(times) + (may_give_up && i % 2 ? " wait=40" : ""));
         }
     }
     const auto ended = [&] {

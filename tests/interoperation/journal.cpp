@@ -55,8 +55,7 @@ std::size_t journal::count(std::string_view peer, std::string_view attempt, std:
     return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_meant));
 }
 
-void journal::wait_for(const std::string& peer, const std::string& attempt, const std::string& what,
-                       milliseconds limit)
+void journal::wait_for(const std::string& peer, const std::string& attempt, const std::string& what, milliseconds limit)
 {
     wait_until(peer + " " + attempt + " " + what, limit, [&] {
         if (count(peer, attempt, what) != 0)
@@ -94,48 +93,48 @@ std::int64_t number_of(std::string_view node)
 
 namespace {
 
-    constexpr std::size_t whole = ~std::size_t{0}; // exclusive
-    constexpr std::size_t part = 0;                // shared
+constexpr std::size_t whole = ~std::size_t{0}; // exclusive
+constexpr std::size_t part = 0; // shared
 
-    struct hold {
-        std::string peer, attempt, node;
-        std::size_t permits;
-    };
+struct hold {
+    std::string peer, attempt, node;
+    std::size_t permits;
+};
 
-    struct path_state {
-        std::vector<hold> inside;
-        std::int64_t last_exclusive = -1;
-        std::int64_t last = -1; ///< of any kind
-        std::string last_node;
-    };
+struct path_state {
+    std::vector<hold> inside;
+    std::int64_t last_exclusive = -1;
+    std::int64_t last = -1; ///< of any kind
+    std::string last_node;
+};
 
-    bool fits(const path_state& at, std::size_t permits, std::size_t limit)
-    {
-        if (permits == whole)
-            return at.inside.empty();
-        std::size_t taken = 0;
-        for (const hold& other : at.inside) {
-            if (other.permits == whole)
-                return false;
-            taken += other.permits;
-        }
-        return permits == part || taken + permits <= limit;
+bool fits(const path_state& at, std::size_t permits, std::size_t limit)
+{
+    if (permits == whole)
+        return at.inside.empty();
+    std::size_t taken = 0;
+    for (const hold& other : at.inside) {
+        if (other.permits == whole)
+            return false;
+        taken += other.permits;
     }
+    return permits == part || taken + permits <= limit;
+}
 
-    // Whoever excludes comes after all before it, whoever shares after all that exclude; permits have no order that
-    // their nodes could tell. A node may serve several times in succession.
-    bool in_order(path_state& at, std::size_t permits, const std::string& node)
-    {
-        if (permits != whole && permits != part)
-            return true;
-        const auto number = number_of(node);
-        const bool sound = node == at.last_node || number > (permits == whole ? at.last : at.last_exclusive);
-        at.last = std::max(at.last, number);
-        if (permits == whole)
-            at.last_exclusive = std::max(at.last_exclusive, number);
-        at.last_node = node;
-        return sound;
-    }
+// Whoever excludes comes after all before it, whoever shares after all that exclude; permits have no order that
+// their nodes could tell. A node may serve several times in succession.
+bool in_order(path_state& at, std::size_t permits, const std::string& node)
+{
+    if (permits != whole && permits != part)
+        return true;
+    const auto number = number_of(node);
+    const bool sound = node == at.last_node || number > (permits == whole ? at.last : at.last_exclusive);
+    at.last = std::max(at.last, number);
+    if (permits == whole)
+        at.last_exclusive = std::max(at.last_exclusive, number);
+    at.last_node = node;
+    return sound;
+}
 
 } // namespace
 

@@ -27,9 +27,9 @@ TEST_CASE("one after the other, each with a higher number")
                   "b 8 granted 9 exclusive /q/y-0000000000", "b - killed 9", "a 1 granted 9 exclusive /p/x-0000000005"})
               .empty());
     // The same node again: it lingered, or serves a cohort.
-    CHECK(judged({"a 1 granted 5 exclusive /p/x-0000000001", "a 1 leaving 6",
-                  "a 2 granted 5 exclusive /p/x-0000000001"})
-              .empty());
+    CHECK(
+        judged({"a 1 granted 5 exclusive /p/x-0000000001", "a 1 leaving 6", "a 2 granted 5 exclusive /p/x-0000000001"})
+            .empty());
 }
 
 TEST_CASE("two inside, or out of order")
@@ -40,17 +40,17 @@ TEST_CASE("two inside, or out of order")
               .starts_with("inside together"));
     CHECK(judged({"a 1 granted 5 shared /p/x-0000000001", "b - killed 5", "b 1 granted 6 exclusive /p/x-0000000002"})
               .starts_with("inside together"));
-    CHECK(judged({"a 1 granted 5 exclusive /p/x-0000000002", "a 1 leaving 6",
-                  "b 1 granted 7 exclusive /p/x-0000000001"})
-              .starts_with("out of order"));
+    CHECK(
+        judged({"a 1 granted 5 exclusive /p/x-0000000002", "a 1 leaving 6", "b 1 granted 7 exclusive /p/x-0000000001"})
+            .starts_with("out of order"));
 }
 
 TEST_CASE("sharing, and from exclusive to shared")
 {
     CHECK(judged({"a 1 granted 5 shared /p/x-0000000001", "a 2 granted 5 shared /p/x-0000000000"}).empty());
-    CHECK(judged({"a 1 granted 5 exclusive /p/x-0000000001", "a 1 downgrading 6",
-                  "a 2 granted 7 shared /p/x-0000000003"})
-              .empty());
+    CHECK(
+        judged({"a 1 granted 5 exclusive /p/x-0000000001", "a 1 downgrading 6", "a 2 granted 7 shared /p/x-0000000003"})
+            .empty());
     CHECK(judged({"a 1 granted 5 shared /p/x-0000000003", "a 1 leaving 6", "b 1 granted 7 exclusive /p/x-0000000002"})
               .starts_with("out of order"));
     CHECK(judged({"a 1 granted 5 exclusive /p/x-0000000003", "a 1 leaving 6", "b 1 granted 7 shared /p/x-0000000002"})
@@ -63,8 +63,8 @@ TEST_CASE("permits")
     CHECK(judged({"a 1 granted 5 2 /s/x-0000000003", "b 1 granted 6 1 /s/x-0000000002"}, three).empty());
     CHECK(judged({"a 1 granted 5 2 /s/x-0000000003", "b 1 granted 6 2 /s/x-0000000004"}, three)
               .starts_with("inside together"));
-    CHECK(judged({"a 1 granted 5 2 /s/x-0000000003", "a 1 leaving 6", "b 1 granted 6 3 /s/x-0000000004",
-                  "b - killed 7", "a 1 granted 8 1 /s/x-0000000005"},
+    CHECK(judged({"a 1 granted 5 2 /s/x-0000000003", "a 1 leaving 6", "b 1 granted 6 3 /s/x-0000000004", "b - killed 7",
+                  "a 1 granted 8 1 /s/x-0000000005"},
                  three)
               .empty());
 }

@@ -16,12 +16,10 @@ struct layout {
     const char* prefix;
     create_mode mode = create_mode::persistent_sequential;
 };
-constexpr std::array layouts{
-    layout{"curator", "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-"}, // go-zookeeper's, too
-    layout{"kazoo", "f00459eaee8a3ca4894edb77e160355e__lock__"},
-    layout{"writelock", "x-72057594037927936-"},
-    layout{"crecipe", "x-0100000000000000-"},
-    layout{"nobody", "0-a-note", create_mode::persistent}};
+constexpr std::array layouts{layout{"curator", "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-"}, // go-zookeeper's, too
+                             layout{"kazoo", "f00459eaee8a3ca4894edb77e160355e__lock__"},
+                             layout{"writelock", "x-72057594037927936-"}, layout{"crecipe", "x-0100000000000000-"},
+                             layout{"nobody", "0-a-note", create_mode::persistent}};
 
 /// Whom somebody waits for, in the order of the layouts.
 struct expectation {
@@ -36,13 +34,13 @@ TEST_CASE("who waits behind whose node")
     three_peers all;
     auto& [scene, curator, kazoo, ours, admin] = all;
     //                                                                  curator kazoo  writelock crecipe nobody
-    const std::vector<expectation> table{{{&ours, "mutex"},               {true, true, true, true, false}},
+    const std::vector<expectation> table{{{&ours, "mutex"}, {true, true, true, true, false}},
                                          {{&ours, "mutex", "names=kazoo"}, {true, true, true, true, false}},
-                                         {{&curator, "mutex"},            {true, false, false, false, true}},
-                                         {{&curator, "write-lock"},       {true, false, true, true, false}},
-                                         {{&kazoo, "mutex"},              {false, true, false, false, false}},
-                                         {{&kazoo, "mutex+curator"},      {true, true, false, false, false}},
-                                         {{&kazoo, "curator"},            {true, false, false, false, false}}};
+                                         {{&curator, "mutex"}, {true, false, false, false, true}},
+                                         {{&curator, "write-lock"}, {true, false, true, true, false}},
+                                         {{&kazoo, "mutex"}, {false, true, false, false, false}},
+                                         {{&kazoo, "mutex+curator"}, {true, true, false, false, false}},
+                                         {{&kazoo, "curator"}, {true, false, false, false, false}}};
     for (std::size_t row = 0; row < table.size(); ++row)
         for (std::size_t column = 0; column < layouts.size(); ++column) {
             const auto& [who, waits] = table[row];
@@ -73,9 +71,9 @@ TEST_CASE("ZooKeeper's own recipes, in Java and in C, and ours on one path")
         each->wait_ready();
     admin_client admin(server().port());
     const std::vector<rival> all{{&java, "write-lock", {}, 1}, // it calls its nodes by its session
-                                     {&java_too, "write-lock", {}, 1},
-                                     {&c, "mutex", {}, 1},
-                                     {&ours, "mutex", {}, 1}};
+                                 {&java_too, "write-lock", {}, 1},
+                                 {&c, "mutex", {}, 1},
+                                 {&ours, "mutex", {}, 1}};
     contend(admin, scene.noted, "/peers/zookeeper", all, 20);
     quit_and_look(server(), {&java, &java_too, &c, &ours}, {"/peers/zookeeper"});
 }

@@ -18,9 +18,8 @@ TEST_CASE("all of them on one path: in the order of their numbers, through time-
     const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-"; // as go-zookeeper calls them, too
 
     // Curator's names, and kazoo's Lock with nodes that are called so.
-    const std::vector<rival> as_curator{{&curator.process, "mutex"},
-                                            {&ours.process, "mutex"},
-                                            {&kazoo.process, "curator"}};
+    const std::vector<rival> as_curator{
+        {&curator.process, "mutex"}, {&ours.process, "mutex"}, {&kazoo.process, "curator"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/curator", go, as_curator);
     contend(admin, scene.noted, "/peers/curator", as_curator, 20, links);
 
@@ -42,8 +41,7 @@ TEST_CASE("one's node lingers or serves a cohort: the others have their turns")
 {
     two_peers both(maker::kazoo);
     auto& [scene, kazoo, ours, admin] = both;
-    contend(admin, scene.noted, "/peers/linger",
-            {{&ours, "mutex", "linger=60000 names=kazoo"}, {&kazoo, "mutex"}}, 20);
+    contend(admin, scene.noted, "/peers/linger", {{&ours, "mutex", "linger=60000 names=kazoo"}, {&kazoo, "mutex"}}, 20);
     contend(admin, scene.noted, "/peers/cohort", {{&ours, "mutex", "cohort=5 names=kazoo"}, {&kazoo, "mutex"}}, 20);
     quit_and_look(server(), {&kazoo, &ours}, {"/peers/linger", "/peers/cohort"});
 }
@@ -54,13 +52,12 @@ TEST_CASE("two of ours that hand the lock over past the servers, beside one that
     auto& [scene, curator, kazoo, ours, one, two, admin, paths] = all;
     const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-";
     const std::vector<rival> in_line{{&one, "mutex"},     {&two, "mutex"}, {&curator, "mutex"},
-                                         {&kazoo, "curator"}, {&one, "mutex"}, {&ours, "mutex"}};
+                                     {&kazoo, "curator"}, {&one, "mutex"}, {&ours, "mutex"}};
     queue_in_order(admin, scene.noted, "/peers/ordered/direct", go, in_line);
     all.until_handed_over("/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
-    all.until_handed_over("/peers/direct/all",
-                          {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"},
-                           {&kazoo, "curator"}},
-                          10);
+    all.until_handed_over(
+        "/peers/direct/all",
+        {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"}, {&kazoo, "curator"}}, 10);
     all.until_handed_over("/peers/direct/kazoo",
                           {{&one, "mutex", "names=kazoo"}, {&two, "mutex", "names=kazoo"}, {&kazoo, "mutex"}}, 20);
     all.quit_and_look();

@@ -17,23 +17,20 @@ namespace zklock::test {
 
 namespace {
 
-    // Where they are is told by CMakeLists.txt.
-    std::vector<std::string> command_of(maker of)
-    {
-        switch (of) {
-        case maker::curator:
-            return {"java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-                    "@" ZKLOCK_JAVA_PEER "/classpath", "Peer"};
-        case maker::kazoo:
-            return {"/usr/bin/python3", "-B", ZKLOCK_PYTHON_PEER};
-        case maker::zklock:
-        case maker::zklock_direct:
-            return {ZKLOCK_PEER};
-        case maker::c_recipe:
-            return {ZKLOCK_C_RECIPE_PEER};
-        }
-        throw std::logic_error("a peer of nobody");
+// Where they are is told by CMakeLists.txt.
+std::vector<std::string> command_of(maker of)
+{
+    switch (of) {
+    case maker::curator:
+        return {"java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "@" ZKLOCK_JAVA_PEER "/classpath",
+                "Peer"};
+    case maker::kazoo: return {"/usr/bin/python3", "-B", ZKLOCK_PYTHON_PEER};
+    case maker::zklock:
+    case maker::zklock_direct: return {ZKLOCK_PEER};
+    case maker::c_recipe: return {ZKLOCK_C_RECIPE_PEER};
     }
+    throw std::logic_error("a peer of nobody");
+}
 
 } // namespace
 

@@ -96,8 +96,7 @@ TEST_CASE("alone: an acquire of Curator's takes two requests, one of kazoo's thr
             CHECK(counted(of.link, path) == peer_counts{.removes = 1});
         }
     }
-    quit_and_look(server(), {&curator.process, &kazoo.process},
-                  {"/requests_peers/curator", "/requests_peers/kazoo"});
+    quit_and_look(server(), {&curator.process, &kazoo.process}, {"/requests_peers/curator", "/requests_peers/kazoo"});
 }
 
 TEST_CASE("a hand-off: whoever was woken lists all children before it knows that the lock is its own")

@@ -1,4 +1,5 @@
-// Curator, kazoo and ours on a path that is theirs alone: all are the same to the servers, by DIGEST-MD5 or by Kerberos.
+// Curator, kazoo and ours on a path that is theirs alone: all are the same to the servers, by DIGEST-MD5 or by
+// Kerberos.
 #include "interoperation/contention.hpp"
 #include "support/sasl_servers.hpp"
 #include "support/skip.hpp"
@@ -80,7 +81,8 @@ TEST_CASE("Kerberos: Curator, kazoo and ours, as one principal, share a path tha
     const temporary_directory directory;
     const auto login = (directory.path() / "login").string();
     write_login(login, "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
-                       "useTicketCache=false principal=\"alice@ZK.TEST\" keyTab=\"" + keytab + '"');
+                       "useTicketCache=false principal=\"alice@ZK.TEST\" keyTab=\"" +
+                           keytab + '"');
     const sasl_servers known(realm);
     zookeeper_server visited(known.options());
     take_turns(visited, "GSSAPI " + keytab,

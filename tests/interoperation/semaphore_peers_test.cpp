@@ -130,8 +130,8 @@ TEST_CASE("permits taken one by one and several at once, through time-outs and c
     const auto all_at = [&](const semaphore_layout& kind, const std::string& path, std::size_t permits,
                             std::vector<rival> who, const std::vector<proxy*>& links) {
         for (rival& each : who)
-            each.options += " hold=25 permits=" + std::to_string(permits) + " " +
-                            (each.who == z ? kind.option : std::string());
+            each.options +=
+                " hold=25 permits=" + std::to_string(permits) + " " + (each.who == z ? kind.option : std::string());
         contend(admin, scene.noted, path, who, 10, links, {{kind.leases(path), permits}});
         await_queue(admin, kind.line(path), 0);
     };
@@ -142,16 +142,13 @@ TEST_CASE("permits taken one by one and several at once, through time-outs and c
            {{c, "semaphore"}, {z, "semaphore", "take=3", 2}, {z, "semaphore", {}, 2}}, with_curator);
     // Curator takes several one after the other, and keeps what it has meanwhile: three at once could leave too few for
     // ours at the head of the line, and wait behind it.
-    all_at(of_curator, "/peers/semaphore/many", 5,
-           {{c, "semaphore", "take=2", 2}, {z, "semaphore", "take=3", 2}}, with_curator);
+    all_at(of_curator, "/peers/semaphore/many", 5, {{c, "semaphore", "take=2", 2}, {z, "semaphore", "take=3", 2}},
+           with_curator);
 
     all_at(of_kazoo, "/peers/semaphore/kazoo", 2, {{k, "semaphore"}, {z, "semaphore"}}, {&ours.link});
     // What a time-out leaves is deleted by kazoo as well as it can, once: so it is not cut off while it has any.
     all_at(of_kazoo, "/peers/semaphore/kazoo_three", 3,
-           {{k, "semaphore", {}, 1},
-            {k, "semaphore", {}, 1},
-            {z, "semaphore", "take=3", 2},
-            {z, "semaphore", {}, 2}},
+           {{k, "semaphore", {}, 1}, {k, "semaphore", {}, 1}, {z, "semaphore", "take=3", 2}, {z, "semaphore", {}, 2}},
            {&kazoo.link, &ours.link});
     quit_and_look(server(), {c, k, z}, all_places(scene.noted));
 }

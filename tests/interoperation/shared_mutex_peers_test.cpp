@@ -115,11 +115,21 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
     // A writer that gives up lets the readers behind it in with those before it; a reader's place closes.
     const bool gives_up = true;
     queue_in_turns(admin, scene.noted, "/peers/rw/curator3",
-                   {{c, "read"}, {z, "write", {}, gives_up}, {c, "read"}, {z, "write"}, {c, "read", {}, gives_up},
-                    {c, "write"}, {z, "read"}});
+                   {{c, "read"},
+                    {z, "write", {}, gives_up},
+                    {c, "read"},
+                    {z, "write"},
+                    {c, "read", {}, gives_up},
+                    {c, "write"},
+                    {z, "read"}});
     queue_in_turns(admin, scene.noted, "/peers/rw/curator4",
-                   {{z, "read"}, {c, "write", {}, gives_up}, {z, "read"}, {c, "write"}, {z, "read", {}, gives_up},
-                    {z, "write"}, {c, "read"}});
+                   {{z, "read"},
+                    {c, "write", {}, gives_up},
+                    {z, "read"},
+                    {c, "write"},
+                    {z, "read", {}, gives_up},
+                    {z, "write"},
+                    {c, "read"}});
     contend(admin, scene.noted, "/peers/rw/curator",
             {{c, "read"}, {c, "write", {}, 2}, {z, "read"}, {z, "write", {}, 2}}, 10, {&curator.link, &ours.link});
     const std::string owned = "owner=1";
@@ -129,21 +139,27 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
 
     // A reader of kazoo's that waits, waits for the writers behind it as well, as these do for it (kazoo #649, in 2.8):
     // so nobody writes behind one here.
-    queue_in_turns(admin, scene.noted, "/peers/rw/kazoo1",
-                   {{k, "read"}, {z, "read", as_kazoo}, {z, "write", as_kazoo}, {k, "write"}, {z, "read", as_kazoo},
-                    {k, "read"}});
+    queue_in_turns(
+        admin, scene.noted, "/peers/rw/kazoo1",
+        {{k, "read"}, {z, "read", as_kazoo}, {z, "write", as_kazoo}, {k, "write"}, {z, "read", as_kazoo}, {k, "read"}});
     queue_in_turns(admin, scene.noted, "/peers/rw/kazoo2",
                    {{k, "write"}, {z, "read", as_kazoo}, {z, "write", as_kazoo}, {k, "write"}, {z, "read", as_kazoo}});
     queue_in_turns(admin, scene.noted, "/peers/rw/kazoo3",
-                   {{k, "read"}, {z, "write", as_kazoo, gives_up}, {z, "read", as_kazoo}, {k, "write"},
-                    {z, "read", as_kazoo, gives_up}, {k, "write", {}, gives_up}, {z, "write", as_kazoo},
-                    {k, "read", {}, gives_up}, {z, "read", as_kazoo}, {k, "read"}});
+                   {{k, "read"},
+                    {z, "write", as_kazoo, gives_up},
+                    {z, "read", as_kazoo},
+                    {k, "write"},
+                    {z, "read", as_kazoo, gives_up},
+                    {k, "write", {}, gives_up},
+                    {z, "write", as_kazoo},
+                    {k, "read", {}, gives_up},
+                    {z, "read", as_kazoo},
+                    {k, "read"}});
     queue_in_turns(admin, scene.noted, "/peers/rw/kazoo4",
                    {{z, "read", as_kazoo}, {k, "write", {}, gives_up}, {k, "read"}, {z, "read", as_kazoo}});
     contend(admin, scene.noted, "/peers/rw/kazoo",
             {{k, "write", {}, 2}, {z, "read", as_kazoo}, {z, "write", as_kazoo, 2}}, 10, {&kazoo.link, &ours.link});
-    quit_and_look(server(), {c, k, z},
-                  {"/peers/rw/curator", "/peers/rw/curator_owned", "/peers/rw/kazoo"});
+    quit_and_look(server(), {c, k, z}, {"/peers/rw/curator", "/peers/rw/curator_owned", "/peers/rw/kazoo"});
 }
 
 TEST_CASE("readers and writers of two of ours hand the lock over past the servers, beside Curator's, and kazoo's")
@@ -152,12 +168,20 @@ TEST_CASE("readers and writers of two of ours hand the lock over past the server
     auto& [scene, curator, kazoo, ours, one, two, admin, paths] = all;
     const std::string as_kazoo = "names=kazoo";
     all.until_handed_over("/peers/rw/direct/curator",
-                          {{&one, "read"}, {&one, "write", {}, 2}, {&two, "read"}, {&two, "write", {}, 2},
-                           {&ours, "write", {}, 1}, {&curator, "read"}, {&curator, "write", {}, 2}},
+                          {{&one, "read"},
+                           {&one, "write", {}, 2},
+                           {&two, "read"},
+                           {&two, "write", {}, 2},
+                           {&ours, "write", {}, 1},
+                           {&curator, "read"},
+                           {&curator, "write", {}, 2}},
                           10);
     all.until_handed_over("/peers/rw/direct/kazoo",
-                          {{&one, "read", as_kazoo}, {&one, "write", as_kazoo, 2}, {&two, "read", as_kazoo},
-                           {&two, "write", as_kazoo, 2}, {&kazoo, "write", {}, 2}},
+                          {{&one, "read", as_kazoo},
+                           {&one, "write", as_kazoo, 2},
+                           {&two, "read", as_kazoo},
+                           {&two, "write", as_kazoo, 2},
+                           {&kazoo, "write", {}, 2}},
                           10);
     all.quit_and_look();
 }

@@ -100,7 +100,8 @@ class worker {
 public:
     worker(asio::io_context& io, std::string name, std::string servers, milliseconds session_timeout, const char* file,
            bool direct)
-        : io_(io), journal_(std::move(name), file), client_(io, options_for(std::move(servers), session_timeout, direct))
+        : io_(io), journal_(std::move(name), file),
+          client_(io, options_for(std::move(servers), session_timeout, direct))
     {
     }
 

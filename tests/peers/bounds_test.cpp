@@ -20,7 +20,10 @@ endpoint somebody(unsigned number)
         .value();
 }
 
-connect_bounds within(const char* listed) { return connect_bounds(networks({parse_network(listed).value()})); }
+connect_bounds within(const char* listed)
+{
+    return connect_bounds(networks({parse_network(listed).value()}));
+}
 
 /// How many connects a node's data causes within a minute, in which it names another endpoint each millisecond, of
 /// which none answers.

@@ -33,7 +33,10 @@ inline peering::node_id commit(const store::node_secret& s)
     return id;
 }
 
-inline peering::node_id node(unsigned number) { return commit(secret(number)); }
+inline peering::node_id node(unsigned number)
+{
+    return commit(secret(number));
+}
 
 inline lease_clock::time_point at(lease_clock::duration since_the_start)
 {

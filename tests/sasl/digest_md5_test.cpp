@@ -17,8 +17,7 @@ using kind = sasl_step::kind;
 
 namespace {
 
-constexpr const char* challenge_of_zookeeper =
-    R"(realm="zk-sasl-md5",nonce="nonce1",charset=utf-8,algorithm=md5-sess)";
+constexpr const char* challenge_of_zookeeper = R"(realm="zk-sasl-md5",nonce="nonce1",charset=utf-8,algorithm=md5-sess)";
 
 digest_md5 client(const std::string& user, const std::string& password)
 {
@@ -126,8 +125,7 @@ TEST_CASE("DIGEST-MD5: challenges that are none")
           {R"(realm="x",nonce="n\)", sasl_failure::broken, odd},
           {R"(realm="x",nonce="n",qop="auth-int,auth-conf",algorithm=md5-sess)", sasl_failure::broken,
            "the server wants more than authentication (qop=auth-int,auth-conf)"},
-          {"realm=\"x\",nonce=\"n\",qop=\"auth-int\nall is well\xff" + std::string(100, 'x') +
-               "\",algorithm=md5-sess",
+          {"realm=\"x\",nonce=\"n\",qop=\"auth-int\nall is well\xff" + std::string(100, 'x') + "\",algorithm=md5-sess",
            sasl_failure::broken,
            "the server wants more than authentication (qop=auth-int?all is well?" + std::string(39, 'x') + "...)"}}) {
         CAPTURE(r.challenge);
@@ -148,8 +146,7 @@ TEST_CASE("DIGEST-MD5: it is done by a right proof only")
           {"rspauth=", sasl_failure::unproved, "the server does not know the password: its proof (rspauth) is wrong"},
           {"rspauth=9ef732dcc09f4947a6167f42bf06c298", sasl_failure::unproved,
            "the server does not know the password: its proof (rspauth) is wrong"},
-          {challenge_of_zookeeper, sasl_failure::broken,
-           "the server has sent something else than its proof (rspauth)"},
+          {challenge_of_zookeeper, sasl_failure::broken, "the server has sent something else than its proof (rspauth)"},
           {"rspauth=\"9ef", sasl_failure::broken, "the server has sent something else than its proof (rspauth)"}}) {
         CAPTURE(r.challenge);
         auto one = client("bob", "pässwört");
@@ -197,8 +194,9 @@ TEST_CASE("DIGEST-MD5: where OpenSSL has no MD5, as under FIPS, this is said")
     const std::string file = (directory.path() / "openssl.cnf").string();
     std::ofstream(file) << "openssl_conf = all\n[all]\nalg_section = algorithms\n[algorithms]\n"
                            "default_properties = fips=yes\n";
-    test::child_process without({"env", "OPENSSL_CONF=" + file, std::filesystem::read_symlink("/proc/self/exe").string(),
-                                 "--no-skip", "--test-case=a process whose OpenSSL has no MD5"},
+    test::child_process without({"env", "OPENSSL_CONF=" + file,
+                                 std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
+                                 "--test-case=a process whose OpenSSL has no MD5"},
                                 directory.path(), {});
     CHECK(without.wait() == 0);
 }
@@ -209,8 +207,14 @@ TEST_CASE("options: a password that another takes the place of is not left in me
     options.password = "a password that is longer than what a string holds by itself";
     sasl_options other;
     other.password = "short";
-    SUBCASE("by a copy") { options = other; }
-    SUBCASE("by a move") { options = std::move(other); }
+    SUBCASE("by a copy")
+    {
+        options = other;
+    }
+    SUBCASE("by a move")
+    {
+        options = std::move(other);
+    }
     CHECK(options.password == "short");
     const std::string_view all(options.password.data(), options.password.capacity());
     CHECK(all.find("longer than") == all.npos);

@@ -37,7 +37,10 @@ inline std::string in_four_bytes(std::int32_t number)
     return bytes;
 }
 
-inline std::string frame(const std::string& of) { return in_four_bytes(static_cast<std::int32_t>(of.size())) + of; }
+inline std::string frame(const std::string& of)
+{
+    return in_four_bytes(static_cast<std::int32_t>(of.size())) + of;
+}
 
 /// What a client asks first: version, last number, time-out, session, password.
 inline std::string session_request()
@@ -73,7 +76,10 @@ inline std::string sasl_answer(const std::string& token, std::int32_t number = 0
     return sasl_answer_of_length(static_cast<std::int32_t>(token.size()), token, number);
 }
 
-inline std::string sasl_answer_without_buffer() { return sasl_answer_of_length(-1, ""); }
+inline std::string sasl_answer_without_buffer()
+{
+    return sasl_answer_of_length(-1, "");
+}
 
 inline std::string take_to_server(bridge::sasl_gate& gate)
 {

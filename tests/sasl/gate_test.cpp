@@ -78,9 +78,9 @@ TEST_CASE("gate: byte by byte it is the same")
 
 TEST_CASE("gate: that the session is over, and what no ZooKeeper says, passes at once")
 {
-    for (const std::string& said : {session_response(0), session_response(-1), session_response(0).substr(0, 24),
-                                    std::string("HTTP/1.1 400"), std::string("\x15\x03\x01"),
-                                    std::string("\0\0\0\x29\0\0\0\0", 8), std::string("\0\0\0\x25\0\0\0\1", 8)}) {
+    for (const std::string& said :
+         {session_response(0), session_response(-1), session_response(0).substr(0, 24), std::string("HTTP/1.1 400"),
+          std::string("\x15\x03\x01"), std::string("\0\0\0\x29\0\0\0\0", 8), std::string("\0\0\0\x25\0\0\0\1", 8)}) {
         sasl_gate gate(std::make_unique<scripted_mechanism>(std::vector<sasl_step>{}));
         gate.from_client(session_request());
         take_to_server(gate);

@@ -170,10 +170,12 @@ TEST_CASE("GSSAPI: a service that the KDC does not know by one name is tried by 
     CHECK(alice_starts(*kdc, {"alias", "127.0.0.1", "localhost"}).made);
     check_words(alice_starts(*kdc, {"alias", "127.0.0.1"}), "zookeeper/alias@ZK.TEST not found in Kerberos database");
     const auto named = [&](const std::string& principal) {
-        return start_with([&](sasl_options& o) {
-            o.keytab = kdc->keytab("alice");
-            o.server_principal = principal;
-        }, {"alias"});
+        return start_with(
+            [&](sasl_options& o) {
+                o.keytab = kdc->keytab("alice");
+                o.server_principal = principal;
+            },
+            {"alias"});
     };
     CHECK(named("zookeeper/localhost@ZK.TEST").made);
     CHECK(named("zookeeper/localhost").made);
@@ -239,8 +241,8 @@ TEST_CASE("GSSAPI: tickets that were got with a keytab serve later connections, 
     options.mechanism = sasl_mechanism::gssapi;
     options.keytab = kdc->keytab("alice");
     // A file that was just written may have been changed without a trace, and is read again.
-    std::filesystem::last_write_time(options.keytab, std::filesystem::file_time_type::clock::now() -
-                                                         std::chrono::hours(1));
+    std::filesystem::last_write_time(options.keytab,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     const sasl_credentials credentials(options);
     const auto first = start_sasl(credentials, localhost);
     REQUIRE(first.made);

@@ -173,7 +173,8 @@ TEST_CASE("calls of a KDC: the context's end does not wait, and lets go of all t
     kdc->await_none();
 }
 
-TEST_CASE("calls of a KDC: a fork does not wait; the parent is told later; the child is told at once that it is not, and asks "
+TEST_CASE("calls of a KDC: a fork does not wait; the parent is told later; the child is told at once that it is not, "
+          "and asks "
           "by threads of its own")
 {
     asker one;

@@ -52,7 +52,10 @@ public:
     bool ended = false;
 };
 
-void put(bridge::engine& to, const std::string& text) { to.put(text); }
+void put(bridge::engine& to, const std::string& text)
+{
+    to.put(text);
+}
 
 std::string take_pending(bridge::engine& from)
 {

@@ -24,9 +24,9 @@ public:
 
     [[nodiscard]] bool all_ended() const override
     {
-        return Locks::all_ended() &&
-               std::all_of(requests_.begin(), requests_.end(),
-                           [](const request& r) { return r.ended || r.where->closed || !r.where->session; });
+        return Locks::all_ended() && std::all_of(requests_.begin(), requests_.end(), [](const request& r) {
+                   return r.ended || r.where->closed || !r.where->session;
+               });
     }
 
     /// A request takes the place of the data by which a node is known.
@@ -46,7 +46,8 @@ public:
     {
         Locks::finish();
         for (const auto& r : requests_) {
-            if (r.ended || r.where->closed || !r.where->session) continue;
+            if (r.ended || r.where->closed || !r.where->session)
+                continue;
             stage_.world.violate("client" + std::to_string(r.where->number) + ": its request to let go never ended");
         }
     }
@@ -73,14 +74,15 @@ private:
         bool on = false;
         bool told = false;
         bool refused = false; ///< once
-        bool asked = false;   ///< for certain
+        bool asked = false; ///< for certain
     };
 
     [[nodiscard]] std::vector<std::string> contenders(unsigned path) const
     {
         std::vector<std::string> nodes;
         for (const auto& name : stage_.ensemble.leaders_tree().children(path_of(path)))
-            if (contender_sequence(name)) nodes.push_back(path_of(path) + '/' + name);
+            if (contender_sequence(name))
+                nodes.push_back(path_of(path) + '/' + name);
         return nodes;
     }
     /// The node of a holder. A downgrade gives it another one.
@@ -107,7 +109,8 @@ private:
     void choose(use& u) override
     {
         Locks::choose(u);
-        if (u.wish.choice % 3 != 1 || patient_ == most_patient) return;
+        if (u.wish.choice % 3 != 1 || patient_ == most_patient)
+            return;
         ++patient_;
         u.wish.duration = patient_hold();
     }
@@ -118,7 +121,8 @@ private:
 
     void check_begin(use& u) override
     {
-        if (u.wish.choice % 4 == 0) ask_later(u, std::chrono::microseconds(u.wish.choice % 40'000));
+        if (u.wish.choice % 4 == 0)
+            ask_later(u, std::chrono::microseconds(u.wish.choice % 40'000));
     }
 
     void check_granted(use& u) override
@@ -130,12 +134,15 @@ private:
             violate(u, "granted on a node whose last holder was asked to give it up");
         }
         auto& c = stage_.current(u.client);
-        if (u.wish.choice % 5 == 0) return; // it does not want to know
+        if (u.wish.choice % 5 == 0)
+            return; // it does not want to know
         const auto delay = std::chrono::microseconds(u.wish.choice % 7 < 3 ? 0 : u.wish.choice % 30'000);
         (void)c.where.call_at(c.where.now() + delay, [this, &c, &u, at = u.granted_at] {
-            if (u.granted_at == at) heed(c, u);
+            if (u.granted_at == at)
+                heed(c, u);
         });
-        if (u.wish.choice % 10 != 1) ask_later(u, std::chrono::microseconds(u.wish.choice % 50'000));
+        if (u.wish.choice % 10 != 1)
+            ask_later(u, std::chrono::microseconds(u.wish.choice % 50'000));
         if (u.wish.choice % 5 == 1) { // about when a writer reads on
             const auto width = stage_.the_plan.set.slow_message();
             ask_later(u, std::max(u.wish.duration / 2 - width, width) + u.wish.choice % 16 * width / 8);
@@ -152,21 +159,26 @@ private:
 
     void heed(client& c, use& u)
     {
-        if (u.now != use::phase::holding || !c.session || c.closing) return;
+        if (u.now != use::phase::holding || !c.session || c.closing)
+            return;
         say(u, "wants to know when it is asked to let go");
         heeds_[&u].on = true;
         stage_.call(c, [&](recipes::session&) { u.handle->on_revoked([this, &c, &u] { asked(c, u); }); });
-        if (is_asked(u)) expect_told(u);
+        if (is_asked(u))
+            expect_told(u);
     }
 
     /// It is told that it was asked, and lets go; or does not, and is told again when it asks again.
     void asked(client& c, use& u)
     {
-        if (!stage_.may_tell(c)) return;
+        if (!stage_.may_tell(c))
+            return;
         say(u, "is asked to let go");
         auto& h = heeds_[&u];
-        if (std::exchange(h.told, true)) return violate(u, "told twice that it is asked to let go");
-        if (u.now != use::phase::holding) return violate(u, "asked to let go of what it does not hold");
+        if (std::exchange(h.told, true))
+            return violate(u, "told twice that it is asked to let go");
+        if (u.now != use::phase::holding)
+            return violate(u, "asked to let go of what it does not hold");
         const auto* const n = node_of(u);
         if (n != nullptr && !n->data.starts_with(queue::revocation_request)) {
             return violate(u, "told that it is asked to let go, and nobody has asked");
@@ -176,12 +188,14 @@ private:
             say(u, "does not let go");
             h.told = false;
             return c.where.post([this, &c, &u, at = u.granted_at] {
-                if (u.granted_at == at) heed(c, u);
+                if (u.granted_at == at)
+                    heed(c, u);
             });
         }
         (void)c.where.call_at(c.where.now() + std::chrono::microseconds(u.wish.choice % 3'000),
                               [this, &c, &u, at = u.granted_at] {
-                                  if (u.granted_at == at) release(c, u);
+                                  if (u.granted_at == at)
+                                      release(c, u);
                               });
     }
 
@@ -193,7 +207,8 @@ private:
         stage_.world.time.after(delay, [this, who, path = u.paths.front(), choice = u.wish.choice / 7] {
             stage_.current(who).where.post([this, who, path, choice] {
                 auto& c = stage_.current(who);
-                if (!c.closing && c.session) ask(c, path, choice);
+                if (!c.closing && c.session)
+                    ask(c, path, choice);
             });
         });
     }
@@ -202,7 +217,8 @@ private:
     {
         const auto nodes = contenders(path);
         const std::string some = nodes.empty() ? std::string() : nodes[choice % nodes.size()];
-        if (choice % 3 != 0 && some.empty()) return;
+        if (choice % 3 != 0 && some.empty())
+            return;
         if (choice % 3 == 2) { // as another program does it
             transaction t;
             t.what = transaction::kind::set_data;
@@ -210,15 +226,18 @@ private:
             t.data = std::string(queue::revocation_request);
             stage_.world.log.line(now(), "admin", "asks " + some + " to let go");
             stage_.ensemble.administrate(std::move(t));
-            for (auto& u : uses_) heeds_[&u].asked |= u.has_it() && !u.given.empty() && is_asked(u);
+            for (auto& u : uses_)
+                heeds_[&u].asked |= u.has_it() && !u.given.empty() && is_asked(u);
             return expect_all_told(path);
         }
         requests_.push_back({&c});
         auto& r = requests_.back();
         const auto answered = [this, &c, &r, path](boost::system::error_code ec, std::size_t count) {
-            if (!stage_.may_tell(c)) return;
+            if (!stage_.may_tell(c))
+                return;
             const auto who = "client" + std::to_string(c.number);
-            if (r.ended) return stage_.world.violate(who + ": its request to let go ended twice");
+            if (r.ended)
+                return stage_.world.violate(who + ": its request to let go ended twice");
             r.ended = true;
             stage_.world.log.line(now(), "user", who + " has asked " + std::to_string(count) + " to let go");
             if ((Locks::one_holds && count > 1) || (ec && count != 0)) {
@@ -228,7 +247,8 @@ private:
             if (ec && !explained) {
                 stage_.world.violate(who + ": its request to let go failed: " + ec.message());
             }
-            if (count != 0) expect_all_told(path);
+            if (count != 0)
+                expect_all_told(path);
         };
         stage_.call(c, [&](recipes::session&) {
             if (choice % 3 == 0)
@@ -243,7 +263,8 @@ private:
     void expect_all_told(unsigned path)
     {
         for (auto& u : uses_)
-            if (u.now == use::phase::holding && u.paths.front() == path && heeds_[&u].on && is_asked(u)) expect_told(u);
+            if (u.now == use::phase::holding && u.paths.front() == path && heeds_[&u].on && is_asked(u))
+                expect_told(u);
     }
 
     /// Longer than faults last that began before the quiet phase, and than it takes to look at a node.
@@ -259,8 +280,10 @@ private:
         const bool quiet = stage_.world.quiet;
         stage_.world.time.after(patience(), [this, &u, at = u.granted_at, was_quiet, quiet] {
             const bool still = u.now == use::phase::holding && u.granted_at == at && !heeds_[&u].told;
-            if (!still || excused(u) || was_asked(u)) return;
-            if (!was_quiet || !u.believes() || !on_time(u)) return expect_told(u, quiet);
+            if (!still || excused(u) || was_asked(u))
+                return;
+            if (!was_quiet || !u.believes() || !on_time(u))
+                return expect_told(u, quiet);
             violate(u, "asked to let go, and it was not told");
         });
     }

@@ -13,24 +13,32 @@ using namespace std::chrono_literals;
 
 namespace {
 
-bool contains(const auto& list, const auto& what) { return std::find(list.begin(), list.end(), what) != list.end(); }
+bool contains(const auto& list, const auto& what)
+{
+    return std::find(list.begin(), list.end(), what) != list.end();
+}
 
-std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string name_in(const std::string& path)
+{
+    return path.substr(path.rfind('/') + 1);
+}
 
 } // namespace
 
 std::optional<std::int64_t> contender_sequence(std::string_view name)
 {
     // The last ones are only there where they are heeded.
-    static constexpr std::string_view marks[] = {"-lock-",   "__lock__", "__WRIT__", "__READ__",
+    static constexpr std::string_view marks[] = {"-lock-",    "__lock__", "__WRIT__", "__READ__",
                                                  "__rlock__", own_mark,   other_mark, ""};
     for (const std::string_view mark : marks) {
         const auto at = mark.empty() ? 0 : name.rfind(mark);
-        if (at == name.npos) continue;
+        if (at == name.npos)
+            continue;
         const auto digits = name.substr(at + mark.size());
         std::int64_t number = 0;
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        if (error == std::errc{} && end == digits.data() + digits.size() && digits.size() >= 10) return number;
+        if (error == std::errc{} && end == digits.data() + digits.size() && digits.size() >= 10)
+            return number;
     }
     return std::nullopt;
 }
@@ -53,11 +61,12 @@ checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemb
     only_silences_ = p.set.peers == peer_life::alive && p.set.one_peer_fault_in == 0 && p.set.one_fault_in == 0 &&
                      p.set.scarce_memory == 0 && !p.set.leases_may_end_in_calm();
     for (const auto& s : p.steps) {
-        only_silences_ &= s.what == act::acquire || s.what == act::list || s.what == act::block ||
-                          s.what == act::set_register;
+        only_silences_ &=
+            s.what == act::acquire || s.what == act::list || s.what == act::block || s.what == act::set_register;
         if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers)
             expects_faults_ = true;
-        if (s.what == act::refuse) expects_refusals_ = true;
+        if (s.what == act::refuse)
+            expects_refusals_ = true;
     }
 }
 
@@ -68,7 +77,8 @@ std::string checker::label(const contender_record& c) const
 
 void checker::say(const contender_record& c, const std::string& what)
 {
-    if (world_.log.on()) world_.log.line(world_.time.now(), "user", c.tag + ' ' + what);
+    if (world_.log.on())
+        world_.log.line(world_.time.now(), "user", c.tag + ' ' + what);
 }
 
 contender_record& checker::begin(contender_record r)
@@ -79,7 +89,8 @@ contender_record& checker::begin(contender_record r)
     say(c, "wants " + path_of(c.path) + (c.wish.look_once ? ", looking once" : ""));
     if (c.wish.look_once && is_calm(plan_)) {
         world_.time.after(plan_.set.a_while(), [this, &c] {
-            if (c.now == phase::waiting) world_.violate(label(c) + ": looks once, and waits on");
+            if (c.now == phase::waiting)
+                world_.violate(label(c) + ": looks once, and waits on");
         });
     }
     return c;
@@ -87,14 +98,16 @@ contender_record& checker::begin(contender_record r)
 
 bool checker::excused(const contender_record& c) const
 {
-    if (contains(deleted_, c.given.node) || contains(granted_unaware_, c.given.node)) return true;
+    if (contains(deleted_, c.given.node) || contains(granted_unaware_, c.given.node))
+        return true;
     return !killed_.empty() && contains(killed_, c.store->session_id());
 }
 
 contender_record* checker::owner_of(const std::string& node)
 {
     const auto* n = ensemble_.leaders_tree().find(node);
-    if (n == nullptr) return nullptr;
+    if (n == nullptr)
+        return nullptr;
     const auto at = by_tag_.find(n->data.substr(0, n->data.find('\n')));
     return at == by_tag_.end() ? nullptr : at->second;
 }
@@ -110,7 +123,8 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     c.now = phase::holding;
     c.given = g;
     c.granted_at = world_.time.now();
-    if (c.store->unaware_of_end(path_of(c.path))) granted_unaware_.push_back(g.node);
+    if (c.store->unaware_of_end(path_of(c.path)))
+        granted_unaware_.push_back(g.node);
     const bool on_time = c.where->paused_until() + promptly_ < world_.time.now();
     if (c.deadline && c.where->now() > *c.deadline + promptly_ && on_time) {
         world_.violate(label(c) + ": granted after its deadline");
@@ -125,8 +139,10 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     if (contains(deleted_waiting_, g.node) && plan_.set.peers != peer_life::alive) {
         world_.violate(label(c) + ": granted, though others deleted its node while it waited for another client");
     }
-    if (!c.believes()) return world_.violate(label(c) + ": granted, and not held");
-    if (let_go_.contains(uuid_in(g.node))) world_.violate(label(c) + ": granted with a node that was let go");
+    if (!c.believes())
+        return world_.violate(label(c) + ": granted, and not held");
+    if (let_go_.contains(uuid_in(g.node)))
+        world_.violate(label(c) + ": granted with a node that was let go");
     check_grant_in_tree(c);
     check_holders(c);
 }
@@ -149,12 +165,15 @@ void checker::check_grant_in_tree(contender_record& c)
     const auto& tree = ensemble_.leaders_tree();
     const auto* node = tree.find(c.given.node);
     if (node == nullptr) {
-        if (!excused(c)) world_.violate(label(c) + ": granted without a node");
+        if (!excused(c))
+            world_.violate(label(c) + ": granted without a node");
         return;
     }
     check_node_owner(c);
-    if (!has_access_of_locks(*node, plan_)) world_.violate(label(c) + ": its node has another access list");
-    if (!ensemble_.alive(node->owner)) world_.violate(label(c) + ": granted to a session that is over");
+    if (!has_access_of_locks(*node, plan_))
+        world_.violate(label(c) + ": its node has another access list");
+    if (!ensemble_.alive(node->owner))
+        world_.violate(label(c) + ": granted to a session that is over");
     if (c.given.fencing_token >> 12 != node->czxid) {
         world_.violate(label(c) + ": the token does not come from the node's czxid " + std::to_string(node->czxid));
     }
@@ -165,15 +184,18 @@ void checker::check_grant_in_tree(contender_record& c)
     if (c.given.fencing_token <= last && !unaware) {
         world_.violate(label(c) + ": the token does not exceed " + std::to_string(last));
     }
-    if (!unaware) last = std::max(last, c.given.fencing_token);
+    if (!unaware)
+        last = std::max(last, c.given.fencing_token);
 
     const auto own = contender_sequence(name_in(c.given.node));
     std::optional<instant> overtakes; ///< somebody, whose word came then: the last of them
     for (const auto& name : tree.children(path_of(c.path))) {
         const auto sequence = contender_sequence(name);
-        if (!sequence || !own || *sequence >= *own) continue;
+        if (!sequence || !own || *sequence >= *own)
+            continue;
         const auto other_node = path_of(c.path) + '/' + name;
-        if (contains(out_of_turn_, other_node)) continue;
+        if (contains(out_of_turn_, other_node))
+            continue;
         const auto* other = owner_of(other_node);
         const bool same_session = tree.find(other_node)->owner == node->owner;
         if (const auto told = !same_session && told_let_go ? told_let_go(c.client, other_node) : std::nullopt) {
@@ -197,14 +219,16 @@ void checker::check_grant_in_tree(contender_record& c)
         }
     }
     for (const auto& [other, sequence] : newest) {
-        if (own && sequence < *own) world_.violate(label(c) + ": granted before " + other->tag + ", which came first");
+        if (own && sequence < *own)
+            world_.violate(label(c) + ": granted before " + other->tag + ", which came first");
     }
 }
 
 void checker::check_holders(contender_record& c)
 {
     for (auto& other : records_) {
-        if (&other == &c || other.path != c.path || other.now != phase::holding) continue;
+        if (&other == &c || other.path != c.path || other.now != phase::holding)
+            continue;
         check_told(other);
         if (other.believes() && !excused(other) && !excused(c)) {
             world_.violate(label(c) + ": granted while " + label(other) + " believes that it holds");
@@ -214,9 +238,12 @@ void checker::check_holders(contender_record& c)
 
 void checker::check()
 {
-    for (auto& c : records_) check_told(c);
-    for (auto& c : records_) check_releasing(c);
-    if (only_silences_) check_waiting();
+    for (auto& c : records_)
+        check_told(c);
+    for (auto& c : records_)
+        check_releasing(c);
+    if (only_silences_)
+        check_waiting();
 }
 
 /// Nobody waits for the end of a session that should be over, while the servers cannot be asked.
@@ -225,7 +252,8 @@ void checker::check_releasing(contender_record& c)
     const auto& set = world_.set;
     const auto margin = std::max(set.session_timeout / 4, set.tick);
     const auto limit = margin + set.tick + set.session_timeout + promptly_; // it has to notice that first
-    if (c.now != phase::releasing || c.where->dead() || c.where->paused_until() + limit > world_.time.now()) return;
+    if (c.now != phase::releasing || c.where->dead() || c.where->paused_until() + limit > world_.time.now())
+        return;
     if (c.store->silent(limit))
         world_.violate(label(c) + ": its session should be over, and its release still waits");
 }
@@ -233,10 +261,12 @@ void checker::check_releasing(contender_record& c)
 /// A holder whose lease has ended has been told so, unless it did not run.
 void checker::check_told(contender_record& c)
 {
-    if (c.now != phase::holding || c.where->dead() || c.where->paused_until() + promptly_ > world_.time.now()) return;
+    if (c.now != phase::holding || c.where->dead() || c.where->paused_until() + promptly_ > world_.time.now())
+        return;
     const auto until = c.handle->held_until();
     const bool known_lost = until == process::time_point(); // and the news is on its way
-    if (known_lost && !c.seen_lost) c.seen_lost = world_.time.now();
+    if (known_lost && !c.seen_lost)
+        c.seen_lost = world_.time.now();
     if (c.seen_lost && world_.time.now() > *c.seen_lost + promptly_) {
         world_.violate(label(c) + ": lost, and it was not told");
     }
@@ -252,16 +282,20 @@ void checker::check_told(contender_record& c)
 void checker::withdrawn(contender_record& c, bool answer)
 {
     say(c, answer ? "withdraws" : "is too late to withdraw");
-    if (answer) c.now = phase::withdrawn;
+    if (answer)
+        c.now = phase::withdrawn;
 }
 
 void checker::lost(contender_record& c)
 {
     say(c, "is told that the lock is lost");
-    if (c.lost) return world_.violate(label(c) + ": lost twice");
+    if (c.lost)
+        return world_.violate(label(c) + ": lost twice");
     c.lost = true;
-    if (c.now != phase::holding) return world_.violate(label(c) + ": lost while it does not hold");
-    if (c.believes()) return world_.violate(label(c) + ": lost, and yet its lease goes on");
+    if (c.now != phase::holding)
+        return world_.violate(label(c) + ": lost while it does not hold");
+    if (c.believes())
+        return world_.violate(label(c) + ": lost, and yet its lease goes on");
     if (!expects_faults_ && !world_.set.leases_may_end_in_calm())
         return world_.violate(label(c) + ": lost, though nothing ever went wrong");
     c.now = phase::lost;
@@ -271,7 +305,8 @@ void checker::releasing(contender_record& c)
 {
     say(c, "releases");
     check_told(c);
-    if (c.now != phase::holding) return;
+    if (c.now != phase::holding)
+        return;
     c.back = {*c.store, c.handle->held(c.where->now()), contains(deleted_, c.given.node)};
     c.now = phase::releasing;
 }
@@ -292,12 +327,14 @@ void checker::released(contender_record& c, boost::system::error_code ec)
             !c.back.early() && !may_be_misled) {
             world_.violate(label(c) + ": released, and its node is still there");
         }
-        if (ec && !expects_faults_) world_.violate(label(c) + ": its release failed: " + ec.message());
+        if (ec && !expects_faults_)
+            world_.violate(label(c) + ": its release failed: " + ec.message());
         if (const auto fault = c.back.fault_of(ec, *c.store, ensemble_, goes, excused(c)); !fault.empty())
             world_.violate(label(c) + ": " + std::string(fault));
     } else if (c.now == phase::lost) {
         c.now = phase::released;
-        if (ec != make_error_code(errc::lost)) world_.violate(label(c) + ": lost, and released without that error");
+        if (ec != make_error_code(errc::lost))
+            world_.violate(label(c) + ": lost, and released without that error");
     } else {
         world_.violate(label(c) + ": released twice");
     }
@@ -308,13 +345,16 @@ void checker::listed(unsigned client, unsigned path, std::int64_t session, boost
 {
     const auto who = "contenders() of client" + std::to_string(client) + " on " + path_of(path);
     if (ec) {
-        if (!expects_faults_ && ec != make_error_code(errc::closed)) world_.violate(who + ": " + ec.message());
+        if (!expects_faults_ && ec != make_error_code(errc::closed))
+            world_.violate(who + ": " + ec.message());
         return;
     }
     for (std::size_t i = 0; i < queue.size(); ++i) {
-        if (i != 0 && queue[i].sequence < queue[i - 1].sequence) world_.violate(who + ": not in order");
+        if (i != 0 && queue[i].sequence < queue[i - 1].sequence)
+            world_.violate(who + ": not in order");
         const auto sequence = contender_sequence(name_in(queue[i].node));
-        if (!sequence || *sequence != queue[i].sequence) world_.violate(who + ": lists " + queue[i].node);
+        if (!sequence || *sequence != queue[i].sequence)
+            world_.violate(who + ": lists " + queue[i].node);
         if (session != 0 && queue[i].ours != (queue[i].session_id == session))
             world_.violate(who + ": wrong about whose " + queue[i].node + " is");
     }
@@ -327,9 +367,12 @@ void checker::set_back()
     const auto is_back = [&](const auto& node) { return ensemble_.leaders_tree().find(node) != nullptr; };
     std::erase_if(deleted_, is_back);
     for (auto& c : records_) {
-        if (c.given.node.empty()) continue;
-        if (is_back(c.given.node)) c.back.node_is_back();
-        else deleted_.push_back(c.given.node); // by whom the servers were set back
+        if (c.given.node.empty())
+            continue;
+        if (is_back(c.given.node))
+            c.back.node_is_back();
+        else
+            deleted_.push_back(c.given.node); // by whom the servers were set back
     }
     deleted_waiting_.clear();
 }
@@ -337,7 +380,8 @@ void checker::set_back()
 void checker::client_died(unsigned client)
 {
     for (auto& c : records_) {
-        if (c.client != client) continue;
+        if (c.client != client)
+            continue;
         c.now = phase::died;
         c.handle.reset();
     }
@@ -347,12 +391,14 @@ void checker::deleted_by_others(const std::string& node)
 {
     deleted_.push_back(node);
     const auto* const c = owner_of(node);
-    if (c == nullptr) return;
+    if (c == nullptr)
+        return;
     // After another delete the client may still think that the contender is not its first.
     const auto last = last_deleted_.find(c->path);
     const bool alone =
         last == last_deleted_.end() || last->second + 2 * instant(plan_.set.session_timeout) < world_.time.now();
-    if (alone && waits_for_another(node)) deleted_waiting_.push_back(node);
+    if (alone && waits_for_another(node))
+        deleted_waiting_.push_back(node);
     last_deleted_[c->path] = world_.time.now();
 }
 
@@ -360,14 +406,17 @@ void checker::deleted_by_others(const std::string& node)
 bool checker::waits_for_another(const std::string& node)
 {
     const auto* const c = owner_of(node);
-    if (c == nullptr || c->now != phase::waiting) return false;
+    if (c == nullptr || c->now != phase::waiting)
+        return false;
     const auto& tree = ensemble_.leaders_tree();
     const auto own = contender_sequence(name_in(node));
     bool another = false;
     for (const auto& name : tree.children(path_of(c->path))) {
         const auto sequence = contender_sequence(name);
-        if (!sequence || *sequence >= *own || contains(out_of_turn_, path_of(c->path) + '/' + name)) continue;
-        if (tree.find(path_of(c->path) + '/' + name)->owner == tree.find(node)->owner) return false;
+        if (!sequence || *sequence >= *own || contains(out_of_turn_, path_of(c->path) + '/' + name))
+            continue;
+        if (tree.find(path_of(c->path) + '/' + name)->owner == tree.find(node)->owner)
+            return false;
         another = true;
     }
     return another;
@@ -389,7 +438,8 @@ void checker::finish()
 {
     for (auto& c : records_) {
         check_told(c);
-        if (c.heard && c.now != phase::died) c.heard->check_ended(expects_refusals_ || c.back.early());
+        if (c.heard && c.now != phase::died)
+            c.heard->check_ended(expects_refusals_ || c.back.early());
         switch (c.now) {
         case phase::waiting: world_.violate(label(c) + ": left waiting"); break;
         case phase::holding: world_.violate(label(c) + ": holds, and its release was never run"); break;

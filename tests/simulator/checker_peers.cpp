@@ -12,7 +12,8 @@ bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std:
 {
     const auto* const found = e.leaders_tree().find(node);
     // A change of its data uses the watch up, and the news may be under way.
-    if (found == nullptr || found->version != 0 || !store.undisturbed() || store.was_listed(node, told)) return false;
+    if (found == nullptr || found->version != 0 || !store.undisturbed() || store.was_listed(node, told))
+        return false;
     const auto watches = e.watches();
     return std::none_of(watches.begin(), watches.end(),
                         [&](const auto& w) { return w.session == found->owner && w.path == node; });
@@ -36,16 +37,17 @@ void checker::check_waiting()
         std::map<std::int64_t, std::pair<std::string, std::int64_t>> others; // by number
         for (const auto& name : tree.children(path_of(p))) {
             const auto node = path_of(p) + '/' + name;
-            if (const auto number = contender_sequence(name)) others[*number] = {node, tree.find(node)->owner};
+            if (const auto number = contender_sequence(name))
+                others[*number] = {node, tree.find(node)->owner};
         }
         for (auto own = others.begin(); own != others.end(); ++own) {
             const auto* const c = owner_of(own->second.first);
             const bool waits = c != nullptr && c->now == contender_record::phase::waiting;
-            const bool all_told = own != others.begin() && waits && c->store->undisturbed() &&
-                                  std::all_of(others.begin(), own, [&](const auto& o) {
-                                      return o.second.second != own->second.second &&
-                                             told_let_go(c->client, o.second.first);
-                                  });
+            const bool all_told =
+                own != others.begin() && waits && c->store->undisturbed() &&
+                std::all_of(others.begin(), own, [&](const auto& o) {
+                    return o.second.second != own->second.second && told_let_go(c->client, o.second.first);
+                });
             if (!all_told) {
                 free_to_go_.erase(own->second.first);
                 continue;

@@ -26,7 +26,8 @@ public:
     /// A number in [0, limit); 0 when limit is 0 or 1.
     std::uint64_t below(std::uint64_t limit, stream purpose, std::uint32_t owner = 0)
     {
-        if (limit <= 1) return 0;
+        if (limit <= 1)
+            return 0;
         const auto wide = static_cast<wide_integer>(next(purpose, owner)) * limit;
         return static_cast<std::uint64_t>(wide >> 64);
     }

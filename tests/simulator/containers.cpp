@@ -14,14 +14,19 @@ void container_checker::written(const transaction& t, const znode_tree::effect& 
 {
     using kind = transaction::kind;
     if (e.result != store::outcome::ok) { // a refused batch is sent again, but for one part
-        if (t.what != kind::batch) return refused(t);
-        if (e.failed < t.parts.size()) refused(t.parts[e.failed]);
+        if (t.what != kind::batch)
+            return refused(t);
+        if (e.failed < t.parts.size())
+            refused(t.parts[e.failed]);
         return;
     }
     const auto see = [this](const transaction& part) {
-        if (part.what == kind::create) created(part);
-        if (part.what == kind::set_data) written_into(part);
-        if (part.what == kind::remove || part.what == kind::remove_idle_container) removed(part);
+        if (part.what == kind::create)
+            created(part);
+        if (part.what == kind::set_data)
+            written_into(part);
+        if (part.what == kind::remove || part.what == kind::remove_idle_container)
+            removed(part);
     };
     see(t);
     for (auto part : t.parts) {
@@ -34,7 +39,8 @@ void container_checker::written(const transaction& t, const znode_tree::effect& 
 void container_checker::created(const transaction& t)
 {
     const bool container = t.node == store::node_kind::container;
-    if (!container && t.node != store::node_kind::persistent) return;
+    if (!container && t.node != store::node_kind::persistent)
+        return;
     const auto maker = client_of_(t.session);
     nodes_[t.path] = {maker, container, false, t.zxid, t.zxid};
     writers_[t.zxid] = maker;
@@ -43,20 +49,23 @@ void container_checker::created(const transaction& t)
 void container_checker::written_into(const transaction& t)
 {
     writers_[t.zxid] = client_of_(t.session);
-    if (const auto found = nodes_.find(t.path); found != nodes_.end()) found->second.mzxid = t.zxid;
+    if (const auto found = nodes_.find(t.path); found != nodes_.end())
+        found->second.mzxid = t.zxid;
 }
 
 void container_checker::removed(const transaction& t)
 {
     const auto found = nodes_.find(t.path);
-    if (found == nodes_.end()) return;
+    if (found == nodes_.end())
+        return;
     const node gone = found->second;
     nodes_.erase(found);
     const auto client = client_of_(t.session);
-    if (t.what == transaction::kind::remove_idle_container || client == nullptr || scarce_) return;
+    if (t.what == transaction::kind::remove_idle_container || client == nullptr || scarce_)
+        return;
     const auto look = looks_.find({client, t.path});
-    const bool believed = look != looks_.end() &&
-                          (is_own(client, look->second) || may_be_own(client, t.path, look->second));
+    const bool believed =
+        look != looks_.end() && (is_own(client, look->second) || may_be_own(client, t.path, look->second));
     if (!believed)
         world_.violate("a client deleted what it had not made, or others had written into: " + t.path);
     else if (look->second.num_children != 0)
@@ -67,13 +76,15 @@ void container_checker::removed(const transaction& t)
 
 void container_checker::refused(const transaction& t)
 {
-    if (t.what == transaction::kind::remove) keep(t.path);
+    if (t.what == transaction::kind::remove)
+        keep(t.path);
 }
 
 void container_checker::keep(std::string path)
 {
     for (; !path.empty(); path.resize(path.rfind('/'))) {
-        if (const auto found = nodes_.find(path); found != nodes_.end()) found->second.kept = true;
+        if (const auto found = nodes_.find(path); found != nodes_.end())
+            found->second.kept = true;
     }
 }
 
@@ -98,13 +109,16 @@ bool container_checker::is_unused(const store::node_stat& stat)
 
 void container_checker::looked(const simulated_store& client, const std::string& path, const store::node_stat* shown)
 {
-    if (shown == nullptr) return keep(path);
+    if (shown == nullptr)
+        return keep(path);
     const store::node_stat& stat = *shown;
-    if (stat.ephemeral_owner != 0) return;
+    if (stat.ephemeral_owner != 0)
+        return;
     looks_[{&client, path}] = stat;
     const bool may_go = is_own(&client, stat) && !client.in_doubt(path);
     const bool may_be = may_be_own(&client, path, stat) || (client.never_looked(path) && is_unused(stat));
-    if (stat.num_children != 0 || (!may_go && !may_be)) keep(path);
+    if (stat.num_children != 0 || (!may_go && !may_be))
+        keep(path);
 }
 
 std::vector<std::string> container_checker::left_by(const simulated_store& client) const
@@ -112,7 +126,8 @@ std::vector<std::string> container_checker::left_by(const simulated_store& clien
     std::vector<std::string> left;
     for (const auto& [path, n] : nodes_) {
         const auto* const here = ensemble_.leaders_tree().find(path);
-        if (!n.container || n.maker != &client || n.kept || here == nullptr || here->children != 0) continue;
+        if (!n.container || n.maker != &client || n.kept || here == nullptr || here->children != 0)
+            continue;
         const auto stat = znode_tree::stat(*here);
         const bool neglected = client.never_looked(path) && is_unused(stat);
         if (client.in_doubt(path) ? neglected || may_be_own(&client, path, stat) : is_own(&client, stat))

@@ -20,7 +20,8 @@ public:
     {
         acquisition_users::client_died(c);
         std::erase_if(elections_, [&](const auto& e) { return e.first.first == &c; });
-        for (auto& r : resignations_) r.out |= r.where == &c;
+        for (auto& r : resignations_)
+            r.out |= r.where == &c;
     }
 
     [[nodiscard]] bool all_ended() const override
@@ -34,7 +35,8 @@ public:
     {
         acquisition_users::finish();
         for (const auto& r : resignations_) {
-            if (r.out || r.where->closed) continue;
+            if (r.out || r.where->closed)
+                continue;
             stage_.world.violate("client" + std::to_string(r.where->number) + ": its resignation never ended");
         }
     }
@@ -55,7 +57,8 @@ private:
     recipes::election& election_at(client& c, unsigned path)
     {
         auto& e = elections_[{&c, path}];
-        if (!e) e = std::make_shared<recipes::election>();
+        if (!e)
+            e = std::make_shared<recipes::election>();
         return *e;
     }
 
@@ -68,11 +71,13 @@ private:
         auto& where = election_at(c, u.paths.front());
         if (s.terms == 0) {
             where.wait_for_leadership(*c.session, [this, &c, &u](bool leads) {
-                if (!stage_.may_tell(c) || !leads) return;
+                if (!stage_.may_tell(c) || !leads)
+                    return;
                 const bool anybody = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
                     return o.where == u.where && o.paths == u.paths && (o.now != use::phase::failed);
                 });
-                if (!anybody) violate(u, "told of a leadership that is nobody's");
+                if (!anybody)
+                    violate(u, "told of a leadership that is nobody's");
             });
         }
         return where.stand(*c.session, s.who, acquire_lock, std::move(call));
@@ -81,7 +86,8 @@ private:
     /// Whoever has resigned is refused at once when he stands again.
     void check_begin(use& u) override
     {
-        if (!standings_[&u].resigned) return;
+        if (!standings_[&u].resigned)
+            return;
         (void)u.where->call_at(u.where->now() + promptly, [this, &u] { check_out(u); });
     }
 
@@ -89,11 +95,14 @@ private:
     {
         auto& s = standings_[&u];
         ++s.terms;
-        if (s.resigned) violate(u, "elected, though it had resigned");
+        if (s.resigned)
+            violate(u, "elected, though it had resigned");
         auto& c = stage_.current(u.client);
         s.who->at_resignation([this, &c, &u, &s] {
-            if (!stage_.may_tell(c)) return;
-            if (!s.resigned) violate(u, "asked to stop without a resignation");
+            if (!stage_.may_tell(c))
+                return;
+            if (!s.resigned)
+                violate(u, "asked to stop without a resignation");
             release(c, u); // its body, cancelled, returns
         });
     }
@@ -102,7 +111,8 @@ private:
     {
         auto& s = standings_[&u];
         // It leads again, unless it has resigned: the election has to refuse it then.
-        if (u.wish.choice % 3 == 0 && s.terms < 3 && !c.closing && c.session) acquire(c, u);
+        if (u.wish.choice % 3 == 0 && s.terms < 3 && !c.closing && c.session)
+            acquire(c, u);
     }
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
@@ -113,16 +123,21 @@ private:
 
     void give_up(client& c, use& u) override
     {
-        if (u.wish.choice % 2 == 0) return acquisition_users::give_up(c, u);
-        if (c.closing || !c.session) return;
+        if (u.wish.choice % 2 == 0)
+            return acquisition_users::give_up(c, u);
+        if (c.closing || !c.session)
+            return;
         auto& r = resignations_.emplace_back();
         r.where = &c;
         r.path = u.paths.front();
         for (auto& o : uses_) {
-            if (o.where != &c.where || o.paths != u.paths) continue;
+            if (o.where != &c.where || o.paths != u.paths)
+                continue;
             auto& s = standings_[&o];
-            if (!s.resigned) s.resigned = now();
-            if (o.has_it() || o.now == use::phase::releasing) r.leaders.push_back(&o);
+            if (!s.resigned)
+                s.resigned = now();
+            if (o.has_it() || o.now == use::phase::releasing)
+                r.leaders.push_back(&o);
             if (o.now == use::phase::waiting || o.has_it()) {
                 (void)c.where.call_at(c.where.now() + promptly, [this, &o] { check_out(o); });
             }
@@ -130,7 +145,8 @@ private:
         say(u, "resigns for its client");
         stage_.call(c, [&](recipes::session&) {
             election_at(c, r.path).resign(*c.session, [this, &c, &r] {
-                if (!stage_.may_tell(c)) return;
+                if (!stage_.may_tell(c))
+                    return;
                 r.out = true;
                 for (const auto* leader : r.leaders) {
                     if (leader->has_it() || leader->now == use::phase::releasing) {
@@ -143,9 +159,12 @@ private:
 
     void check_out(const use& u)
     {
-        if (!on_time(u)) return;
-        if (u.now == use::phase::waiting && u.began + promptly <= now()) violate(u, "waits, though it has resigned");
-        if (u.has_it()) violate(u, "leads on, though it has resigned");
+        if (!on_time(u))
+            return;
+        if (u.now == use::phase::waiting && u.began + promptly <= now())
+            violate(u, "waits, though it has resigned");
+        if (u.has_it())
+            violate(u, "leads on, though it has resigned");
     }
 
     std::map<std::pair<client*, unsigned>, std::shared_ptr<recipes::election>> elections_;
@@ -155,6 +174,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<scenario> make_election_users(stage& s) { return std::make_unique<election_users>(s); }
+std::unique_ptr<scenario> make_election_users(stage& s)
+{
+    return std::make_unique<election_users>(s);
+}
 
 } // namespace zklock::simulator

@@ -21,16 +21,19 @@ void ensemble::to_leader(unsigned s, std::function<void()> f)
 {
     auto& link = servers_[s];
     auto when = world_.time.now();
-    if (s != leader_) when = std::max(when + world_.travel_time(stream::link, s), link.cut_off_until);
+    if (s != leader_)
+        when = std::max(when + world_.travel_time(stream::link, s), link.cut_off_until);
     link.last_to_leader = std::max(when, link.last_to_leader);
     world_.time.at(link.last_to_leader, [this, s, f = std::move(f), incarnation = link.incarnation] {
-        if (servers_[s].incarnation == incarnation) f();
+        if (servers_[s].incarnation == incarnation)
+            f();
     });
 }
 
 void ensemble::from_leader(unsigned s, std::function<void()> f)
 {
-    if (s == leader_) return f();
+    if (s == leader_)
+        return f();
     auto& link = servers_[s];
     auto when = world_.time.now() + world_.travel_time(stream::link, s);
     if (!world_.quiet) {
@@ -39,7 +42,8 @@ void ensemble::from_leader(unsigned s, std::function<void()> f)
     }
     link.last_from_leader = std::max({when, link.cut_off_until, link.last_from_leader});
     world_.time.at(link.last_from_leader, [this, s, f = std::move(f), incarnation = link.incarnation] {
-        if (servers_[s].incarnation == incarnation) f();
+        if (servers_[s].incarnation == incarnation)
+            f();
     });
 }
 
@@ -75,13 +79,16 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     case operation::close_session: t.what = transaction::kind::close_session; break;
     default: break;
     }
-    if (!alive(c->session)) return;                   // the end of the session will close the connection
-    if (sessions_[c->session].owner != c->id) return; // it has moved, nobody reads the answer
+    if (!alive(c->session))
+        return; // the end of the session will close the connection
+    if (sessions_[c->session].owner != c->id)
+        return; // it has moved, nobody reads the answer
     if (r.what == operation::sync) {
         from_leader(c->server, [this, c, xid = r.xid] { complete(c, xid, answer{}); });
         return;
     }
-    if (r.what == operation::close_session) sessions_[c->session].alive = false;
+    if (r.what == operation::close_session)
+        sessions_[c->session].alive = false;
     t.path = r.path;
     t.data = r.data;
     t.node = r.kind;
@@ -94,7 +101,8 @@ void ensemble::execute(const connection_ptr& c, const request& r)
 /// To whoever the server takes for its leader.
 void ensemble::forward(const connection_ptr& c, const request& r)
 {
-    if (servers_[c->server].stale) return execute_stale(c, r);
+    if (servers_[c->server].stale)
+        return execute_stale(c, r);
     to_leader(c->server, [this, c, r] { execute(c, r); });
 }
 
@@ -103,8 +111,10 @@ void ensemble::execute_stale(const connection_ptr& c, const request& r)
 {
     auto& s = servers_[c->server];
     const bool needs_no_consent = r.what == operation::sync || (r.what == operation::connect && c->session != 0);
-    if (!needs_no_consent) s.stuck = true;
-    if (s.stuck || c->pending.size() != 1) return;
+    if (!needs_no_consent)
+        s.stuck = true;
+    if (s.stuck || c->pending.size() != 1)
+        return;
     answer a;
     if (r.what == operation::connect) {
         const auto& then = s.sessions_then;
@@ -123,9 +133,11 @@ void ensemble::confirm_session(const connection_ptr& c, std::int64_t xid, answer
 {
     const auto& s = servers_[c->server];
     auto when = world_.time.now();
-    if (c->server != leader_) when = std::max(when + world_.travel_time(stream::link, c->server), s.cut_off_until);
+    if (c->server != leader_)
+        when = std::max(when + world_.travel_time(stream::link, c->server), s.cut_off_until);
     world_.time.at(when, [this, c, xid, a = std::move(a), incarnation = s.incarnation] {
-        if (servers_[c->server].incarnation == incarnation) complete(c, xid, a);
+        if (servers_[c->server].incarnation == incarnation)
+            complete(c, xid, a);
     });
 }
 
@@ -135,15 +147,19 @@ znode_tree::effect ensemble::append(entry e)
     e.t.time_ms = 1'700'000'000'000 + std::chrono::duration_cast<std::chrono::milliseconds>(world_.time.now()).count();
     log_.push_back(std::make_shared<const entry>(std::move(e)));
     for (unsigned s = 0; s < size(); ++s) {
-        if (s == leader_ || !servers_[s].up || servers_[s].stale) continue;
+        if (s == leader_ || !servers_[s].up || servers_[s].stale)
+            continue;
         from_leader(s, [this, s, last = log_.size()] {
-            while (servers_[s].applied < last) execute_next(servers_[s]);
+            while (servers_[s].applied < last)
+                execute_next(servers_[s]);
         });
     }
     znode_tree::effect last;
-    while (servers_[leader_].applied < log_.size()) last = execute_next(servers_[leader_]);
+    while (servers_[leader_].applied < log_.size())
+        last = execute_next(servers_[leader_]);
     const auto written = log_.back();
-    for (const auto& tell : on_written) tell(written->t, last);
+    for (const auto& tell : on_written)
+        tell(written->t, last);
     return last;
 }
 
@@ -153,13 +169,14 @@ znode_tree::effect ensemble::execute_next(server& s)
     auto effect = s.tree.apply(e->t);
     if (world_.log.on() && &s == &servers_[leader_]) {
         std::string what = "zxid " + std::to_string(e->t.zxid & 0xffffffff) + ' ';
-        static constexpr const char* names[] = {
-            "create",          "remove",       "set_data",      "check_version",   "batch",
-            "set_permissions", "set_access",   "open_session",  "close_session",   "remove_container"};
+        static constexpr const char* names[] = {"create",        "remove",          "set_data",   "check_version",
+                                                "batch",         "set_permissions", "set_access", "open_session",
+                                                "close_session", "remove_container"};
         what += names[static_cast<int>(e->t.what)];
         what += ' ' + (effect.path.empty() ? e->t.path : effect.path) + " by session " +
                 std::to_string(e->t.session & 0xff);
-        if (effect.result != outcome::ok) what += " fails: " + std::to_string(static_cast<int>(effect.result));
+        if (effect.result != outcome::ok)
+            what += " fails: " + std::to_string(static_cast<int>(effect.result));
         world_.log.line(world_.time.now(), "leader", what);
     }
     fire(s, effect);
@@ -177,7 +194,8 @@ znode_tree::effect ensemble::execute_next(server& s)
     }
     if (e->t.what == transaction::kind::close_session) {
         for (const auto& other : std::vector(s.clients)) {
-            if (other->session == e->t.session) drop(other, false);
+            if (other->session == e->t.session)
+                drop(other, false);
         }
     }
     return effect;
@@ -185,7 +203,8 @@ znode_tree::effect ensemble::execute_next(server& s)
 
 void ensemble::catch_up(server& s)
 {
-    while (s.applied < log_.size()) execute_next(s);
+    while (s.applied < log_.size())
+        execute_next(s);
 }
 
 // ---- sessions, at the leader
@@ -199,26 +218,31 @@ std::chrono::milliseconds ensemble::granted_by(unsigned s) const
 void ensemble::heard(const connection& c)
 {
     const unsigned s = c.server;
-    if (c.session == 0 || servers_[s].stale) return;
-    if (s == leader_) return touch(c.session, c.session_timeout);
+    if (c.session == 0 || servers_[s].stale)
+        return;
+    if (s == leader_)
+        return touch(c.session, c.session_timeout);
     auto& from = servers_[s];
-    const auto known = std::find_if(from.heard.begin(), from.heard.end(),
-                                    [&](const auto& other) { return other.first == c.session; });
+    const auto known =
+        std::find_if(from.heard.begin(), from.heard.end(), [&](const auto& other) { return other.first == c.session; });
     if (known == from.heard.end())
         from.heard.emplace_back(c.session, c.session_timeout);
     else
         known->second = c.session_timeout;
-    if (from.report_due) return;
+    if (from.report_due)
+        return;
     from.report_due = true;
     const instant half_tick = instant(world_.set.tick) / 2;
     const auto now = world_.time.now();
     const auto next = now - now % half_tick + half_tick;
     world_.time.at(next, [this, s, incarnation = from.incarnation] {
         auto& self = servers_[s];
-        if (self.incarnation != incarnation) return;
+        if (self.incarnation != incarnation)
+            return;
         self.report_due = false;
         to_leader(s, [this, report = std::move(self.heard)] {
-            for (const auto& [id, timeout] : report) touch(id, timeout);
+            for (const auto& [id, timeout] : report)
+                touch(id, timeout);
         });
         self.heard.clear();
     });
@@ -227,7 +251,8 @@ void ensemble::heard(const connection& c)
 void ensemble::touch(std::int64_t id, std::chrono::milliseconds timeout)
 {
     const auto at = sessions_.find(id);
-    if (at == sessions_.end() || !at->second.alive) return;
+    if (at == sessions_.end() || !at->second.alive)
+        return;
     auto& s = at->second;
     // The leader's clock may run fast: its timeout is a little shorter in true time.
     const double rate = 1.0 + world_.set.leader_drift_ppm * 1e-6;
@@ -237,7 +262,8 @@ void ensemble::touch(std::int64_t id, std::chrono::milliseconds timeout)
         const instant tick = world_.set.tick;
         s.deadline += tick - s.deadline % tick;
     }
-    if (s.check_at != instant(0) && s.check_at <= s.deadline) return;
+    if (s.check_at != instant(0) && s.check_at <= s.deadline)
+        return;
     check_expiry_at(id, s.deadline);
 }
 
@@ -250,9 +276,11 @@ void ensemble::check_expiry_at(std::int64_t id, instant when)
 void ensemble::check_expiry(std::int64_t id, instant at)
 {
     const auto& s = sessions_[id];
-    if (!s.alive || s.check_at != at) return; // or another check is under way
+    if (!s.alive || s.check_at != at)
+        return; // or another check is under way
     const auto now = world_.time.now();
-    if (now < s.deadline) return check_expiry_at(id, s.deadline);
+    if (now < s.deadline)
+        return check_expiry_at(id, s.deadline);
     if (!servers_[leader_].up) // nobody expires sessions during an election
         return check_expiry_at(id, now + instant(world_.set.tick));
     world_.log.line(world_.time.now(), "leader", "session " + std::to_string(id & 0xff) + " timed out");
@@ -261,7 +289,8 @@ void ensemble::check_expiry(std::int64_t id, instant at)
 
 void ensemble::expire(std::int64_t id)
 {
-    if (!alive(id)) return;
+    if (!alive(id))
+        return;
     sessions_[id].alive = false;
     transaction t;
     t.what = transaction::kind::close_session;
@@ -271,7 +300,10 @@ void ensemble::expire(std::int64_t id)
 
 // ---- the administrator
 
-znode_tree::effect ensemble::administrate(transaction t) { return append({std::move(t), nullptr, 0}); }
+znode_tree::effect ensemble::administrate(transaction t)
+{
+    return append({std::move(t), nullptr, 0});
+}
 
 void ensemble::remove_idle_containers()
 {

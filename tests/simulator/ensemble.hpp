@@ -53,8 +53,8 @@ public:
     std::vector<std::function<void(const transaction&, const znode_tree::effect&)>> on_written;
 
     // faults
-    void hang_up(unsigned server);                   ///< on all its clients
-    void restart(unsigned server, instant down);     ///< a follower; the leader too, and then another one leads
+    void hang_up(unsigned server); ///< on all its clients
+    void restart(unsigned server, instant down); ///< a follower; the leader too, and then another one leads
     void cut_off(unsigned server, instant duration); ///< a follower from the leader
     /// None of the servers has a quorum: they hang up on everybody.
     void all_down(instant duration);
@@ -62,8 +62,9 @@ public:
     /// What is written from now on is lost when the ensemble is set back. It is so much that nobody who has seen any of
     /// it is caught up with after that.
     void back_up();
-    /// All servers, which are down, have no more than what was backed up; without that, they have nothing. In the worlds
-    /// where that goes unnoticed, their next leader begins with a larger zxid than all before, and they keep nobody out.
+    /// All servers, which are down, have no more than what was backed up; without that, they have nothing. In the
+    /// worlds where that goes unnoticed, their next leader begins with a larger zxid than all before, and they keep
+    /// nobody out.
     void set_back();
     /// The leader stands still and the others elect another at once. When it wakes it believes for up to a tick that it
     /// leads: it answers reads, reconnecting sessions and syncs from what it knew.
@@ -84,8 +85,8 @@ private:
         instant last_to_leader{0};
         instant last_from_leader{0};
         instant still_until{0}; ///< its process is paused: what comes waits
-        bool stale = false;     ///< it leads no more, and does not know
-        bool stuck = false;     ///< and has proposed something that nobody will ever commit
+        bool stale = false; ///< it leads no more, and does not know
+        bool stuck = false; ///< and has proposed something that nobody will ever commit
         std::vector<std::int64_t> sessions_then; ///< those alive when it stopped
         bool report_due = false;
         std::vector<std::pair<std::int64_t, std::chrono::milliseconds>> heard; ///< sessions to report to the leader

@@ -42,7 +42,8 @@ connection_ptr ensemble::connect(endpoint& client, unsigned client_number, unsig
 
 void ensemble::send(const connection_ptr& c, request r)
 {
-    if (!c->client_open) return;
+    if (!c->client_open)
+        return;
     auto when = world_.time.now() + world_.travel_time(stream::to_server, c->client_number);
     when = std::max({when, c->client.blocked_until, c->last_to_server});
     c->last_to_server = when;
@@ -51,7 +52,8 @@ void ensemble::send(const connection_ptr& c, request r)
 
 void ensemble::close(const connection_ptr& c)
 {
-    if (!c->client_open) return;
+    if (!c->client_open)
+        return;
     c->client_open = false;
     // The server may hear of it at once, or go on reading what was sent, or never hear until the session ends.
     instant notice = world_.travel_time(stream::to_server, c->client_number);
@@ -60,18 +62,22 @@ void ensemble::close(const connection_ptr& c)
         notice += instant(world_.choose.below(timeout, stream::to_server, c->client_number));
     }
     world_.time.after(notice, [this, c] {
-        if (c->server_open) forget(c);
+        if (c->server_open)
+            forget(c);
     });
 }
 
 void ensemble::arrive(const connection_ptr& c, request r)
 {
-    if (!c->server_open) return;
+    if (!c->server_open)
+        return;
     if (const auto until = servers_[c->server].still_until; until > world_.time.now()) {
         return world_.time.at(until, [this, c, r = std::move(r)]() mutable { arrive(c, std::move(r)); });
     }
-    if (r.doom == fate::cut_before) return drop(c, true);
-    if (r.what == operation::connect) return arrive_connect(c, r);
+    if (r.doom == fate::cut_before)
+        return drop(c, true);
+    if (r.what == operation::connect)
+        return arrive_connect(c, r);
     heard(*c);
     if (const auto why = refused_here(*c, r)) {
         answer a;
@@ -90,7 +96,8 @@ void ensemble::arrive(const connection_ptr& c, request r)
 /// What access lists forbid, as far as this server knows, and without a word of the leader's.
 std::optional<outcome> ensemble::refused_here(const connection& c, const request& r) const
 {
-    if (!world_.set.eager_access_check || size() == 1) return std::nullopt;
+    if (!world_.set.eager_access_check || size() == 1)
+        return std::nullopt;
     transaction t;
     switch (r.what) {
     case operation::create: t.what = transaction::kind::create; break;
@@ -108,12 +115,15 @@ std::optional<outcome> ensemble::refused_here(const connection& c, const request
 void ensemble::arrive_connect(const connection_ptr& c, const request& r)
 {
     auto& s = servers_[c->server];
-    if (!c->client_open) return; // a handshake that nobody waits for any more
+    if (!c->client_open)
+        return; // a handshake that nobody waits for any more
     const bool behind = zxid_of(s) < c->last_zxid_seen;
-    if (!s.up || behind) return drop(c, true);
+    if (!s.up || behind)
+        return drop(c, true);
     if (c->session != 0) { // a session has one connection at a server
         for (const auto& old : std::vector(s.clients)) {
-            if (old->session == c->session) forget(old);
+            if (old->session == c->session)
+                forget(old);
         }
     }
     s.clients.push_back(c);
@@ -141,7 +151,8 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
     const auto& tree = servers_[c->server].tree;
     const auto* node = tree.find(r.path);
     const auto watch = [&](std::vector<std::string>& watches) {
-        if (r.watch && std::find(watches.begin(), watches.end(), r.path) == watches.end()) watches.push_back(r.path);
+        if (r.watch && std::find(watches.begin(), watches.end(), r.path) == watches.end())
+            watches.push_back(r.path);
     };
     switch (r.what) {
     case operation::exists: // of what is not there, all servers say so to everybody
@@ -163,7 +174,8 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
         } else {
             a.stat = znode_tree::stat(*node);
             a.access = node->access ? node->access : std::make_shared<const access_list>();
-            if (!node->allowed.admin) a.access = std::make_shared<const access_list>(without_hashes(*a.access));
+            if (!node->allowed.admin)
+                a.access = std::make_shared<const access_list>(without_hashes(*a.access));
         }
         break;
     case operation::get:
@@ -195,7 +207,8 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
 
 void ensemble::complete(const connection_ptr& c, std::int64_t xid, answer a)
 {
-    if (!c->server_open) return;
+    if (!c->server_open)
+        return;
     if (c->pending.empty() || c->pending.front().xid != xid) {
         return world_.violate("simulator: the server answers out of order");
     }
@@ -208,7 +221,8 @@ void ensemble::complete(const connection_ptr& c, std::int64_t xid, answer a)
     const bool over = r.what == operation::close_session || (r.what == operation::connect && a.session == 0);
     reply(c, r, std::move(a));
     if (over) {
-        if (c->server_open) forget(c);
+        if (c->server_open)
+            forget(c);
         return;
     }
     answer_reads(c);
@@ -216,7 +230,8 @@ void ensemble::complete(const connection_ptr& c, std::int64_t xid, answer a)
 
 void ensemble::reply(const connection_ptr& c, const request& r, answer a)
 {
-    if (r.doom == fate::cut_after) return drop(c, true);
+    if (r.doom == fate::cut_after)
+        return drop(c, true);
     a.xid = r.xid;
     a.zxid = zxid_of(servers_[c->server]);
     send_down(c, std::move(a));
@@ -224,13 +239,15 @@ void ensemble::reply(const connection_ptr& c, const request& r, answer a)
 
 void ensemble::send_down(const connection_ptr& c, answer a)
 {
-    if (!c->client_open) return;
+    if (!c->client_open)
+        return;
     auto when = world_.time.now() + world_.travel_time(stream::to_client, c->client_number);
     when = std::max({when, c->client.blocked_until, c->last_to_client});
     c->last_to_client = when;
     a.ends_withheld = std::exchange(c->ends_withheld, {});
     world_.time.at(when, [c, a = std::move(a)]() mutable {
-        if (c->client_open) c->client.received(c, std::move(a));
+        if (c->client_open)
+            c->client.received(c, std::move(a));
     });
 }
 
@@ -241,10 +258,14 @@ void ensemble::fire(server& s, const znode_tree::effect& e)
         const bool of_children = kind == event_kind::children_changed || kind == event_kind::deleted;
         for (const auto& c : s.clients) {
             std::size_t fired = 0;
-            if (kind != event_kind::children_changed) fired += std::erase(c->watched, path);
-            if (of_children) fired += std::erase(c->children_watched, path);
-            if (fired != 0 && hidden && kind == event_kind::deleted) c->ends_withheld.push_back(path);
-            if (fired == 0 || hidden) continue;
+            if (kind != event_kind::children_changed)
+                fired += std::erase(c->watched, path);
+            if (of_children)
+                fired += std::erase(c->children_watched, path);
+            if (fired != 0 && hidden && kind == event_kind::deleted)
+                c->ends_withheld.push_back(path);
+            if (fired == 0 || hidden)
+                continue;
             answer a;
             a.event = kind;
             a.path = path;
@@ -256,12 +277,15 @@ void ensemble::fire(server& s, const znode_tree::effect& e)
 void ensemble::drop(const connection_ptr& c, bool at_once)
 {
     forget(c);
-    if (!c->client_open) return;
+    if (!c->client_open)
+        return;
     auto when = world_.time.now() + world_.travel_time(stream::to_client, c->client_number);
     when = std::max(when, c->client.blocked_until);
-    if (!at_once) when = std::max(when, c->last_to_client);
+    if (!at_once)
+        when = std::max(when, c->last_to_client);
     world_.time.at(when, [c] {
-        if (c->client_open) c->client.closed(c);
+        if (c->client_open)
+            c->client.closed(c);
     });
 }
 
@@ -279,9 +303,11 @@ std::vector<ensemble::watch> ensemble::watches() const
     std::vector<watch> all;
     for (const auto& s : servers_) {
         for (const auto& c : s.clients) {
-            if (!c->client_open) continue;
+            if (!c->client_open)
+                continue;
             for (const auto* const kind : {&c->watched, &c->children_watched})
-                for (const auto& path : *kind) all.push_back({c->session, path});
+                for (const auto& path : *kind)
+                    all.push_back({c->session, path});
         }
     }
     return all;

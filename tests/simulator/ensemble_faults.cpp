@@ -10,18 +10,22 @@ using stream = choices::stream;
 
 void ensemble::hang_up(unsigned s)
 {
-    for (const auto& c : std::vector(servers_[s].clients)) drop(c, true);
+    for (const auto& c : std::vector(servers_[s].clients))
+        drop(c, true);
 }
 
 void ensemble::restart(unsigned which, instant down)
 {
     const bool leads = which == leader_;
     for (unsigned s = 0; s < size(); ++s) {
-        if (s == which || leads) stop_serving(s); // without a leader nobody serves
+        if (s == which || leads)
+            stop_serving(s); // without a leader nobody serves
     }
-    if (leads) elect(static_cast<unsigned>((which + 1 + world_.choose.below(size() - 1, stream::link)) % size()));
+    if (leads)
+        elect(static_cast<unsigned>((which + 1 + world_.choose.below(size() - 1, stream::link)) % size()));
     for (unsigned s = 0; s < size(); ++s) {
-        if (s == which || leads) serve_again_after(s, s == which || s != leader_ ? down : down / 2);
+        if (s == which || leads)
+            serve_again_after(s, s == which || s != leader_ ? down : down / 2);
     }
 }
 
@@ -46,23 +50,28 @@ void ensemble::part_leader()
 
 void ensemble::others_take_over(instant still, instant election, instant answers_on)
 {
-    if (size() == 1 || !servers_[leader_].up) return;
+    if (size() == 1 || !servers_[leader_].up)
+        return;
     const auto old = leader_;
     auto& self = servers_[old];
     self.still_until = world_.time.now() + still;
     self.stale = true;
     for (const auto& [id, session] : sessions_) {
-        if (session.alive) self.sessions_then.push_back(id);
+        if (session.alive)
+            self.sessions_then.push_back(id);
     }
     for (unsigned s = 0; s < size(); ++s) {
-        if (s != old) stop_serving(s);
+        if (s != old)
+            stop_serving(s);
     }
     elect(static_cast<unsigned>((old + 1 + world_.choose.below(size() - 1, stream::link)) % size()));
     for (unsigned s = 0; s < size(); ++s) {
-        if (s != old) serve_again_after(s, s == leader_ ? election / 2 : election);
+        if (s != old)
+            serve_again_after(s, s == leader_ ? election / 2 : election);
     }
     world_.time.at(self.still_until + answers_on, [this, old, incarnation = self.incarnation] {
-        if (servers_[old].incarnation != incarnation) return;
+        if (servers_[old].incarnation != incarnation)
+            return;
         world_.log.line(world_.time.now(), "server" + std::to_string(old), "learns that it leads no more");
         past_answered_until_ = world_.time.now() + world_.set.a_while();
         restart(old, instant(world_.set.tick) / 4);
@@ -78,8 +87,10 @@ bool ensemble::answers_from_the_past() const
 void ensemble::all_down(instant duration)
 {
     all_down_until_ = std::max(all_down_until_, world_.time.now() + duration);
-    for (unsigned s = 0; s < size(); ++s) stop_serving(s);
-    for (unsigned s = 0; s < size(); ++s) serve_again_after(s, duration);
+    for (unsigned s = 0; s < size(); ++s)
+        stop_serving(s);
+    for (unsigned s = 0; s < size(); ++s)
+        serve_again_after(s, duration);
 }
 
 void ensemble::back_up()
@@ -87,7 +98,8 @@ void ensemble::back_up()
     constexpr int many_elections = 1000;
     kept_ = log_.size();
     kept_zxid_ = zxid_;
-    if (!world_.set.set_back_unnoticed) zxid_ = (epoch_ += many_elections) << 32;
+    if (!world_.set.set_back_unnoticed)
+        zxid_ = (epoch_ += many_elections) << 32;
 }
 
 void ensemble::set_back()
@@ -115,8 +127,10 @@ void ensemble::look_up_sessions()
         session.check_at = instant(0); // what is under way is void
     }
     for (const auto& e : log_) {
-        if (e->t.what == transaction::kind::open_session) sessions_[e->t.session].alive = true;
-        if (e->t.what == transaction::kind::close_session) sessions_[e->t.session].alive = false;
+        if (e->t.what == transaction::kind::open_session)
+            sessions_[e->t.session].alive = true;
+        if (e->t.what == transaction::kind::close_session)
+            sessions_[e->t.session].alive = false;
     }
 }
 
@@ -145,11 +159,13 @@ void ensemble::serve_again_after(unsigned s, instant down)
     const auto then = std::max(all_down_until_, world_.time.now() + down);
     world_.time.at(then, [this, s, incarnation = servers_[s].incarnation] {
         auto& self = servers_[s];
-        if (self.incarnation != incarnation) return;
+        if (self.incarnation != incarnation)
+            return;
         catch_up(self); // a server comes up with all that its leader has
         self.up = true;
         if (s == leader_) { // a new leader gives every session its whole time again
-            for (const auto& [id, session] : sessions_) touch(id, session.timeout);
+            for (const auto& [id, session] : sessions_)
+                touch(id, session.timeout);
         }
         world_.log.line(world_.time.now(), "server" + std::to_string(s), "serves again");
     });
@@ -157,15 +173,18 @@ void ensemble::serve_again_after(unsigned s, instant down)
 
 void ensemble::cut_off(unsigned s, instant duration)
 {
-    if (s == leader_) return;
+    if (s == leader_)
+        return;
     auto& self = servers_[s];
     self.cut_off_until = std::max(self.cut_off_until, world_.time.now() + duration);
     // A follower that hears nothing of its leader for some ticks gives up and stops serving.
     const instant patience = world_.set.patience * instant(world_.set.tick) / 2;
-    if (duration < patience) return;
+    if (duration < patience)
+        return;
     world_.time.after(patience, [this, s, incarnation = self.incarnation] {
         auto& cut = servers_[s];
-        if (cut.incarnation != incarnation || cut.cut_off_until <= world_.time.now()) return;
+        if (cut.incarnation != incarnation || cut.cut_off_until <= world_.time.now())
+            return;
         restart(s, cut.cut_off_until - world_.time.now());
     });
 }

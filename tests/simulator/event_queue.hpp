@@ -28,7 +28,8 @@ public:
     /// Runs the next event unless it lies beyond `limit`; false if there was none to run.
     bool step(instant limit)
     {
-        if (heap_.empty() || heap_.front().when > limit) return false;
+        if (heap_.empty() || heap_.front().when > limit)
+            return false;
         std::pop_heap(heap_.begin(), heap_.end(), later);
         auto next = std::move(heap_.back());
         heap_.pop_back();

@@ -71,9 +71,12 @@ public:
         return answer([&](auto done) {
             store_of(client).batch(writes, [this, done](const store::batch_reply& r) {
                 std::string line = result(r);
-                if (r.result != store::outcome::ok) line += " failed at " + std::to_string(r.failed);
-                for (const auto& path : r.created) line += " made " + std::string(path);
-                for (const auto& stat : r.set) line += ' ' + show(stat);
+                if (r.result != store::outcome::ok)
+                    line += " failed at " + std::to_string(r.failed);
+                for (const auto& path : r.created)
+                    line += " made " + std::string(path);
+                for (const auto& stat : r.set)
+                    line += ' ' + show(stat);
                 done(line);
             });
         });
@@ -94,7 +97,8 @@ public:
                 auto names = r.names ? *r.names : std::vector<std::string>{};
                 std::sort(names.begin(), names.end());
                 std::string line = result(r);
-                for (const auto& name : names) line += ' ' + name;
+                for (const auto& name : names)
+                    line += ' ' + name;
                 done(line + (r.result == store::outcome::ok ? ' ' + show(r.stat) : ""));
             });
         });
@@ -133,7 +137,8 @@ private:
         const auto set = made_.emplace(s.mzxid, made_.size()).first->second;
         std::string owner = std::to_string(s.ephemeral_owner);
         for (unsigned c = 0; c < 2; ++c) {
-            if (s.ephemeral_owner == session_of(c)) owner = "client" + std::to_string(c);
+            if (s.ephemeral_owner == session_of(c))
+                owner = "client" + std::to_string(c);
         }
         return "made " + std::to_string(nth) + " set " + std::to_string(set) + " owner " + owner + " version " +
                std::to_string(s.version) + " cversion " + std::to_string(s.cversion) + " children " +
@@ -156,7 +161,8 @@ class real_side final : public side {
 public:
     explicit real_side(const std::string& servers) : options_(test::options_for(servers))
     {
-        for (unsigned c = 0; c < 2; ++c) open(c);
+        for (unsigned c = 0; c < 2; ++c)
+            open(c);
     }
     store::node_store& store_of(unsigned c) override { return clients_[c]->store(); }
     std::int64_t session_of(unsigned c) override { return clients_[c]->session; }
@@ -199,7 +205,8 @@ class simulated_side final : public side {
 public:
     simulated_side() : world_(1, one_server(), false), ensemble_(world_)
     {
-        for (unsigned c = 0; c < 2; ++c) open(c);
+        for (unsigned c = 0; c < 2; ++c)
+            open(c);
     }
     store::node_store& store_of(unsigned c) override { return clients_[c]->store; }
     std::int64_t session_of(unsigned c) override { return clients_[c]->session; }
@@ -207,7 +214,8 @@ public:
     void run_until(const std::function<bool()>& holds) override
     {
         const auto limit = world_.time.now() + 30s;
-        while (!holds()) REQUIRE(world_.time.step(limit));
+        while (!holds())
+            REQUIRE(world_.time.step(limit));
         REQUIRE(world_.violation == "");
     }
     void renew(unsigned c) override
@@ -240,7 +248,8 @@ private:
     static settings one_server() { return {}; }
     void open(unsigned c)
     {
-        if (clients_[c]) past_.push_back(std::move(clients_[c]));
+        if (clients_[c])
+            past_.push_back(std::move(clients_[c]));
         clients_[c] = std::make_unique<client>(world_, ensemble_, c);
         run_until([&] { return clients_[c]->session != 0; });
     }
@@ -260,7 +269,8 @@ public:
     void run(int steps)
     {
         same("create the root", [&](side& s) { return s.create(0, root_, node_kind::persistent); });
-        for (int i = 0; i < steps; ++i) step();
+        for (int i = 0; i < steps; ++i)
+            step();
     }
 
     std::size_t batches_done = 0, batches_undone = 0;
@@ -273,8 +283,10 @@ private:
         static constexpr const char* names[] = {"/a",   "/b",     "/a/x",          "/a/y",
                                                 "/b/x", "/a/x/z", "/n-0000000001", "/a/n-0000000002"};
         const auto n = draw(10);
-        if (n == 0) return root_;
-        if (n == 1 && !made_.empty()) return made_[draw(made_.size())];
+        if (n == 0)
+            return root_;
+        if (n == 1 && !made_.empty())
+            return made_[draw(made_.size())];
         return root_ + names[draw(8)];
     }
 
@@ -342,7 +354,8 @@ private:
         case 16: batch(client); break;
         case 10: same("unwatch" + label, [&](side& s) { return s.unwatch(client, path); }); break;
         default:
-            if (draw(4) != 0) break;
+            if (draw(4) != 0)
+                break;
             renewed = true;
             real_.renew(client);
             simulated_.renew(client);

@@ -1,6 +1,6 @@
 #pragma once
-#include "recipes/acquisition/acquisition.hpp"
 #include "ensemble.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "simulated_store.hpp"
 #include "zklock/errc.hpp"
 

@@ -30,28 +30,36 @@ void heard_events::notify(const lock_event& e)
         wrong(", and had been queued for the " + std::to_string(life.queued) + ". time");
     switch (e.what) {
     case kind::queued:
-        if (!waits || e.node.empty() || e.node == before.node) wrong(" of " + e.node);
-        if (++life.queued <= most_attempts_ || most_attempts_ == 0) break;
+        if (!waits || e.node.empty() || e.node == before.node)
+            wrong(" of " + e.node);
+        if (++life.queued <= most_attempts_ || most_attempts_ == 0)
+            break;
         life.granted_next = reuse_ && life.queued == most_attempts_ + 1;
         if (!life.granted_next)
             wrong(", for the " + std::to_string(life.queued) + ". time, of " + std::to_string(most_attempts_));
         break;
     case kind::acquired:
-        if (first || !waits || e.node.empty() || e.fencing_token == 0) wrong(" of " + e.node);
+        if (first || !waits || e.node.empty() || e.fencing_token == 0)
+            wrong(" of " + e.node);
         break;
     case kind::lost:
     case kind::released:
-        if (first || before.what != kind::acquired || e.node != before.node) wrong(" of " + e.node);
+        if (first || before.what != kind::acquired || e.node != before.node)
+            wrong(" of " + e.node);
         break;
     case kind::failed:
-        if (!waits || !e.error) wrong("");
+        if (!waits || !e.error)
+            wrong("");
         break;
     }
     life.last = e;
     heard_(e);
 }
 
-const lock_event* heard_events::last() const { return lives_.size() == 1 ? &lives_.begin()->second.last : nullptr; }
+const lock_event* heard_events::last() const
+{
+    return lives_.size() == 1 ? &lives_.begin()->second.last : nullptr;
+}
 
 bool heard_events::goes_on(const life& of, bool late_releases)
 {

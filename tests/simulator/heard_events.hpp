@@ -11,7 +11,10 @@
 namespace zklock::simulator {
 
 /// Whether there is a listener in that schedule.
-[[nodiscard]] inline bool has_listeners(const plan& p) noexcept { return p.seed / 2 % 3 == 0; }
+[[nodiscard]] inline bool has_listeners(const plan& p) noexcept
+{
+    return p.seed / 2 % 3 == 0;
+}
 
 /// The listener of one user: checks that each acquire's events come in the stated order, each once.
 class heard_events final : public detail::event_sink<lock_event> {

@@ -11,7 +11,10 @@ namespace zklock::simulator {
 
 namespace {
 
-std::string directory_of(const std::string& node) { return node.substr(0, node.rfind('/')); }
+std::string directory_of(const std::string& node)
+{
+    return node.substr(0, node.rfind('/'));
+}
 
 } // namespace
 
@@ -22,14 +25,16 @@ herd_checker::herd_checker(world& w, const ensemble& e, const plan& p)
 
 void herd_checker::check()
 {
-    if (!calm_) return;
+    if (!calm_)
+        return;
     std::map<std::pair<std::int64_t, std::string>, std::set<std::string>> watched; // by session and directory
     std::map<std::string, std::set<std::int64_t>> watchers;
     const auto& tree = ensemble_.leaders_tree();
     for (const auto& w : ensemble_.watches()) {
         const auto* const node = tree.find(w.path);
         const bool ephemeral = node != nullptr && node->owner != 0 && node->owner != znode_tree::container_owner;
-        if (!ephemeral || node->owner == w.session || users_watch(w.session, w.path)) continue;
+        if (!ephemeral || node->owner == w.session || users_watch(w.session, w.path))
+            continue;
         watched[{w.session, directory_of(w.path)}].insert(w.path);
         watchers[w.path].insert(w.session);
     }
@@ -37,17 +42,21 @@ void herd_checker::check()
     for (const auto& [of, nodes] : watched)
         count("session " + std::to_string(of.first) + " in " + of.second, nodes.size());
     for (const auto& [path, sessions] : watchers) {
-        if (scarce_) break; // all who are held back wait for the same node
-        if (sessions.size() <= 2) continue;
+        if (scarce_)
+            break; // all who are held back wait for the same node
+        if (sessions.size() <= 2)
+            continue;
         const auto names = tree.children(directory_of(path));
         const bool shared = std::any_of(names.begin(), names.end(), is_reader); // readers all wait for the same writer
-        if (!shared) count(path, sessions.size());
+        if (!shared)
+            count(path, sessions.size());
     }
 }
 
 void herd_checker::count(const std::string& what, std::size_t many)
 {
-    if (many <= 2) return;
+    if (many <= 2)
+        return;
     const auto found = before_.find(what);
     const auto since = found == before_.end() ? world_.time.now() : found->second;
     excess_.emplace(what, since);

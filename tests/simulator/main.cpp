@@ -24,7 +24,10 @@ using namespace zklock;
 using namespace zklock::simulator;
 
 /// Each schedule of a run has a seed of its own, by which it can be repeated alone.
-std::uint64_t seed_of(std::uint64_t first, std::uint64_t number) { return first + number; }
+std::uint64_t seed_of(std::uint64_t first, std::uint64_t number)
+{
+    return first + number;
+}
 
 std::uint64_t seed_under_way = 0;
 
@@ -34,7 +37,8 @@ void name_the_seed(int signal)
     char line[96];
     const int length = std::snprintf(line, sizeof line, "\nkilled by signal %d in the schedule of --seed %llu\n",
                                      signal, static_cast<unsigned long long>(seed_under_way));
-    if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(3);
+    if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0)
+        _exit(3);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
 }
@@ -58,7 +62,8 @@ std::string shortened(const std::string& text)
 {
     constexpr std::size_t head = 24'000;
     constexpr std::size_t tail = 16'000;
-    if (text.size() <= head + tail) return text;
+    if (text.size() <= head + tail)
+        return text;
     const auto resume = text.find('\n', text.size() - tail);
     return text.substr(0, text.find('\n', head)) + "\n  ...\n" + text.substr(resume + 1);
 }
@@ -67,7 +72,8 @@ int report(const plan& failed, const choice_of_run& chosen)
 {
     const auto first = simulate(failed, false);
     std::cout << "VIOLATION with --seed " << failed.seed << " --schedules 1: " << first.violation << '\n';
-    if (chosen.quiet) return 1;
+    if (chosen.quiet)
+        return 1;
     const auto smallest = chosen.no_shrinking ? failed : shrink(failed, std::chrono::seconds(10));
     const auto again = simulate(smallest, true);
     std::cout << "\nThe least that still fails:\n"
@@ -93,8 +99,10 @@ kind_of_plan kind_for(std::string_view mutant)
 {
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
-        if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
-    if (mutant.find("handoff_") != mutant.npos) kind.peers = peer_life::alive;
+        if (mutant.starts_with(name.substr(0, name.find('_')) + '_'))
+            kind.which = which;
+    if (mutant.find("handoff_") != mutant.npos)
+        kind.peers = peer_life::alive;
     if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
@@ -103,36 +111,35 @@ kind_of_plan kind_for(std::string_view mutant)
 }
 
 /// Where a mutant that few schedules bring to light was found once.
-const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives_its_epoch", 900164},
-                                                            {"children_only_counted", 8716},
-                                                            {"container_of_a_lost_answer_taken_for_another",
-                                                             43142933},
-                                                            {"czxid_of_an_earlier_node", 700009176},
-                                                            {"distrusted_session_keeps_its_lease", 20017167},
-                                                            {"epoch_begins_behind_a_sync", 914657},
-                                                            {"granted_by_what_was_known_of_old", 400832846},
-                                                            {"handoff_by_number_not_name", 900412},
-                                                            {"handoff_comes_back_with_a_list", 1190},
-                                                            {"heeds_every_number", 902859},
-                                                            {"lease_counts_refusals", 2678},
-                                                            {"lost_create_looked_for_once", 1807575807},
-                                                            {"node_watch_returned_unasked", 908693},
-                                                            {"node_watch_told_although_withdrawn", 900964},
-                                                            {"numbers_that_begin_again_ignored", 96535},
-                                                            {"numbers_used_up", 2487},
-                                                            {"only_the_parents_deletion_counts", 901831},
-                                                            {"own_node_missing_is_trusted", 2501},
-                                                            {"refused_path_still_watched", 217963435},
-                                                            {"semaphore_attempts_without_end", 6355},
-                                                            {"semaphore_granted_without_the_line", 900732},
-                                                            {"semaphore_watch_taken_back_before_its_list", 1592464640},
-                                                            {"shared_epoch_begins_behind_no_sync", 900233},
-                                                            {"shared_refused_downgrade_never_done", 10336},
-                                                            {"shared_refused_downgrade_outlives_its_parent",
-                                                             2902862474},
-                                                            {"transaction_reads_behind_no_sync", 670},
-                                                            {"try_waits_in_its_place", 901009},
-                                                            {"watch_left_on_the_server", 901168}};
+const std::map<std::string_view, std::uint64_t> known_finds{
+    {"caught_up_outlives_its_epoch", 900164},
+    {"children_only_counted", 8716},
+    {"container_of_a_lost_answer_taken_for_another", 43142933},
+    {"czxid_of_an_earlier_node", 700009176},
+    {"distrusted_session_keeps_its_lease", 20017167},
+    {"epoch_begins_behind_a_sync", 914657},
+    {"granted_by_what_was_known_of_old", 400832846},
+    {"handoff_by_number_not_name", 900412},
+    {"handoff_comes_back_with_a_list", 1190},
+    {"heeds_every_number", 902859},
+    {"lease_counts_refusals", 2678},
+    {"lost_create_looked_for_once", 1807575807},
+    {"node_watch_returned_unasked", 908693},
+    {"node_watch_told_although_withdrawn", 900964},
+    {"numbers_that_begin_again_ignored", 96535},
+    {"numbers_used_up", 2487},
+    {"only_the_parents_deletion_counts", 901831},
+    {"own_node_missing_is_trusted", 2501},
+    {"refused_path_still_watched", 217963435},
+    {"semaphore_attempts_without_end", 6355},
+    {"semaphore_granted_without_the_line", 900732},
+    {"semaphore_watch_taken_back_before_its_list", 1592464640},
+    {"shared_epoch_begins_behind_no_sync", 900233},
+    {"shared_refused_downgrade_never_done", 10336},
+    {"shared_refused_downgrade_outlives_its_parent", 2902862474},
+    {"transaction_reads_behind_no_sync", 670},
+    {"try_waits_in_its_place", 901009},
+    {"watch_left_on_the_server", 901168}};
 
 /// What the mutant does wrong in that schedule, or nothing. It is the mutant's doing only if the schedule is right
 /// without it.
@@ -167,12 +174,14 @@ int check_mutants(std::uint64_t seed)
 
 int run(const choice_of_run& chosen, std::uint64_t seed)
 {
-    if (!chosen.quiet) std::cout << "--seed " << seed << '\n';
+    if (!chosen.quiet)
+        std::cout << "--seed " << seed << '\n';
     if (chosen.trace) {
         const auto p = make_plan(seed, chosen.kind);
         const auto v = simulate(p, true);
         std::cout << describe(p) << v.trace;
-        if (!v.violation.empty()) return report(p, chosen);
+        if (!v.violation.empty())
+            return report(p, chosen);
         std::cout << "no violation, " << v.events << " events, " << v.grants << " grants\n";
         return 0;
     }
@@ -192,17 +201,19 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
         overtaking += v.overtaking;
         if (!v.violation.empty() && chosen.survey) {
             auto& [count, example] = kinds[kind_of(v.violation)];
-            if (count++ == 0) example = "--seed " + std::to_string(p.seed) + ' ' + v.violation;
+            if (count++ == 0)
+                example = "--seed " + std::to_string(p.seed) + ' ' + v.violation;
         } else if (!v.violation.empty()) {
             std::cout << "after " << done + 1 << " schedules and " << spent() << " s: ";
             return report(p, chosen);
         }
     }
     std::cout << done << " schedules, " << events << " events, " << grants << " grants ";
-    if (overtaking != 0) std::cout << '(' << overtaking << " before the servers had done the release) ";
-    std::cout << "in " << spent()
-              << " s: " << (kinds.empty() ? "no violation" : "violations") << '\n';
-    for (const auto& [kind, found] : kinds) std::cout << found.first << " x  " << found.second << '\n';
+    if (overtaking != 0)
+        std::cout << '(' << overtaking << " before the servers had done the release) ";
+    std::cout << "in " << spent() << " s: " << (kinds.empty() ? "no violation" : "violations") << '\n';
+    for (const auto& [kind, found] : kinds)
+        std::cout << found.first << " x  " << found.second << '\n';
     return kinds.empty() ? 0 : 1;
 }
 
@@ -229,8 +240,7 @@ int main(int argc, char** argv)
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
     app.add_flag("--stale-leaders", chosen.kind.stale_leaders,
                  "leaders are paused too, and answer from the past when they wake");
-    app.add_flag("--closed-asleep", chosen.kind.closed_asleep,
-                 "each client is paused, and closed before it goes on");
+    app.add_flag("--closed-asleep", chosen.kind.closed_asleep, "each client is paused, and closed before it goes on");
     bool has_peers = false;
     bool has_dead_peers = false;
     auto* const peers = app.add_flag("--peers", has_peers, "most clients tell each other what they let go");
@@ -251,21 +261,29 @@ int main(int argc, char** argv)
         return app.exit(e) == 0 ? 0 : 2;
     }
     if (chosen.list_mutants) {
-        for (const auto& m : mutants::all) std::cout << m.name << '\n';
+        for (const auto& m : mutants::all)
+            std::cout << m.name << '\n';
         return 0;
     }
     if (!chosen.mutant.empty() && !mutants::activate(chosen.mutant)) {
         std::cerr << "There is no mutant called " << chosen.mutant << ".\n";
         return 2;
     }
-    if (has_peers) chosen.kind.peers = peer_life::alive;
-    if (has_dead_peers) chosen.kind.peers = peer_life::dead;
-    if (chosen.kind.peers == peer_life::none) chosen.kind.peers = kind_for(chosen.mutant).peers;
+    if (has_peers)
+        chosen.kind.peers = peer_life::alive;
+    if (has_dead_peers)
+        chosen.kind.peers = peer_life::dead;
+    if (chosen.kind.peers == peer_life::none)
+        chosen.kind.peers = kind_for(chosen.mutant).peers;
     chosen.kind.which = recipe_name.empty() ? kind_for(chosen.mutant).which : recipes.at(recipe_name);
-    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, name_the_seed);
-    if (chosen.seeds.empty()) chosen.seeds.push_back(std::random_device{}());
-    if (chosen.check_mutants) return check_mutants(chosen.seeds.front());
+    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE})
+        std::signal(signal, name_the_seed);
+    if (chosen.seeds.empty())
+        chosen.seeds.push_back(std::random_device{}());
+    if (chosen.check_mutants)
+        return check_mutants(chosen.seeds.front());
     int status = 0;
-    for (const auto seed : chosen.seeds) status = std::max(status, run(chosen, seed));
+    for (const auto seed : chosen.seeds)
+        status = std::max(status, run(chosen, seed));
     return status;
 }

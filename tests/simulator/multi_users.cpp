@@ -21,7 +21,8 @@ private:
         const auto all = stage_.the_plan.set.paths;
         u.paths.clear();
         for (unsigned p = 0; p < all; ++p) {
-            if ((u.wish.choice >> p & 1) != 0 || p == u.wish.path) u.paths.push_back(p);
+            if ((u.wish.choice >> p & 1) != 0 || p == u.wish.path)
+                u.paths.push_back(p);
         }
     }
 
@@ -29,7 +30,8 @@ private:
     queue::contender_kind kind_of(const use& u, unsigned path) const
     {
         using enum queue::contender_kind;
-        if ((stage_.the_plan.seed / 5 + path) % 3 != 0) return mutex;
+        if ((stage_.the_plan.seed / 5 + path) % 3 != 0)
+            return mutex;
         return (u.wish.choice >> (8 + path) & 1) != 0 ? reader : writer;
     }
     bool reads(const use& u, unsigned path) const override { return kind_of(u, path) == queue::contender_kind::reader; }
@@ -38,11 +40,11 @@ private:
     {
         std::vector<recipes::multi_acquisition::member> members;
         for (const auto path : u.paths) {
-            members.push_back({path_of(path), [this, &c, &u, path](recipes::acquire_call inner) {
-                                   const auto kind = kind_of(u, path);
-                                   return c.locks->acquire(
-                                       {std::move(inner), path_of(path), options_of(u, kind), kind});
-                               }});
+            members.push_back(
+                {path_of(path), [this, &c, &u, path](recipes::acquire_call inner) {
+                     const auto kind = kind_of(u, path);
+                     return c.locks->acquire({std::move(inner), path_of(path), options_of(u, kind), kind});
+                 }});
         }
         const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());
         std::rotate(members.begin(), members.begin() + turn, members.end());
@@ -57,10 +59,12 @@ private:
     void check_parts(const use&)
     {
         for (const auto& u : uses_) {
-            if (!u.believes() || excused(u)) continue;
+            if (!u.believes() || excused(u))
+                continue;
             for (const auto& l : u.given) {
                 const bool there = stage_.ensemble.leaders_tree().find(l.node) != nullptr;
-                if (!there) violate(u, "believes, and " + l.node + " is gone");
+                if (!there)
+                    violate(u, "believes, and " + l.node + " is gone");
             }
         }
     }
@@ -73,6 +77,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<scenario> make_multi_users(stage& s) { return std::make_unique<multi_users>(s); }
+std::unique_ptr<scenario> make_multi_users(stage& s)
+{
+    return std::make_unique<multi_users>(s);
+}
 
 } // namespace zklock::simulator

@@ -25,25 +25,31 @@ using goal = recipes::node_wait::goal;
 using node_stat = store::node_stat;
 using namespace std::chrono_literals;
 
-std::string watched_register(unsigned path) { return "/registers/" + std::string(1, static_cast<char>('a' + path)); }
+std::string watched_register(unsigned path)
+{
+    return "/registers/" + std::string(1, static_cast<char>('a' + path));
+}
 
 class node_watch_users final : public acquisition_users {
 public:
     explicit node_watch_users(stage& s) : acquisition_users(s)
     {
-        for (const auto& t : s.the_plan.steps) refusals_ |= t.what == act::refuse;
-        s.ensemble.on_written.push_back(
-            [this](const transaction_entry&, const znode_tree::effect& e) { written(e); });
+        for (const auto& t : s.the_plan.steps)
+            refusals_ |= t.what == act::refuse;
+        s.ensemble.on_written.push_back([this](const transaction_entry&, const znode_tree::effect& e) { written(e); });
         make("/registers");
-        for (unsigned p = 0; p < s.the_plan.set.paths; p += 2) make(watched_register(p));
+        for (unsigned p = 0; p < s.the_plan.set.paths; p += 2)
+            make(watched_register(p));
     }
 
     void client_died(client& c) override
     {
         acquisition_users::client_died(c);
         for (auto& w : waits_) {
-            if (w.where != &c) continue;
-            if (w.now == waiting::phase::open) w.now = waiting::phase::died;
+            if (w.where != &c)
+                continue;
+            if (w.now == waiting::phase::open)
+                w.now = waiting::phase::died;
             w.handle.reset();
         }
         reads_.erase(&c);
@@ -52,9 +58,8 @@ public:
 
     [[nodiscard]] bool waits_there(std::int64_t session, const std::string& path) const override
     {
-        return std::any_of(waits_.begin(), waits_.end(), [&](const waiting& w) {
-            return w.path == path && w.where->store.session_id() == session;
-        });
+        return std::any_of(waits_.begin(), waits_.end(),
+                           [&](const waiting& w) { return w.path == path && w.where->store.session_id() == session; });
     }
 
     [[nodiscard]] bool all_ended() const override
@@ -69,7 +74,8 @@ public:
     {
         acquisition_users::check();
         for (auto& w : waits_)
-            if (is_open(w)) check_not_missed(w);
+            if (is_open(w))
+                check_not_missed(w);
     }
 
     void become_quiet() override
@@ -82,7 +88,8 @@ public:
     {
         acquisition_users::finish();
         for (const auto& w : waits_)
-            if (is_open(w) && !w.where->closing) stage_.world.violate(name_of(w) + " never ended");
+            if (is_open(w) && !w.where->closing)
+                stage_.world.violate(name_of(w) + " never ended");
     }
 
 private:
@@ -129,7 +136,8 @@ private:
     void written(const znode_tree::effect& e)
     {
         for (const auto& event : e.events)
-            if (const auto* const n = at_leader(event.path)) states_[event.path].insert({n->czxid, n->mzxid, n->pzxid});
+            if (const auto* const n = at_leader(event.path))
+                states_[event.path].insert({n->czxid, n->mzxid, n->pzxid});
     }
 
     void check_granted(use& u) override
@@ -141,9 +149,8 @@ private:
 
     void plan_change(use& u, std::chrono::microseconds after, std::uint32_t choice)
     {
-        later(stage_.current(u.client), after, [this, path = u.paths.front(), choice](client& c) {
-            change(c, path, choice);
-        });
+        later(stage_.current(u.client), after,
+              [this, path = u.paths.front(), choice](client& c) { change(c, path, choice); });
     }
 
     void change(client& c, unsigned path, std::uint32_t choice)
@@ -152,10 +159,12 @@ private:
         const auto place = watched_register(path);
         const auto child = place + "/x";
         const auto remove = [&] {
-            if (at_leader(child) != nullptr) write(kind::remove, child);
+            if (at_leader(child) != nullptr)
+                write(kind::remove, child);
             write(kind::remove, place);
         };
-        if (at_leader(place) == nullptr) return make(place);
+        if (at_leader(place) == nullptr)
+            return make(place);
         switch (choice % 6) {
         case 0: return remove();
         case 1: remove(); return make(place);
@@ -183,7 +192,8 @@ private:
             later(c, moments[own % 4],
                   [this, path = u.paths.front(), own](client& at) { begin_wait(at, path, own / 4); });
         }
-        if (choice % 5 == 0) plan_change(u, 20 * slow, choice / 13);
+        if (choice % 5 == 0)
+            plan_change(u, 20 * slow, choice / 13);
     }
 
     /// Unless the client is gone by then.
@@ -193,7 +203,8 @@ private:
         stage_.world.time.after(after, [this, &c, what = std::move(what)] {
             --planned_;
             c.where.post([this, &c, what] {
-                if (!c.closing && c.session && world_goes_on()) what(c);
+                if (!c.closing && c.session && world_goes_on())
+                    what(c);
             });
         });
     }
@@ -210,7 +221,8 @@ private:
         case 3:
         case 4: // a contender's node
             place = some_contender(path, choice / 24);
-            if (place.empty()) return;
+            if (place.empty())
+                return;
             what = choice % 3 == 0 ? goal::changed : goal::deleted;
             break;
         case 5: // what never comes
@@ -223,19 +235,23 @@ private:
             break;
         }
         const auto rest = choice / 96;
-        if (what == goal::created || (what == goal::deleted && rest % 3 == 0)) return wait(c, place, what, {}, rest);
+        if (what == goal::created || (what == goal::deleted && rest % 3 == 0))
+            return wait(c, place, what, {}, rest);
         const auto* const known = at_leader(place);
         if (rest % 7 == 1 && known != nullptr) // another client has told
             return wait(c, place, what, znode_tree::stat(*known), rest, true);
         ++reads_[&c];
         const auto is_read = [this, &c] {
-            if (--reads_[&c] == 0) reads_.erase(&c);
+            if (--reads_[&c] == 0)
+                reads_.erase(&c);
         };
         (void)stage_.try_call(c, [&](recipes::session&) {
             const auto read = [this, &c, is_read, place, what, rest](error_code ec, const node_content& n) {
                 is_read();
-                if (!stage_.may_tell(c) || c.closing) return;
-                if (!ec) return wait(c, place, what, n.stat, rest);
+                if (!stage_.may_tell(c) || c.closing)
+                    return;
+                if (!ec)
+                    return wait(c, place, what, n.stat, rest);
                 if (ec == make_error_code(errc::no_node) && place.starts_with("/registers"))
                     wait(c, place, goal::created, {}, rest);
             };
@@ -248,7 +264,8 @@ private:
     {
         std::vector<std::string> nodes;
         for (const auto& name : stage_.ensemble.leaders_tree().children(path_of(path)))
-            if (contender_sequence(name)) nodes.push_back(path_of(path) + '/' + name);
+            if (contender_sequence(name))
+                nodes.push_back(path_of(path) + '/' + name);
         return nodes.empty() ? std::string() : nodes[choice % nodes.size()];
     }
 
@@ -256,7 +273,8 @@ private:
               bool seen_elsewhere = false)
     {
         auto& own = watches_[&c];
-        if (!own) own = std::make_unique<recipes::node_watches>(*c.session);
+        if (!own)
+            own = std::make_unique<recipes::node_watches>(*c.session);
         auto& w = waits_.emplace_back();
         w.where = &c;
         w.path = path;
@@ -267,9 +285,11 @@ private:
         w.began = now();
         say(w, "begins");
         const auto done = [this, &w](error_code ec, const std::optional<node_stat>& found) {
-            if (stage_.may_tell(*w.where)) told(w, ec, found);
+            if (stage_.may_tell(*w.where))
+                told(w, ec, found);
         };
-        if (!stage_.try_call(c, [&](recipes::session&) { w.handle = own->wait(path, what, seen, done); })) return;
+        if (!stage_.try_call(c, [&](recipes::session&) { w.handle = own->wait(path, what, seen, done); }))
+            return;
         if (choice % 2 == 0) {
             const auto slow = stage_.the_plan.set.slow_message();
             const std::chrono::microseconds moments[] = {0us, slow, 2 * slow, 3 * slow, 10 * slow, 200 * slow};
@@ -279,11 +299,14 @@ private:
 
     void withdraw(waiting& w)
     {
-        if (!is_open(w) || w.where->closing || !w.handle) return;
+        if (!is_open(w) || w.where->closing || !w.handle)
+            return;
         bool withdrawn = false;
-        if (!stage_.try_call(*w.where, [&](recipes::session&) { withdrawn = w.handle->withdraw(); })) return;
+        if (!stage_.try_call(*w.where, [&](recipes::session&) { withdrawn = w.handle->withdraw(); }))
+            return;
         say(w, withdrawn ? "is withdrawn" : "is too late to be withdrawn");
-        if (withdrawn) w.now = waiting::phase::withdrawn;
+        if (withdrawn)
+            w.now = waiting::phase::withdrawn;
     }
 
     // ---- what they are told
@@ -291,8 +314,10 @@ private:
     void told(waiting& w, error_code ec, const std::optional<node_stat>& found)
     {
         say(w, "ends: " + (ec ? ec.message() : found ? "found " + text_of(*found) : std::string("gone")));
-        if (w.now == waiting::phase::withdrawn) return violate(w, "is told, and was withdrawn");
-        if (w.now != waiting::phase::open) return violate(w, "is told twice");
+        if (w.now == waiting::phase::withdrawn)
+            return violate(w, "is told, and was withdrawn");
+        if (w.now != waiting::phase::open)
+            return violate(w, "is told twice");
         w.now = waiting::phase::ended;
         if (!ec) {
             check_true(w, found);
@@ -312,13 +337,16 @@ private:
             return violate(w, "is told of a node as it never was: " + text_of(*found));
         switch (w.what) {
         case goal::created:
-            if (!found) violate(w, "is told of a creation without a node");
+            if (!found)
+                violate(w, "is told of a creation without a node");
             return;
         case goal::changed:
-            if (found && found->mzxid <= w.seen->mzxid) violate(w, "is told of what was set before");
+            if (found && found->mzxid <= w.seen->mzxid)
+                violate(w, "is told of what was set before");
             break;
         case goal::children_changed:
-            if (found && found->pzxid <= w.seen->pzxid) violate(w, "is told of children that were there before");
+            if (found && found->pzxid <= w.seen->pzxid)
+                violate(w, "is told of children that were there before");
             break;
         case goal::deleted: break;
         }
@@ -333,9 +361,12 @@ private:
     [[nodiscard]] bool has_come(const waiting& w) const
     {
         const auto* const n = at_leader(w.path);
-        if (w.what == goal::created) return n != nullptr;
-        if (n == nullptr) return true;
-        if (!w.seen) return false; // that is known to nobody else
+        if (w.what == goal::created)
+            return n != nullptr;
+        if (n == nullptr)
+            return true;
+        if (!w.seen)
+            return false; // that is known to nobody else
         switch (w.what) {
         case goal::created: break;
         case goal::deleted: return n->czxid > w.seen->czxid;
@@ -347,10 +378,13 @@ private:
 
     void check_not_missed(waiting& w)
     {
-        if (!has_come(w)) return w.since.reset();
-        if (!w.since) w.since = now();
+        if (!has_come(w))
+            return w.since.reset();
+        if (!w.since)
+            w.since = now();
         // Servers do not tell what happens to whoever may not read it.
-        if ((refusals_ && w.path.starts_with("/locks")) || w.where->closing) return;
+        if ((refusals_ && w.path.starts_with("/locks")) || w.where->closing)
+            return;
         const auto& set = stage_.the_plan.set;
         const auto in_line = 4 * waits_.size() * instant(set.slow_message());
         if (calm_ && now() > std::max(*w.since, w.began) + instant(set.a_while()) + in_line)
@@ -370,7 +404,8 @@ private:
     void withdraw_the_vain()
     {
         for (auto& w : waits_)
-            if (is_open(w) && (!w.since || refusals_)) w.where->where.post([this, &w] { withdraw(w); });
+            if (is_open(w) && (!w.since || refusals_))
+                w.where->where.post([this, &w] { withdraw(w); });
         stage_.world.time.after(instant(stage_.the_plan.set.session_timeout), [this] { withdraw_the_vain(); });
     }
 
@@ -390,7 +425,8 @@ private:
     using acquisition_users::violate;
     void say(const waiting& w, const std::string& what)
     {
-        if (stage_.world.log.on()) stage_.world.log.line(now(), "user", name_of(w) + ' ' + what);
+        if (stage_.world.log.on())
+            stage_.world.log.line(now(), "user", name_of(w) + ' ' + what);
     }
     void violate(const waiting& w, const std::string& what) { stage_.world.violate(name_of(w) + ' ' + what); }
 
@@ -405,6 +441,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<scenario> make_node_watch_users(stage& s) { return std::make_unique<node_watch_users>(s); }
+std::unique_ptr<scenario> make_node_watch_users(stage& s)
+{
+    return std::make_unique<node_watch_users>(s);
+}
 
 } // namespace zklock::simulator

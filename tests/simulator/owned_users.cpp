@@ -24,7 +24,8 @@ public:
     /// Some owners ask for two at once, of which one writes, or soon does not want to any more.
     void perform(client& c, const step& s) override
     {
-        if (s.what != act::acquire || s.choice / 64 % 2 != 0) return acquisition_users::perform(c, s);
+        if (s.what != act::acquire || s.choice / 64 % 2 != 0)
+            return acquisition_users::perform(c, s);
         auto reader = s;
         auto writer = s;
         reader.duration = 2 * s.duration;
@@ -53,7 +54,8 @@ public:
         acquisition_users::check();
         for (const auto& u : uses_) {
             auto& r = roles_.at(&u);
-            if (!r.ended_at && !active(u)) r.ended_at = now();
+            if (!r.ended_at && !active(u))
+                r.ended_at = now();
         }
         for (const auto& u : uses_) {
             check_reader(u);
@@ -66,9 +68,11 @@ public:
         acquisition_users::finish();
         for (const auto& u : uses_) {
             const auto found = locks_.find(&stage_.current(u.client));
-            if (found == locks_.end()) continue;
+            if (found == locks_.end())
+                continue;
             const auto left = found->second.counts->of(path_of(u.paths.front()), u.owner);
-            if (left.alone + left.shared != 0) violate(u, "all is released, and yet its owner's holds are counted");
+            if (left.alone + left.shared != 0)
+                violate(u, "all is released, and yet its owner's holds are counted");
         }
     }
 
@@ -81,10 +85,10 @@ private:
         bool writes = false;
         std::optional<instant> ended_at; ///< it neither waits nor holds any more
         // What its owner has, when it begins.
-        bool held = false;     ///< it has to be granted at once, unless it is refused
-        bool lost = false;     ///< it must fail
+        bool held = false; ///< it has to be granted at once, unless it is refused
+        bool lost = false; ///< it must fail
         bool entering = false; ///< another acquire of it has not been told yet
-        bool reads = false;    ///< it reads, for certain, and does not write
+        bool reads = false; ///< it reads, for certain, and does not write
         bool may_read = false; ///< it reads, or waits to, and does not write
     };
 
@@ -123,7 +127,8 @@ private:
         auto& r = roles_[&u];
         r.writes = next_writes_.value_or(u.wish.choice / 2 % 16 < writers[stage_.the_plan.seed / 3 % 3]);
         next_writes_.reset();
-        if (!alone_ || r.writes || u.wish.choice % 3 != 1 || patient_ == 2) return;
+        if (!alone_ || r.writes || u.wish.choice % 3 != 1 || patient_ == 2)
+            return;
         ++patient_; // others wait behind it, or, if they read, do not
         u.wish.duration = std::chrono::duration_cast<std::chrono::milliseconds>(4 * stage_.the_plan.set.a_while());
     }
@@ -132,7 +137,8 @@ private:
     {
         using enum queue::contender_kind;
         auto& own = locks_[&c];
-        if (!own.locks) own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
+        if (!own.locks)
+            own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
         const auto kind = writes(u) ? writer : reader;
         return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u, kind), std::move(call), kind);
     }
@@ -141,9 +147,11 @@ private:
     void read_too(use& u)
     {
         (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u, at = u.granted_at] {
-            if (u.now != phase::holding || u.granted_at != at || u.where->dead()) return;
+            if (u.now != phase::holding || u.granted_at != at || u.where->dead())
+                return;
             auto& c = stage_.current(u.client);
-            if (c.closing || !c.session) return;
+            if (c.closing || !c.session)
+                return;
             auto again = u.wish;
             again.withdraw_after.reset();
             again.deadline.reset();
@@ -172,30 +180,35 @@ private:
     void check_granted(use& u) override
     {
         const auto& r = roles_.at(&u);
-        if (r.lost) violate(u, "granted, though its owner had lost what it held");
-        if (r.held && on_time(u) && now() > u.began + promptly) violate(u, "its owner held it, and it had to wait");
-        if (r.writes && r.reads) violate(u, "its owner only reads, and it may write");
+        if (r.lost)
+            violate(u, "granted, though its owner had lost what it held");
+        if (r.held && on_time(u) && now() > u.began + promptly)
+            violate(u, "its owner held it, and it had to wait");
+        if (r.writes && r.reads)
+            violate(u, "its owner only reads, and it may write");
         if (u.believes() && any_other(u, [](const use& o) { return o.has_it() && !o.believes(); }))
             violate(u, "granted, though its owner has not released what it lost");
-        const auto counted =
-            locks_[&stage_.current(u.client)].counts->of(path_of(u.paths.front()), u.owner);
+        const auto counted = locks_[&stage_.current(u.client)].counts->of(path_of(u.paths.front()), u.owner);
         const auto known = [&](bool w) {
             const auto others = count_others(u, [&](const use& o) { return writes(o) == w && o.has_it(); });
             return others + (r.writes == w ? 1 : 0);
         };
         if (counted.alone < known(true) || counted.shared < known(false))
             violate(u, "its owner holds more than is counted");
-        if (r.writes && u.wish.choice / 32 % 2 == 0) read_too(u);
+        if (r.writes && u.wish.choice / 32 % 2 == 0)
+            read_too(u);
         if (r.writes) {
             const auto width = stage_.the_plan.set.slow_message();
             for (int eighth = 0; eighth != 16; ++eighth)
                 stage_.world.time.after(u.wish.duration + eighth * width / 8, [this, &u] {
                     for (const auto& o : uses_)
-                        if (same_owner(u, o)) check_node_held(o);
+                        if (same_owner(u, o))
+                            check_node_held(o);
                 });
         } else if (calm_ && !is_reader(name_of(u))) {
             stage_.world.time.after(until_shared(), [this, &u, at = u.granted_at] {
-                if (u.granted_at == at) check_shared(u);
+                if (u.granted_at == at)
+                    check_shared(u);
             });
         }
     }
@@ -213,15 +226,19 @@ private:
             const auto& ended = roles_.at(&o).ended_at;
             return writes(o) && (!ended || *ended + until_shared() > now());
         };
-        if (!u.believes() || excused(u) || any_other(u, lately)) return;
-        if (stage_.ensemble.leaders_tree().find(u.given.front().node)) violate(u, "reads, and its node is a writer's");
+        if (!u.believes() || excused(u) || any_other(u, lately))
+            return;
+        if (stage_.ensemble.leaders_tree().find(u.given.front().node))
+            violate(u, "reads, and its node is a writer's");
     }
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
         const auto& r = roles_.at(&u);
-        if (ec == make_error_code(errc::not_upgradable)) return r.writes && r.may_read;
-        if (ec != make_error_code(errc::lost)) return false;
+        if (ec == make_error_code(errc::not_upgradable))
+            return r.writes && r.may_read;
+        if (ec != make_error_code(errc::lost))
+            return false;
         return r.lost || r.held || r.entering; // lost already, or before it was told of its grant
     }
 
@@ -231,13 +248,17 @@ private:
         const auto& tree = stage_.ensemble.leaders_tree();
         const auto* node = tree.find(l.node);
         const bool first = node != nullptr;
-        if (!first) node = tree.find(readers_node(l.node));
+        if (!first)
+            node = tree.find(readers_node(l.node));
         if (node == nullptr) {
-            if (!excused(u)) violate(u, "granted without a node");
+            if (!excused(u))
+                violate(u, "granted without a node");
             return;
         }
-        if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
-        if (!has_access_of_locks(*node, stage_.the_plan)) violate(u, "its node has another access list");
+        if (!stage_.ensemble.alive(node->owner))
+            violate(u, "granted to a session that is over");
+        if (!has_access_of_locks(*node, stage_.the_plan))
+            violate(u, "its node has another access list");
         if (first && l.fencing_token >> 12 != node->czxid && !any_other(u, [&](const use& o) {
                 return !o.given.empty() && o.given.front().fencing_token == l.fencing_token &&
                        readers_node(o.given.front().node) == l.node;
@@ -265,23 +286,28 @@ private:
     /// As long as it says so, the node that it names is there.
     void check_node_held(const use& u)
     {
-        if (!calm_ || !u.believes() || excused(u)) return;
+        if (!calm_ || !u.believes() || excused(u))
+            return;
         const recipes::grant given{u.given.front().node, u.given.front().fencing_token};
-        if (!u.handle->stands_on(given)) return;
+        if (!u.handle->stands_on(given))
+            return;
         for (const auto& node : u.handle->nodes_of(given))
-            if (!stage_.ensemble.leaders_tree().find(node)) violate(u, "holds, and " + node + " is not there");
+            if (!stage_.ensemble.leaders_tree().find(node))
+                violate(u, "holds, and " + node + " is not there");
     }
 
     void ended(client&, use& u) override
     {
         auto& r = roles_.at(&u);
         r.ended_at = now();
-        if (!r.writes || u.released_with) return;
+        if (!r.writes || u.released_with)
+            return;
         const bool writer = any_other(u, [this](const use& o) { return writes(o) && active(o); });
         const bool reader = any_other(u, [&](const use& o) {
             return o.believes() && o.given.front().fencing_token == u.given.front().fencing_token && !excused(o);
         });
-        if (writer || !reader || excused(u)) return;
+        if (writer || !reader || excused(u))
+            return;
         for (const auto& l : u.given)
             if (l.node != readers_node(l.node) && stage_.ensemble.leaders_tree().find(l.node))
                 violate(u, "released, its owner reads on, and its writer's node is left");
@@ -311,17 +337,21 @@ private:
     void check_reader(const use& u)
     {
         const instant a_while = stage_.the_plan.set.a_while();
-        if (!alone_ || u.now != phase::waiting || writes(u)) return;
+        if (!alone_ || u.now != phase::waiting || writes(u))
+            return;
         instant queued = u.began; // or when the last of its owner did not want to write any more
         for (const auto& w : uses_)
-            if (same_owner(u, w) && writes(w)) queued = std::max(queued, roles_.at(&w).ended_at.value_or(now()));
-        if (now() < queued + a_while) return;
+            if (same_owner(u, w) && writes(w))
+                queued = std::max(queued, roles_.at(&w).ended_at.value_or(now()));
+        if (now() < queued + a_while)
+            return;
         const bool behind_writers = std::any_of(uses_.begin(), uses_.end(), [&](const use& w) {
             const auto& r = roles_.at(&w);
             return w.paths == u.paths && r.writes && wrote_since(w) < queued + a_while &&
                    (!r.ended_at || *r.ended_at + a_while > now());
         });
-        if (!behind_writers) violate(u, "behind no writer, and it has to wait");
+        if (!behind_writers)
+            violate(u, "behind no writer, and it has to wait");
     }
 
     [[nodiscard]] static std::string name_of(const use& u)
@@ -340,13 +370,16 @@ private:
     const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short();
     std::map<const client*, registry> locks_;
     std::map<const use*, role> roles_;
-    std::int64_t others_ = 0;         ///< that are not in the plan
-    unsigned patient_ = 0;            ///< so many hold for long
+    std::int64_t others_ = 0; ///< that are not in the plan
+    unsigned patient_ = 0; ///< so many hold for long
     std::optional<bool> next_writes_; ///< of such a one
 };
 
 } // namespace
 
-std::unique_ptr<scenario> make_owned_users(stage& s) { return std::make_unique<owned_users>(s); }
+std::unique_ptr<scenario> make_owned_users(stage& s)
+{
+    return std::make_unique<owned_users>(s);
+}
 
 } // namespace zklock::simulator

@@ -22,20 +22,30 @@ plan planner::make()
     make_settings();
     make_moments();
     const auto acquires = one_in(8) ? 20 + draw(30) : 2 + draw(14);
-    for (std::uint64_t i = 0; i < acquires; ++i) plan_.steps.push_back(acquire());
-    if (one_in(3)) add(act::list, 1 + draw(3));
+    for (std::uint64_t i = 0; i < acquires; ++i)
+        plan_.steps.push_back(acquire());
+    if (one_in(3))
+        add(act::list, 1 + draw(3));
     make_troubles();
-    if (const auto kind = plan_.seed / 32 % 16; kind == 3 || kind == 6) make_crowd(kind == 6);
-    if (plan_.seed % 11 == 9) make_replacements();
-    if (plan_.seed % 13 == 10) make_vain_parents();
-    if (!plan_.set.granted.empty()) make_moves();
-    else if (plan_.set.servers > 1 && plan_.seed % 5 == 2) make_partitions();
-    if (plan_.set.granted.empty() && plan_.set.servers > 1 && plan_.seed % 23 == 10) make_lone_refusals();
-    if (plan_.seed * 357 % 1013 % 10 == 3) make_outages(); // none of the seeds that found something
-    else if (plan_.seed * 505 % 1013 % 10 == 7) make_unnoticed_set_back(); // likewise
-    if (kind_.peers != peer_life::none) make_peers();
-    std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    if (const auto kind = plan_.seed / 32 % 16; kind == 3 || kind == 6)
+        make_crowd(kind == 6);
+    if (plan_.seed % 11 == 9)
+        make_replacements();
+    if (plan_.seed % 13 == 10)
+        make_vain_parents();
+    if (!plan_.set.granted.empty())
+        make_moves();
+    else if (plan_.set.servers > 1 && plan_.seed % 5 == 2)
+        make_partitions();
+    if (plan_.set.granted.empty() && plan_.set.servers > 1 && plan_.seed % 23 == 10)
+        make_lone_refusals();
+    if (plan_.seed * 357 % 1013 % 10 == 3)
+        make_outages(); // none of the seeds that found something
+    else if (plan_.seed * 505 % 1013 % 10 == 7)
+        make_unnoticed_set_back(); // likewise
+    if (kind_.peers != peer_life::none)
+        make_peers();
+    std::stable_sort(plan_.steps.begin(), plan_.steps.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return std::move(plan_);
 }
 
@@ -44,7 +54,8 @@ void planner::make_moments()
 {
     const auto count = 1 + draw(5);
     const auto span = static_cast<std::uint64_t>(microseconds(plan_.set.quiet_after).count()) * 9 / 10;
-    for (std::uint64_t i = 0; i < count; ++i) moments_.push_back(microseconds(draw(span)));
+    for (std::uint64_t i = 0; i < count; ++i)
+        moments_.push_back(microseconds(draw(span)));
     moments_.front() = microseconds(draw(2) * 30'000);
 }
 
@@ -78,9 +89,12 @@ step planner::acquire()
     const auto t = static_cast<std::uint64_t>(plan_.set.session_timeout.count());
     s.duration = milliseconds(one_in(6) ? draw(2 * t) : one_in(3) ? draw(t / 4) : draw(20));
     s.look_once = one_in(6);
-    if (one_in(3)) s.deadline = milliseconds(one_in(10) ? 0 : draw(one_in(2) ? 3 * t : 60));
-    if (one_in(4)) s.withdraw_after = microseconds(draw(one_in(2) ? 2'000 * t : 30'000));
-    if (one_in(16)) s.max_attempts = static_cast<unsigned>(1 + draw(3));
+    if (one_in(3))
+        s.deadline = milliseconds(one_in(10) ? 0 : draw(one_in(2) ? 3 * t : 60));
+    if (one_in(4))
+        s.withdraw_after = microseconds(draw(one_in(2) ? 2'000 * t : 30'000));
+    if (one_in(16))
+        s.max_attempts = static_cast<unsigned>(1 + draw(3));
     return s;
 }
 
@@ -100,7 +114,8 @@ void planner::add(act what, std::uint64_t times)
             s.duration = milliseconds(1 + draw(one_in(2) ? t / 2 : 2 * t));
             break;
         case act::foreign_contender: // one in four stays until the end
-            if (!one_in(4)) s.duration = milliseconds(1 + draw(one_in(2) ? 50 : t));
+            if (!one_in(4))
+                s.duration = milliseconds(1 + draw(one_in(2) ? 50 : t));
             break;
         case act::delete_parent:
         case act::refuse:
@@ -143,13 +158,20 @@ void planner::make_troubles()
         add(act::foreign_child, draw(3));
         add(act::foreign_out_of_turn, one_in(6) ? 1 : 0);
     }
-    if (one_in(3)) add(act::remove_idle_containers, 1 + draw(4));
-    if (one_in(6)) add(act::close_client, 1);
-    if (one_in(12)) add(act::crash, 1);
-    if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
-    if (is_shared(kind_.which) && one_in(3)) refuse_repetitions();
-    if (kind_.closed_asleep) close_the_paused();
-    if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
+    if (one_in(3))
+        add(act::remove_idle_containers, 1 + draw(4));
+    if (one_in(6))
+        add(act::close_client, 1);
+    if (one_in(12))
+        add(act::crash, 1);
+    if (about(theme::administrator) && one_in(2))
+        add(act::replace_parent, 1 + draw(2));
+    if (is_shared(kind_.which) && one_in(3))
+        refuse_repetitions();
+    if (kind_.closed_asleep)
+        close_the_paused();
+    if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1)
+        add(act::pause_leader, draw(3));
 }
 
 /// What was done before a cut is forbidden when it is asked for again.
@@ -182,7 +204,8 @@ void planner::close_the_paused()
 plan make_plan(std::uint64_t seed, kind_of_plan kind)
 {
     plan made = planner(seed, kind).make();
-    if (kind.scarce_memory) made.set.scarce_memory = 4u << seed % 6;
+    if (kind.scarce_memory)
+        made.set.scarce_memory = 4u << seed % 6;
     return made;
 }
 

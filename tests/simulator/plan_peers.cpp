@@ -18,10 +18,14 @@ void planner::make_peers()
     set.peers = kind_.peers;
     set.registers = true;
     set.peer_delay = microseconds(std::array{5, 20, 100, 2'000}[pick(4)]);
-    if (pick(2) == 0) set.one_peer_fault_in = std::array{2u, 5u, 20u}[pick(3)];
-    if (pick(8) == 0) set.peer_subscriptions = 1 + pick(2);
-    if (pick(3) == 0) set.peerless = 1u << pick(set.clients);
-    if (pick(3) != 0) make_haste(own);
+    if (pick(2) == 0)
+        set.one_peer_fault_in = std::array{2u, 5u, 20u}[pick(3)];
+    if (pick(8) == 0)
+        set.peer_subscriptions = 1 + pick(2);
+    if (pick(3) == 0)
+        set.peerless = 1u << pick(set.clients);
+    if (pick(3) != 0)
+        make_haste(own);
     const auto at_some_time = [&](act what) {
         step s;
         s.at = moment_within(own, 600'000);
@@ -32,10 +36,13 @@ void planner::make_peers()
         s.duration = milliseconds(1 + pick(200));
         plan_.steps.push_back(s);
     };
-    if (pick(3) == 0) at_some_time(act::part_peers);
+    if (pick(3) == 0)
+        at_some_time(act::part_peers);
     if (about(theme::administrator)) {
-        for (auto times = pick(10); times != 0; --times) at_some_time(act::set_contender_data);
-        if (pick(3) == 0) at_some_time(act::delete_contender);
+        for (auto times = pick(10); times != 0; --times)
+            at_some_time(act::set_contender_data);
+        if (pick(3) == 0)
+            at_some_time(act::delete_contender);
     }
 }
 
@@ -48,7 +55,8 @@ void planner::make_haste(choices& own)
     set.peer_delay = std::min(set.peer_delay, 100us);
     set.delay = microseconds(std::array{200, 1'000, 3'000, 8'000}[pick(4)]);
     set.delay_spread = microseconds(std::array{300, 2'000, 5'000}[pick(3)]);
-    if (set.servers > 1 && pick(2) == 0) set.follower_lag = microseconds(std::array{2'000, 20'000, 60'000}[pick(3)]);
+    if (set.servers > 1 && pick(2) == 0)
+        set.follower_lag = microseconds(std::array{2'000, 20'000, 60'000}[pick(3)]);
     const auto begin = moments_[pick(moments_.size())];
     const auto path = static_cast<unsigned>(pick(set.paths));
     const auto shortest = std::array{0, 1, 20}[pick(3)];
@@ -59,14 +67,19 @@ void planner::make_haste(choices& own)
         s.who = static_cast<unsigned>(pick(set.clients));
         s.choice = static_cast<std::uint32_t>(pick(1'000'000));
         s.duration = milliseconds(shortest + static_cast<int>(pick(30)));
-        if (pick(12) == 0) s.withdraw_after = microseconds(pick(400'000));
-        if (pick(12) == 0) s.deadline = milliseconds(pick(400));
+        if (pick(12) == 0)
+            s.withdraw_after = microseconds(pick(400'000));
+        if (pick(12) == 0)
+            s.deadline = milliseconds(pick(400));
         plan_.steps.push_back(s);
     }
     const auto story = pick(6);
-    if (story == 0) make_silences(own, begin);
-    if (story == 1) make_numbers_again(own, begin, path);
-    if (pick(3) == 0) return;
+    if (story == 0)
+        make_silences(own, begin);
+    if (story == 1)
+        make_numbers_again(own, begin, path);
+    if (pick(3) == 0)
+        return;
     for (auto writes = 10 + pick(60); writes != 0; --writes) {
         step s;
         s.at = begin + microseconds(pick(1'200'000));
@@ -84,7 +97,8 @@ void planner::make_silences(choices& own, microseconds begin)
     set.delay = std::min(set.delay, 200us);
     set.delay_spread = std::min(set.delay_spread, 300us);
     set.follower_lag = 0us;
-    if (theme_ == theme::calm) set.one_peer_fault_in = 0;
+    if (theme_ == theme::calm)
+        set.one_peer_fault_in = 0;
     for (auto times = 1 + pick(3); times != 0; --times) {
         step s;
         s.at = begin + microseconds(pick(500'000));

@@ -15,23 +15,30 @@ void planner::make_settings()
     s.servers = std::array{1u, 3u, 3u, 5u}[draw(4)];
     s.clients = static_cast<unsigned>(2 + draw(3));
     s.paths = one_in(4) ? 2 : 1;
-    if (kind_.which == recipe::multi_lock) s.paths = static_cast<unsigned>(2 + draw(3));
+    if (kind_.which == recipe::multi_lock)
+        s.paths = static_cast<unsigned>(2 + draw(3));
     s.session_timeout = milliseconds(std::array{1'000, 2'000, 4'000}[draw(3)]);
     s.tick = s.session_timeout / static_cast<int>(2 + draw(3));
     s.expiry_rounded_up = one_in(3);
-    if (plan_.seed % 7 == 3) make_limits();
+    if (plan_.seed % 7 == 3)
+        make_limits();
     s.delay = microseconds(std::array{50, 200, 1'000, 10'000}[draw(4)]);
     s.delay_spread = microseconds(std::array{20, 300, 2'000, 20'000}[draw(4)]);
-    if (s.servers > 1 && one_in(2)) s.follower_lag = microseconds(std::array{500, 5'000, 100'000}[draw(3)]);
+    if (s.servers > 1 && one_in(2))
+        s.follower_lag = microseconds(std::array{500, 5'000, 100'000}[draw(3)]);
     // Within what the clients believe, but up to the edge of it.
     s.leader_drift_ppm = static_cast<std::int32_t>(draw(4'500));
-    for (unsigned i = 0; i < s.clients; ++i) s.client_drift_ppm.push_back(-static_cast<std::int32_t>(draw(4'500)));
-    if (about(theme::network)) s.one_fault_in = std::array{4u, 10u, 30u, 100u}[draw(4)];
-    if (about(theme::expiry) && one_in(2)) s.one_fault_in = 50;
+    for (unsigned i = 0; i < s.clients; ++i)
+        s.client_drift_ppm.push_back(-static_cast<std::int32_t>(draw(4'500)));
+    if (about(theme::network))
+        s.one_fault_in = std::array{4u, 10u, 30u, 100u}[draw(4)];
+    if (about(theme::expiry) && one_in(2))
+        s.one_fault_in = 50;
     s.parents_exist = !one_in(3);
     s.parents_are_containers = !one_in(3);
     s.disconnect_told_at_close = one_in(2);
-    if (one_in(8)) s.node_budget = 150 + draw(300);
+    if (one_in(8))
+        s.node_budget = 150 + draw(300);
     if (one_in(6)) {
         s.parents_exist = true;
         s.first_sequence = std::array{9'999'999u, (1u << 30) - 3u, 2'000'000'000u, 2'146'999'996u}[draw(4)];
@@ -45,10 +52,13 @@ void planner::make_settings()
     case 5: s.cohort = 2; break;
     default: break;
     }
-    if (plan_.seed * 29 % 1009 % 5 == 3) make_numbers_scarce(); // none of the seeds that found something
-    if (plan_.seed * 189 % 1013 % 4 == 3) make_window_small();  // likewise
+    if (plan_.seed * 29 % 1009 % 5 == 3)
+        make_numbers_scarce(); // none of the seeds that found something
+    if (plan_.seed * 189 % 1013 % 4 == 3)
+        make_window_small(); // likewise
     const bool of_known_names = plan_.seed * 425 % 1021 % 4 != 1; // likewise
-    if (kind_.which == recipe::mutex && !of_known_names) make_other_names();
+    if (kind_.which == recipe::mutex && !of_known_names)
+        make_other_names();
     s.exists_needs_read = plan_.seed * 97 % 1019 % 2 == 1;
     s.eager_access_check = plan_.seed * 615 % 1009 % 8 == 1; // none of those seeds
 }
@@ -81,9 +91,12 @@ void planner::make_other_names()
     choices own(plan_.seed ^ 0x7a'3e5);
     const auto one_of = [&own](std::uint64_t n) { return own.below(n, choices::stream::plan) == 0; };
     auto& s = plan_.set;
-    if (one_of(2)) s.mark = own_mark;
-    if (!one_of(4)) s.also_heeds.emplace_back();
-    if (s.also_heeds.empty() || one_of(2)) s.also_heeds.emplace_back(other_mark);
+    if (one_of(2))
+        s.mark = own_mark;
+    if (!one_of(4))
+        s.also_heeds.emplace_back();
+    if (s.also_heeds.empty() || one_of(2))
+        s.also_heeds.emplace_back(other_mark);
 }
 
 /// Servers that grant a session twice the time that others do. Drawn apart.

@@ -188,7 +188,8 @@ void planner::make_outages()
         happens(act::all_down, then, milliseconds(1 + pick(5 * long_time)));
     }
     const bool loses_numbers = set.first_sequence != 0; // the log has nothing of those that were used up before
-    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers) return;
+    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers)
+        return;
     set.is_set_back = true;
     const auto then = some_time();
     happens(act::back_up, microseconds(pick(static_cast<std::uint64_t>(then.count()))), milliseconds(0));
@@ -204,7 +205,8 @@ void planner::make_unnoticed_set_back()
     const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
     auto& set = plan_.set;
     const bool loses_numbers = set.first_sequence != 0;
-    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers) return;
+    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers)
+        return;
     set.is_set_back = set.set_back_unnoticed = true;
     const auto long_time = static_cast<std::uint64_t>(set.session_timeout.count());
     step s;
@@ -241,7 +243,8 @@ void planner::make_crowd(bool troubled)
     const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
     auto& s = plan_.set;
     s.paths += static_cast<unsigned>(pick(3));
-    if (pick(4) == 0) s.node_budget = 1'000 + pick(8'000);
+    if (pick(4) == 0)
+        s.node_budget = 1'000 + pick(8'000);
     if (pick(8) == 0) {
         s.parents_exist = true;
         s.first_sequence = 2'146'999'960u;
@@ -257,10 +260,14 @@ void planner::make_crowd(bool troubled)
             a.who = (first + i % clients) % s.clients;
             a.path = static_cast<unsigned>(pick(s.paths));
             a.duration = milliseconds(pick(2));
-            if (pick(5) == 0) a.withdraw_after = microseconds(pick(4 * round_trip));
-            if (pick(10) == 0) a.deadline = milliseconds(pick(100));
-            if (pick(20) == 0) a.look_once = true;
-            if (is_shared(kind_.which)) a.choice = static_cast<std::uint32_t>(pick(1'000'000));
+            if (pick(5) == 0)
+                a.withdraw_after = microseconds(pick(4 * round_trip));
+            if (pick(10) == 0)
+                a.deadline = milliseconds(pick(100));
+            if (pick(20) == 0)
+                a.look_once = true;
+            if (is_shared(kind_.which))
+                a.choice = static_cast<std::uint32_t>(pick(1'000'000));
             plan_.steps.push_back(a);
         }
     };
@@ -269,7 +276,8 @@ void planner::make_crowd(bool troubled)
         const microseconds later(pick(6 * round_trip));
         crowd(static_cast<unsigned>(8 + pick(40)), at + later);
     }
-    if (!troubled) return;
+    if (!troubled)
+        return;
     const auto happens = [&](act what, milliseconds duration) {
         step t;
         t.what = what;
@@ -283,15 +291,18 @@ void planner::make_crowd(bool troubled)
     const auto some = 1 + pick(4);
     switch (pick(6)) {
     case 0:
-        for (std::uint64_t i = 0; i < 3 * some; ++i) happens(act::delete_contender, 0ms);
+        for (std::uint64_t i = 0; i < 3 * some; ++i)
+            happens(act::delete_contender, 0ms);
         break;
     case 1: happens(act::kill_session, 0ms); break;
     case 2:
-        for (std::uint64_t i = 0; i < some; ++i) happens(act::cut, 0ms);
+        for (std::uint64_t i = 0; i < some; ++i)
+            happens(act::cut, 0ms);
         break;
     case 3: happens(act::delete_parent, milliseconds(pick(50))); break;
     case 4:
-        for (std::uint64_t i = 0; i < 2 * some; ++i) happens(act::foreign_contender, milliseconds(1 + pick(50)));
+        for (std::uint64_t i = 0; i < 2 * some; ++i)
+            happens(act::foreign_contender, milliseconds(1 + pick(50)));
         break;
     default: happens(act::refuse, milliseconds(1 + pick(50))); break;
     }

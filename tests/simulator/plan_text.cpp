@@ -41,7 +41,10 @@ const char* name_of(act what)
     return names[static_cast<int>(what)];
 }
 
-bool is_of_a_server(act what) { return what == act::hang_up || what == act::restart || what == act::cut_off; }
+bool is_of_a_server(act what)
+{
+    return what == act::hang_up || what == act::restart || what == act::cut_off;
+}
 
 } // namespace
 
@@ -51,24 +54,28 @@ std::string describe(const plan& p)
     const auto& s = p.set;
     out << "seed " << p.seed << ": " << s.servers << " servers, " << s.clients << " clients, session timeout "
         << s.session_timeout.count() << " ms" << (s.granted.empty() ? "" : " or half of it") << ", tick "
-        << s.tick.count() << " ms, delay " << s.delay.count() << '+'
-        << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
-        << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
-        << ", first sequence " << s.first_sequence << ", scarce from " << s.scarce_from << ", node budget "
-        << s.node_budget << ", users' window " << s.users_window << ", linger " << s.linger.count() << " ms, cohort "
-        << s.cohort << (s.mark.empty() ? "" : ", mark ") << s.mark;
-    for (const auto& mark : s.also_heeds) out << ", heeds \"" << mark << '"';
+        << s.tick.count() << " ms, delay " << s.delay.count() << '+' << s.delay_spread.count() << " us, follower lag "
+        << s.follower_lag.count() << " us, parents " << (s.parents_exist ? "there" : "missing")
+        << (s.parents_are_containers ? " (containers)" : "") << ", first sequence " << s.first_sequence
+        << ", scarce from " << s.scarce_from << ", node budget " << s.node_budget << ", users' window "
+        << s.users_window << ", linger " << s.linger.count() << " ms, cohort " << s.cohort
+        << (s.mark.empty() ? "" : ", mark ") << s.mark;
+    for (const auto& mark : s.also_heeds)
+        out << ", heeds \"" << mark << '"';
     out << (s.exists_needs_read ? ", exists needs the permission to read" : "")
-        << (s.eager_access_check ? ", servers refuse by themselves" : "") << ", quiet after "
-        << s.quiet_after.count() << " ms";
+        << (s.eager_access_check ? ", servers refuse by themselves" : "") << ", quiet after " << s.quiet_after.count()
+        << " ms";
     if (s.peers != peer_life::none) {
         out << (s.peers == peer_life::dead ? ", dead peers " : ", peers ") << s.peer_delay.count() << " us away";
         for (unsigned i = 0; i < s.clients; ++i)
-            if ((s.peerless >> i & 1) != 0) out << ", client" << i << " has none";
-        if (s.one_peer_fault_in != 0) out << ", one fault in " << s.one_peer_fault_in << " of their messages";
+            if ((s.peerless >> i & 1) != 0)
+                out << ", client" << i << " has none";
+        if (s.one_peer_fault_in != 0)
+            out << ", one fault in " << s.one_peer_fault_in << " of their messages";
         out << ", " << s.peer_subscriptions << " subscriptions at most";
     }
-    if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
+    if (!p.faults && s.one_fault_in != 0)
+        out << ", one fault in " << s.one_fault_in << " requests";
     out << '\n';
     for (const auto& t : p.steps) {
         out << "  at " << static_cast<double>(t.at.count()) / 1000 << " ms: " << name_of(t.what);
@@ -77,11 +84,16 @@ std::string describe(const plan& p)
         else if (t.what < act::hang_up || t.what == act::kill_session)
             out << " client" << t.who;
         out << ' ' << path_of(t.path);
-        if (t.look_once) out << ", look once";
-        if (t.deadline) out << ", deadline " << t.deadline->count() << " ms";
-        if (t.withdraw_after) out << ", withdraw after " << t.withdraw_after->count() << " us";
-        if (t.max_attempts) out << ", attempts " << t.max_attempts;
-        if (t.duration.count()) out << (t.what == act::acquire ? ", hold " : ", for ") << t.duration.count() << " ms";
+        if (t.look_once)
+            out << ", look once";
+        if (t.deadline)
+            out << ", deadline " << t.deadline->count() << " ms";
+        if (t.withdraw_after)
+            out << ", withdraw after " << t.withdraw_after->count() << " us";
+        if (t.max_attempts)
+            out << ", attempts " << t.max_attempts;
+        if (t.duration.count())
+            out << (t.what == act::acquire ? ", hold " : ", for ") << t.duration.count() << " ms";
         out << '\n';
     }
     static constexpr const char* fates[] = {"none", "cut before the server acts", "cut before the reply",

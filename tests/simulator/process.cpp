@@ -24,7 +24,8 @@ instant process::true_time(time_point local_time) const
     const auto since = std::min<instant>(local_time.time_since_epoch() - offset_, std::chrono::hours(24));
     auto guess =
         instant(static_cast<std::int64_t>(static_cast<double>(since.count()) * 1e6 / static_cast<double>(rate_ppm_)));
-    while (local(guess) < time_point(offset_ + since)) guess += instant(1);
+    while (local(guess) < time_point(offset_ + since))
+        guess += instant(1);
     return guess;
 }
 
@@ -38,23 +39,30 @@ process::timer_id process::call_at(time_point when, std::function<void()> f)
     }
     const auto at = when <= now() ? world_.time.now() : true_time(when);
     world_.time.at(at + late, [this, id] {
-        if (dead_ || !timers_.contains(id)) return;
+        if (dead_ || !timers_.contains(id))
+            return;
         post([this, id] {
             const auto timer = timers_.extract(id); // it may have been cancelled while it stood in line
-            if (!timer.empty()) timer.mapped()();
+            if (!timer.empty())
+                timer.mapped()();
         });
     });
     return id;
 }
 
-void process::cancel(timer_id id) { timers_.erase(id); }
+void process::cancel(timer_id id)
+{
+    timers_.erase(id);
+}
 
 void process::post(store::unique_function<void()> f)
 {
-    if (dead_) return;
+    if (dead_)
+        return;
     ready_.push_back(std::move(f));
     ++posted_;
-    if (!turn_wanted_) want_turn(world_.time.now() + std::chrono::microseconds(1));
+    if (!turn_wanted_)
+        want_turn(world_.time.now() + std::chrono::microseconds(1));
 }
 
 void process::want_turn(instant when)
@@ -66,14 +74,17 @@ void process::want_turn(instant when)
 void process::turn()
 {
     turn_wanted_ = false;
-    if (dead_ || ready_.empty()) return;
-    if (world_.time.now() < paused_until_) return want_turn(paused_until_);
+    if (dead_ || ready_.empty())
+        return;
+    if (world_.time.now() < paused_until_)
+        return want_turn(paused_until_);
     // One at a time, so that what arrives meanwhile may find its place in between.
     auto next = std::move(ready_.front());
     ready_.pop_front();
     ++taken_;
     next();
-    if (!ready_.empty() && !turn_wanted_ && !dead_) want_turn(world_.time.now() + std::chrono::microseconds(1));
+    if (!ready_.empty() && !turn_wanted_ && !dead_)
+        want_turn(world_.time.now() + std::chrono::microseconds(1));
 }
 
 void process::pause(instant duration)

@@ -48,7 +48,8 @@ private:
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         auto& own = locks_[&c];
-        if (!own.locks) own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
+        if (!own.locks)
+            own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
         return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u), std::move(call));
     }
 
@@ -70,15 +71,18 @@ private:
     void check_granted(use& u) override
     {
         const auto& e = expected_[&u];
-        if (e.lost) violate(u, "granted, though its owner had lost what it held");
-        if (e.held && on_time(u) && now() > u.began + promptly) violate(u, "its owner held it, and it had to wait");
+        if (e.lost)
+            violate(u, "granted, though its owner had lost what it held");
+        if (e.held && on_time(u) && now() > u.began + promptly)
+            violate(u, "its owner held it, and it had to wait");
         if (u.believes() && any_other(u, [](const use& o) { return o.has_it() && !o.believes(); })) {
             violate(u, "granted, though its owner has not released what it lost");
         }
         const auto& counts = *locks_[&stage_.current(u.client)].counts;
-        const auto known = 1 + std::count_if(uses_.begin(), uses_.end(), [&](const use& o) {
-            return &o != &u && o.where == u.where && o.owner == u.owner && o.paths == u.paths && o.has_it();
-        });
+        const auto known =
+            1 + std::count_if(uses_.begin(), uses_.end(), [&](const use& o) {
+                return &o != &u && o.where == u.where && o.owner == u.owner && o.paths == u.paths && o.has_it();
+            });
         if (counts.of(path_of(u.paths.front()), u.owner).alone < static_cast<std::size_t>(known)) {
             violate(u, "its owner holds more than is counted");
         }
@@ -86,7 +90,8 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
-        if (ec != make_error_code(errc::lost)) return false;
+        if (ec != make_error_code(errc::lost))
+            return false;
         const auto& e = expected_.at(&u);
         return e.lost || e.held || e.entering; // lost already, or before it was told of its grant
     }
@@ -97,6 +102,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<scenario> make_reentrant_users(stage& s) { return std::make_unique<reentrant_users>(s); }
+std::unique_ptr<scenario> make_reentrant_users(stage& s)
+{
+    return std::make_unique<reentrant_users>(s);
+}
 
 } // namespace zklock::simulator

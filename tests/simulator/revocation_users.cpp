@@ -22,7 +22,8 @@ protected:
 
 std::unique_ptr<scenario> make_revocation_users(stage& s)
 {
-    if (s.the_plan.seed % 3 == 0) return make_shared_users_who_ask(s);
+    if (s.the_plan.seed % 3 == 0)
+        return make_shared_users_who_ask(s);
     return std::make_unique<users_who_ask<mutex_users>>(s);
 }
 

@@ -33,7 +33,8 @@ public:
     /// False if memory has failed.
     template <class F> bool run(F f)
     {
-        if (failed_) return false;
+        if (failed_)
+            return false;
         if (inside_) {
             const scarce_memory now(world_, number_);
             f();
@@ -47,7 +48,8 @@ public:
             failed_ = true;
         }
         inside_ = false;
-        if (failed_) fails_();
+        if (failed_)
+            fails_();
         return !failed_;
     }
 

@@ -20,7 +20,8 @@ public:
         const auto way = s.the_plan.seed / 4 % 8;
         counted_ = way == 1 || way == 2;
         compared_ = way == 3;
-        if (compared_) other_maximum_ = s.the_plan.seed / 64 % 4 == 0;
+        if (compared_)
+            other_maximum_ = s.the_plan.seed / 64 % 4 == 0;
     }
 
     void client_died(client& c) override
@@ -38,9 +39,11 @@ public:
     /// An administrator changes the shared count instead.
     bool administrate(const step& s) override
     {
-        if (!counted_ || s.what != act::set_parent_data) return false;
+        if (!counted_ || s.what != act::set_parent_data)
+            return false;
         const auto node = count_path(s.path);
-        if (stage_.ensemble.leaders_tree().find(node) == nullptr) return true;
+        if (stage_.ensemble.leaders_tree().find(node) == nullptr)
+            return true;
         const unsigned value = s.choice % 7;
         transaction t;
         t.what = transaction::kind::set_data;
@@ -55,7 +58,8 @@ public:
     void become_quiet() override
     {
         for (unsigned p = 0; counted_ && p < stage_.the_plan.set.paths; ++p) {
-            if (stage_.ensemble.leaders_tree().find(count_path(p)) == nullptr) continue;
+            if (stage_.ensemble.leaders_tree().find(count_path(p)) == nullptr)
+                continue;
             transaction t;
             t.what = transaction::kind::set_data;
             t.path = count_path(p);
@@ -81,7 +85,8 @@ private:
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
         auto& own = semaphores_[&c];
-        if (!own) own = std::make_unique<recipes::semaphores>(*c.locks);
+        if (!own)
+            own = std::make_unique<recipes::semaphores>(*c.locks);
         const std::size_t wanted = 1 + u.wish.choice % std::min(permits_, 3u);
         recipes::permits_request request;
         static_cast<recipes::acquire_call&>(request) = std::move(call);
@@ -96,7 +101,8 @@ private:
         request.options.max_attempts = u.wish.max_attempts;
         request.options.properties = {{"count", std::to_string(wanted)}};
         request.options.check_permits = compared_;
-        if (counted_) request.options.count_path = count_path(u.paths.front());
+        if (counted_)
+            request.options.count_path = count_path(u.paths.front());
         request.count = wanted_[&u] = wanted;
         auto& started = acquisitions_[&u];
         started = own->acquire(std::move(request));
@@ -132,14 +138,17 @@ private:
         const auto nodes = nodes_of(u);
         if (nodes.size() != wanted_[&u] || acquisitions_[&u]->count() != nodes.size())
             return violate(u, "granted another number of permits");
-        if (nodes.front() != l.node) return violate(u, "granted another node");
+        if (nodes.front() != l.node)
+            return violate(u, "granted another node");
         for (const auto& node : nodes) {
-            if (node != l.node) u.given.push_back({l.path, node, l.fencing_token});
+            if (node != l.node)
+                u.given.push_back({l.path, node, l.fencing_token});
         }
         const auto& tree = stage_.ensemble.leaders_tree();
         for (const auto& node : nodes) {
             const auto* const found = tree.find(node);
-            if (found == nullptr && !excused(u)) return violate(u, "granted without " + node);
+            if (found == nullptr && !excused(u))
+                return violate(u, "granted without " + node);
             if (found != nullptr && !stage_.ensemble.alive(found->owner))
                 return violate(u, "granted to a session that is over");
             if (found != nullptr && !has_access_of_locks(*found, stage_.the_plan))
@@ -148,7 +157,8 @@ private:
             if (found != nullptr && found->version == 0 && found->data != data)
                 return violate(u, "its node says " + found->data);
         }
-        if (excused(u)) return;
+        if (excused(u))
+            return;
         // Nobody deletes the path, nor changes what it says: all go by the number that came first.
         if (compared_ && stage_.the_plan.seed % 2 == 0 && !stage_.the_plan.set.parents_are_containers &&
             tree.find(path_of(path))->data != std::to_string(of_client(u.client))) {
@@ -163,9 +173,11 @@ private:
         }
         std::size_t held = 0;
         for (auto& other : uses_) {
-            if (other.paths != u.paths || !acquisitions_.contains(&other)) continue;
+            if (other.paths != u.paths || !acquisitions_.contains(&other))
+                continue;
             check_told(other);
-            if (other.believes() && !excused(other)) held += acquisitions_[&other]->count();
+            if (other.believes() && !excused(other))
+                held += acquisitions_[&other]->count();
         }
         const auto changed = u.store->told_changed(count_path(path));
         if (counted_ && changed && now() - *changed > promptly && u.where->runs_undelayed())
@@ -187,13 +199,16 @@ private:
     [[nodiscard]] std::size_t most_since(instant began, unsigned path) const
     {
         const unsigned at_first = other_maximum_ ? permits_ + 1 : permits_;
-        if (!counted_) return at_first;
+        if (!counted_)
+            return at_first;
         std::size_t most = 0;
         unsigned before = at_first;
         if (const auto found = maxima_.find(path); found != maxima_.end()) {
             for (const auto& m : found->second) {
-                if (m.at >= began) most = std::max<std::size_t>(most, m.value);
-                else before = m.value;
+                if (m.at >= began)
+                    most = std::max<std::size_t>(most, m.value);
+                else
+                    before = m.value;
             }
         }
         return std::max<std::size_t>(most, before);
@@ -201,16 +216,20 @@ private:
 
     void check_granted(use& u) override
     {
-        if (wanted_[&u] < 2 || u.wish.choice % 3 != 0) return;
+        if (wanted_[&u] < 2 || u.wish.choice % 3 != 0)
+            return;
         // A part of them goes back before the others.
         (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u] {
-            if (u.now != use::phase::holding) return;
+            if (u.now != use::phase::holding)
+                return;
             auto& c = stage_.current(u.client);
-            if (&c.where != u.where || c.closing) return;
+            if (&c.where != u.where || c.closing)
+                return;
             stage_.call(c, [&](recipes::session&) {
                 const auto before = acquisitions_[&u]->count();
                 const auto part = acquisitions_[&u]->split(1, {});
-                if (!part) return;
+                if (!part)
+                    return;
                 say(u, "gives one back");
                 if (part->count() != 1 || acquisitions_[&u]->count() != before - 1)
                     violate(u, "split into other numbers");
@@ -224,15 +243,18 @@ private:
 
     void heard(use& u, const lock_event& e) override
     {
-        if (e.what != lock_event::kind::released || e.error) return;
+        if (e.what != lock_event::kind::released || e.error)
+            return;
         const auto& tree = stage_.ensemble.leaders_tree();
         for (const auto& l : u.given)
-            if (tree.find(l.node) != nullptr) violate(u, "its listener hears of a release, and there is " + l.node);
+            if (tree.find(l.node) != nullptr)
+                violate(u, "its listener hears of a release, and there is " + l.node);
     }
 
     void check_heard(const use& u, lock_event::kind what, boost::system::error_code ec) override
     {
-        if (!u.heard) return;
+        if (!u.heard)
+            return;
         const auto* const last = u.heard->last();
         if (last == nullptr || last->what != what || last->error != ec)
             violate(u, "its listener has not heard that before: " + std::string(to_string(what)));
@@ -246,7 +268,8 @@ private:
             (ec == make_error_code(errc::lost) || ec == make_error_code(errc::not_connected) ||
              ec == make_error_code(errc::session_expired)))
             return true;
-        if (ec == make_error_code(errc::lost)) return u.wish.look_once;
+        if (ec == make_error_code(errc::lost))
+            return u.wish.look_once;
         return other_maximum_ && ec == make_error_code(errc::invalid_option);
     }
 
@@ -263,6 +286,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<scenario> make_semaphore_users(stage& s) { return std::make_unique<semaphore_users>(s); }
+std::unique_ptr<scenario> make_semaphore_users(stage& s)
+{
+    return std::make_unique<semaphore_users>(s);
+}
 
 } // namespace zklock::simulator

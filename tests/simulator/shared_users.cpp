@@ -32,8 +32,8 @@ protected:
 
     struct role {
         bool writes = false;
-        bool downgrades = false;         ///< it wants to, some time
-        bool downgrading = false;        ///< it has asked for it: there may be readers with it
+        bool downgrades = false; ///< it wants to, some time
+        bool downgrading = false; ///< it has asked for it: there may be readers with it
         std::optional<instant> ended_at; ///< it neither waits nor holds any more
     };
 
@@ -67,9 +67,11 @@ protected:
 
     void check_granted(use& u) override
     {
-        if (u.believes() && !excused(u)) check_turn(u);
+        if (u.believes() && !excused(u))
+            check_turn(u);
         check_readers(u);
-        if (!roles_.at(&u).downgrades) return;
+        if (!roles_.at(&u).downgrades)
+            return;
         (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u] { downgrade(u); });
     }
 
@@ -80,38 +82,49 @@ protected:
         const auto& own = u.given.front().node;
         const auto* const node = tree.find(own);
         const auto number = contender_sequence(own);
-        if (node == nullptr || !number) return;
+        if (node == nullptr || !number)
+            return;
         const auto path = path_of(u.paths.front()) + '/';
         for (const auto& name : tree.children(path_of(u.paths.front()))) {
             const auto other = contender_sequence(name);
-            if (!other || *other >= *number || out_of_turn_.contains(path + name)) continue;
-            if (is_reader(name) && !roles_.at(&u).writes) continue;
-            if (stage_.told_let_go(u.client, path + name)) continue;
-            if (tree.find(path + name)->owner != node->owner) violate(u, "granted before " + name);
+            if (!other || *other >= *number || out_of_turn_.contains(path + name))
+                continue;
+            if (is_reader(name) && !roles_.at(&u).writes)
+                continue;
+            if (stage_.told_let_go(u.client, path + name))
+                continue;
+            if (tree.find(path + name)->owner != node->owner)
+                violate(u, "granted before " + name);
         }
     }
 
     void downgrade(use& u)
     {
-        if (u.now != use::phase::holding || u.where->dead()) return;
+        if (u.now != use::phase::holding || u.where->dead())
+            return;
         auto& c = stage_.current(u.client);
-        if (c.closing) return;
+        if (c.closing)
+            return;
         auto& r = roles_.at(&u);
         r.downgrading = true;
         say(u, "wants to read on");
         const std::string reader = child_of_path(u, queue::reader_name(name_of(u.given.front().node)));
         // It may have that one already.
         u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token});
-        for (unsigned i = 0; u.wish.choice / 32 % 4 == 1 && i <= stage_.the_plan.set.users_window; ++i) commit(c, u);
+        for (unsigned i = 0; u.wish.choice / 32 % 4 == 1 && i <= stage_.the_plan.set.users_window; ++i)
+            commit(c, u);
         bool begun = false;
         stage_.call(c, [&](recipes::session&) {
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
-                if (!stage_.may_tell(c)) return;
+                if (!stage_.may_tell(c))
+                    return;
                 downgraded(u, ec, g);
-                if (!ec && mutants::on(mutants::id::shared_handoff_on_a_downgrade)) c.tell_too_early(g.node);
+                if (!ec && mutants::on(mutants::id::shared_handoff_on_a_downgrade))
+                    c.tell_too_early(g.node);
             });
         });
-        if (!begun) violate(u, "a writer's downgrade is not begun");
+        if (!begun)
+            violate(u, "a writer's downgrade is not begun");
     }
 
     /// It changes nothing, and is refused at most: the writer's guard has its node no more. Of several, some come up
@@ -124,9 +137,11 @@ protected:
         given.kind = queue::contender_kind::writer;
         stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &u](boost::system::error_code ec, const commit_result&) {
-                if (!ec || !stage_.may_tell(c)) return;
+                if (!ec || !stage_.may_tell(c))
+                    return;
                 say(u, "a commit of the writer ends: " + ec.message());
-                if (ec != make_error_code(errc::lost) || excused(u)) return;
+                if (ec != make_error_code(errc::lost) || excused(u))
+                    return;
                 if (u.now == use::phase::holding && u.handle->held(u.where->now()))
                     violate(u, "its commit was refused for the loss of a lock that it holds");
             };
@@ -142,7 +157,8 @@ protected:
             return violate(u, "told of a downgrade, though it had released");
         }
         if (ec == make_error_code(errc::lost)) {
-            if (u.believes()) violate(u, "its downgrade found it lost, and yet its lease goes on");
+            if (u.believes())
+                violate(u, "its downgrade found it lost, and yet its lease goes on");
             return;
         }
         r.downgrading = false;
@@ -153,18 +169,23 @@ protected:
             return;
         }
         r.writes = false;
-        if (g.node != u.given.back().node) violate(u, "reads on with another node: " + g.node);
+        if (g.node != u.given.back().node)
+            violate(u, "reads on with another node: " + g.node);
         reads_on(u);
-        if (g.fencing_token != u.given.front().fencing_token) violate(u, "reads on with another token");
+        if (g.fencing_token != u.given.front().fencing_token)
+            violate(u, "reads on with another token");
         const auto& tree = stage_.ensemble.leaders_tree();
         if (const auto* const node = tree.find(g.node); node && !has_access_of_locks(*node, stage_.the_plan))
             violate(u, "reads on with another access list");
         if (u.believes() && !excused(u)) {
-            if (tree.find(g.node) == nullptr) violate(u, "reads on without a node");
-            if (tree.find(u.given.front().node) != nullptr) violate(u, "reads on, and its writer's node is left");
+            if (tree.find(g.node) == nullptr)
+                violate(u, "reads on without a node");
+            if (tree.find(u.given.front().node) != nullptr)
+                violate(u, "reads on, and its writer's node is left");
         }
         for (const auto& other : uses_) {
-            if (&other == &u || other.paths != u.paths || !exclude(u, other, u.paths.front())) continue;
+            if (&other == &u || other.paths != u.paths || !exclude(u, other, u.paths.front()))
+                continue;
             if (other.believes() && u.believes() && !excused(other) && !excused(u)) {
                 violate(u, "reads on while " + label(other) + " believes that it holds alone");
             }
@@ -181,16 +202,19 @@ protected:
     void check_readers(const use& holder)
     {
         const instant a_while = stage_.the_plan.set.a_while();
-        if (!alone_ || now() < a_while) return;
+        if (!alone_ || now() < a_while)
+            return;
         for (const auto& u : uses_) {
             const bool waits = u.now == use::phase::waiting && u.paths == holder.paths && !roles_.at(&u).writes;
-            if (!waits || now() < u.began + a_while) continue;
+            if (!waits || now() < u.began + a_while)
+                continue;
             const bool behind_writers = std::any_of(uses_.begin(), uses_.end(), [&](const use& w) {
                 const auto& r = roles_.at(&w);
                 return w.paths == u.paths && (r.writes || r.downgrades) &&
                        (!r.ended_at || *r.ended_at + a_while > now());
             });
-            if (!behind_writers) violate(u, "reads behind " + label(holder) + ", who reads too, and has to wait");
+            if (!behind_writers)
+                violate(u, "reads behind " + label(holder) + ", who reads too, and has to wait");
         }
     }
 
@@ -208,7 +232,10 @@ protected:
 
 } // namespace
 
-std::unique_ptr<scenario> make_shared_users(stage& s) { return std::make_unique<shared_users>(s); }
+std::unique_ptr<scenario> make_shared_users(stage& s)
+{
+    return std::make_unique<shared_users>(s);
+}
 
 std::unique_ptr<scenario> make_shared_users_who_ask(stage& s)
 {

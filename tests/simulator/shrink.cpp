@@ -15,8 +15,10 @@ std::string kind_of(const std::string& violation)
     from = from == violation.npos ? 0 : from;
     std::string kind;
     for (const char c : violation.substr(from)) {
-        if (c == ':' && !kind.empty() && kind.size() > 2) break;
-        if (c < '0' || c > '9') kind += c;
+        if (c == ':' && !kind.empty() && kind.size() > 2)
+            break;
+        if (c < '0' || c > '9')
+            kind += c;
     }
     return kind.substr(0, 40);
 }
@@ -39,7 +41,8 @@ public:
         keep_if_it_fails(std::move(planned));
         for (bool better = true; better && !late();) {
             better = leave_out_steps();
-            if (best_.faults) better |= leave_out_faults();
+            if (best_.faults)
+                better |= leave_out_faults();
             better |= simplify();
         }
         return std::move(best_);
@@ -50,9 +53,11 @@ private:
 
     bool keep_if_it_fails(plan candidate)
     {
-        if (late()) return false;
+        if (late())
+            return false;
         const auto violation = simulate(candidate, false).violation;
-        if (violation.empty() || kind_of(violation) != kind_) return false;
+        if (violation.empty() || kind_of(violation) != kind_)
+            return false;
         best_ = std::move(candidate);
         return true;
     }
@@ -72,7 +77,8 @@ private:
                     better = true;
                 else
                     from += part;
-                if (late()) return better;
+                if (late())
+                    return better;
             }
         }
         return better;
@@ -89,7 +95,8 @@ private:
 
     template <class T> bool try_value(T settings::*member, T value)
     {
-        if (best_.set.*member == value) return false;
+        if (best_.set.*member == value)
+            return false;
         auto candidate = best_;
         candidate.set.*member = std::move(value);
         return keep_if_it_fails(std::move(candidate));
@@ -119,7 +126,8 @@ private:
         for (unsigned used = best_.set.clients; used > 1; --used) {
             const bool needed = std::any_of(best_.steps.begin(), best_.steps.end(),
                                             [used](const step& s) { return s.who + 1 >= used; });
-            if (needed || !try_value(&settings::clients, used - 1)) break;
+            if (needed || !try_value(&settings::clients, used - 1))
+                break;
             better = true;
         }
         return better;
@@ -138,6 +146,9 @@ private:
 
 } // namespace
 
-plan shrink(plan p, std::chrono::milliseconds time_allowed) { return shrinker(std::move(p), time_allowed).run(); }
+plan shrink(plan p, std::chrono::milliseconds time_allowed)
+{
+    return shrinker(std::move(p), time_allowed).run();
+}
 
 } // namespace zklock::simulator

@@ -62,14 +62,16 @@ TEST_CASE("a follower that is cut off answers reads from the past, and a sync wa
         scene s(calm(3), seed);
         client c(s.w, s.e, 0);
         s.pass(1s);
-        for (unsigned server = 0; server < 3; ++server) s.e.cut_off(server, 2s);
+        for (unsigned server = 0; server < 3; ++server)
+            s.e.cut_off(server, 2s);
         simulator::transaction t;
         t.path = "/locks/a";
         s.e.administrate(t);
         c.taken();
         c.children("/locks");
         s.pass(1s);
-        if (c.taken() != notes{"children 0"}) continue;
+        if (c.taken() != notes{"children 0"})
+            continue;
         c.sync();
         c.children("/locks");
         s.pass(500ms);
@@ -96,14 +98,16 @@ TEST_CASE("with an eager check of access lists a cut-off follower refuses at onc
         t.allowed.create = false;
         s.e.administrate(t);
         s.pass(100ms);
-        for (unsigned server = 0; server < 3; ++server) s.e.cut_off(server, 2s);
+        for (unsigned server = 0; server < 3; ++server)
+            s.e.cut_off(server, 2s);
         c.taken();
         c.create("/locks/a", node_kind::ephemeral);
         s.pass(100ms);
         CHECK(c.taken() == notes{"create " + no_auth + ' '});
         c.sync();
         s.pass(100ms);
-        if (c.taken() == notes{"sync 0"}) continue; // by the leader
+        if (c.taken() == notes{"sync 0"})
+            continue; // by the leader
         c.create("/locks/a", node_kind::ephemeral); // the client hangs up when this is answered before the sync
         s.pass(10ms);
         auto told = c.taken();
@@ -162,7 +166,8 @@ TEST_CASE("a paused leader that wakes answers from the past, a sync too, until i
         s.pass(1s);
         s.e.pause_leader(500ms);
         s.pass(100ms);
-        if (!c.connected) continue; // it was at a follower
+        if (!c.connected)
+            continue; // it was at a follower
         simulator::transaction t;
         t.path = "/locks/a";
         s.e.administrate(std::move(t));
@@ -172,12 +177,12 @@ TEST_CASE("a paused leader that wakes answers from the past, a sync too, until i
         s.pass(300ms);
         CHECK(c.taken() == notes{});
         s.pass(110ms);
-        if (c.taken() != notes{"sync 0", "children 0"}) continue;
+        if (c.taken() != notes{"sync 0", "children 0"})
+            continue;
         c.create("/locks/b", node_kind::ephemeral); // nobody will ever agree
         c.sync();
         s.pass(5s);
-        CHECK(c.taken() ==
-              notes{"create " + unknown + ' ', "sync " + unknown, "disconnected", "same session"});
+        CHECK(c.taken() == notes{"create " + unknown + ' ', "sync " + unknown, "disconnected", "same session"});
         CHECK(s.e.leaders_tree().find("/locks/b") == nullptr);
         c.sync();
         c.children("/locks");
@@ -236,12 +241,14 @@ TEST_CASE("servers that were set back keep out whoever has seen more, until his 
     for (const bool in_the_backup : {false, true}) {
         CAPTURE(in_the_backup);
         scene s(calm(3));
-        if (!in_the_backup) s.e.back_up();
+        if (!in_the_backup)
+            s.e.back_up();
         client c(s.w, s.e, 0);
         s.pass(1s);
         c.create("/locks/old", node_kind::ephemeral);
         s.pass(1s);
-        if (in_the_backup) s.e.back_up();
+        if (in_the_backup)
+            s.e.back_up();
         c.create("/locks/new", node_kind::ephemeral);
         s.pass(1s);
         const auto session = c.session;

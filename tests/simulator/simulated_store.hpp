@@ -41,7 +41,8 @@ public:
     void close(std::function<void()> closed) override;
     void give_up_session() override
     {
-        if (!world_.writes_undone) world_.violate(name_ + " gives its session up, and the servers have all it wrote");
+        if (!world_.writes_undone)
+            world_.violate(name_ + " gives its session up, and the servers have all it wrote");
         history_.end_session();
         cut();
     }
@@ -49,8 +50,8 @@ public:
     memory_boundary* library = nullptr; ///< around all that it calls, if there is one
 
     // faults
-    void cut();                                  ///< notices at once
-    void block(instant duration);                ///< nothing travels, nobody is told
+    void cut(); ///< notices at once
+    void block(instant duration); ///< nothing travels, nobody is told
     void plan(std::vector<placed_fault> faults); ///< instead of faults by chance
     [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
     /// Nothing has happened to its connection, though perhaps nobody has noticed.
@@ -67,8 +68,8 @@ public:
     /// That is so, or was until just now.
     [[nodiscard]] bool overdue() const
     {
-        return silent({}) || (overdue_until_ != process::time_point() &&
-                              process_.now() - overdue_until_ <= world_.set.promptly());
+        return silent({}) ||
+               (overdue_until_ != process::time_point() && process_.now() - overdue_until_ <= world_.set.promptly());
     }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
     /// Grows when a connection is lost, and again when all that was asked for meanwhile has been answered as unknown.
@@ -107,8 +108,7 @@ public:
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
-    using callback = std::variant<reply_done, create_done, stat_done, batch_done, get_done, children_done,
-                                  access_done>;
+    using callback = std::variant<reply_done, create_done, stat_done, batch_done, get_done, children_done, access_done>;
     struct waiting {
         std::int64_t xid = 0;
         operation what = operation::ping;
@@ -116,9 +116,9 @@ private:
         ::zklock::store::scheduler::time_point sent{};
         callback call;
         bool watch = false;
-        bool unsent = false;            ///< made after the loss of the connection, and not sent
-        bool first = false;             ///< made as soon as all was known that epochs begin with
-        bool synced = false;            ///< and behind a sync
+        bool unsent = false; ///< made after the loss of the connection, and not sent
+        bool first = false; ///< made as soon as all was known that epochs begin with
+        bool synced = false; ///< and behind a sync
         struct write {
             transaction::kind what;
             std::string path;
@@ -168,18 +168,18 @@ private:
     state state_ = state::idle;
     bool attached_ = false;
     bool telling_connected_ = false;
-    bool synced_ = false;     ///< a sync was asked for among these
+    bool synced_ = false; ///< a sync was asked for among these
     bool only_looks_ = false; ///< were asked for in this epoch, and syncs
     connection_ptr connection_;
     std::int64_t session_ = 0;
     std::chrono::milliseconds session_timeout_{0}; ///< as granted
     lease_clock::time_point asked_{}; ///< when the last attempt to connect began
-    std::int64_t told_session_ = 0;   ///< of the last on_connected
+    std::int64_t told_session_ = 0; ///< of the last on_connected
     std::int64_t last_zxid_ = 0;
     bool may_lag_ = false; ///< that was forgotten
     bridge::history_check history_;
     unsigned server_ = 0; ///< of the present or last attempt
-    unsigned tried_ = 0;  ///< servers of this cycle, a bit for each
+    unsigned tried_ = 0; ///< servers of this cycle, a bit for each
     std::int64_t xid_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;

@@ -14,12 +14,14 @@ using namespace std::chrono_literals;
 
 void simulated_store::attempt()
 {
-    if (state_ == state::closed || state_ == state::closing) return;
+    if (state_ == state::closed || state_ == state::closing)
+        return;
     // As the bridge does, which now and then has to drop the C client's handle with all that it has seen. Whoever has
     // seen nothing does not find out that the servers were set back.
     const bool keeps_handle = world_.set.is_set_back && !world_.set.set_back_unnoticed;
     const bool drops_handle = !world_.quiet && !keeps_handle && last_zxid_ != 0;
-    if (drops_handle && world_.choose.one_in(8, stream::handle, number_)) last_zxid_ = 0;
+    if (drops_handle && world_.choose.one_in(8, stream::handle, number_))
+        last_zxid_ = 0;
     may_lag_ = session_ != 0 && last_zxid_ == 0;
     server_ = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
     if ((tried_ >> server_ & 1) != 0) {
@@ -40,7 +42,8 @@ void simulated_store::ask()
     say((serves ? "connects to server" : "asks for its session at server") + std::to_string(server_));
     const auto patience = process_.now() + world_.set.session_timeout / 3;
     (void)process_.call_at(patience, [this, which = connection_] {
-        if (connection_ == which && state_ == state::opening) attempt_failed(bridge::session_answer::none);
+        if (connection_ == which && state_ == state::opening)
+            attempt_failed(bridge::session_answer::none);
     });
 }
 
@@ -72,7 +75,8 @@ void simulated_store::attempt_failed(bridge::session_answer what)
         return ask();
     }
     attempt_later();
-    if (judged != verdict::over) return;
+    if (judged != verdict::over)
+        return;
     say("gives its session up, of which the servers know nothing");
     session_ = last_zxid_ = 0;
     tell([&] { observer_->on_expired(); });
@@ -85,7 +89,8 @@ void simulated_store::attempt_later()
     const auto longest = world_.quiet ? 20 : 20 + 100 * std::min<std::uint64_t>(attempts_++, 5);
     const auto wait = std::chrono::milliseconds(1 + world_.choose.below(longest, stream::connect, number_));
     (void)process_.call_at(process_.now() + wait, [this] {
-        if (!connection_) attempt();
+        if (!connection_)
+            attempt();
     });
 }
 
@@ -118,7 +123,8 @@ void simulated_store::keep_alive()
 {
     const auto timeout = session_timeout_;
     (void)process_.call_at(process_.now() + timeout / 6, [this, timeout, which = connection_] {
-        if (connection_ != which || state_ != state::open) return;
+        if (connection_ != which || state_ != state::open)
+            return;
         if (process_.now() - heard_ >= 2 * timeout / 3) {
             say("has heard nothing for too long");
             return end_epoch();
@@ -145,7 +151,8 @@ void simulated_store::end_epoch()
 /// One answer at a time: other things may happen between them.
 void simulated_store::end_epoch_step()
 {
-    if (state_ != state::ending) return;
+    if (state_ != state::ending)
+        return;
     if (!outstanding_.empty()) {
         process_.post([this] { end_epoch_step(); });
         auto w = std::move(outstanding_.front());
@@ -159,7 +166,8 @@ void simulated_store::end_epoch_step()
     connection_.reset();
     (void)process_.call_at(
         process_.now() + std::chrono::milliseconds(world_.choose.below(20, stream::connect, number_)), [this] {
-            if (!connection_) attempt();
+            if (!connection_)
+                attempt();
         });
     tell([&] { observer_->on_disconnected(); });
 }
@@ -167,11 +175,13 @@ void simulated_store::end_epoch_step()
 void simulated_store::cut()
 {
     const plenty_of_memory here;
-    if (state_ != state::open) return;
+    if (state_ != state::open)
+        return;
     say("has its connection cut");
     ensemble_.close(connection_);
     process_.post([this, which = connection_] {
-        if (connection_ == which && state_ == state::open) end_epoch();
+        if (connection_ == which && state_ == state::open)
+            end_epoch();
     });
 }
 
@@ -186,7 +196,8 @@ void simulated_store::block(instant duration)
 void simulated_store::close(std::function<void()> closed)
 {
     const plenty_of_memory here;
-    if (on_closed_) return world_.violate(name_ + ": close() twice");
+    if (on_closed_)
+        return world_.violate(name_ + ": close() twice");
     say("closes");
     on_closed_ = std::move(closed);
     const bool was_open = state_ == state::open || state_ == state::ending;
@@ -200,8 +211,10 @@ void simulated_store::close(std::function<void()> closed)
             a.result = outcome::unknown;
             call_back(w, a);
         }
-        if (was_open && world_.set.disconnect_told_at_close) tell([&] { observer_->on_disconnected(); });
-        if (!can_say) return finish_close();
+        if (was_open && world_.set.disconnect_told_at_close)
+            tell([&] { observer_->on_disconnected(); });
+        if (!can_say)
+            return finish_close();
         request r;
         r.what = operation::close_session;
         r.xid = ++xid_;
@@ -212,9 +225,11 @@ void simulated_store::close(std::function<void()> closed)
 
 void simulated_store::finish_close()
 {
-    if (state_ != state::closing) return;
+    if (state_ != state::closing)
+        return;
     state_ = state::closed;
-    if (connection_) ensemble_.close(connection_);
+    if (connection_)
+        ensemble_.close(connection_);
     say("is closed");
     process_.post([this] { std::exchange(on_closed_, [] {})(); });
 }
@@ -222,7 +237,8 @@ void simulated_store::finish_close()
 void simulated_store::abandon()
 {
     state_ = state::closed;
-    if (connection_) ensemble_.close(connection_);
+    if (connection_)
+        ensemble_.close(connection_);
 }
 
 } // namespace zklock::simulator

@@ -62,12 +62,13 @@ TEST_CASE("whether a node exists is told to whoever may not read it, or is not, 
         c.sync();
         s.pass(1s);
         c.taken();
-        for (const char* path : {"/locks", "/locks/a", "/locks/missing", "/missing/too"}) c.exists(path);
+        for (const char* path : {"/locks", "/locks/a", "/locks/missing", "/missing/too"})
+            c.exists(path);
         c.get("/locks", false);
         s.pass(1s);
         const std::string of_the_path = needs_read ? "exists " + no_auth : "exists 0 version 0";
-        CHECK(c.taken() == notes{of_the_path, "exists 0 version 0", "exists " + no_node, "exists " + no_node,
-                                 "get " + no_auth});
+        CHECK(c.taken() ==
+              notes{of_the_path, "exists 0 version 0", "exists " + no_node, "exists " + no_node, "get " + no_auth});
     }
 }
 
@@ -144,12 +145,12 @@ TEST_CASE("access lists are shown to whoever may read a node or set its list, an
     s.pass(1s);
     const std::string bad_version = std::to_string(static_cast<int>(outcome::bad_version));
     const std::string invalid = std::to_string(static_cast<int>(outcome::invalid_acl));
-    CHECK(c.taken() ==
-          notes{"get_acl 0 world:anyone:cdrwa version 0", "get_acl " + no_node, "set_acl " + no_node,
-                "set_acl " + bad_version, "set_acl 0", "get_acl 0 digest:ann:cdrwa, world:anyone:a version 1",
-                "set_acl " + invalid, "set_acl " + invalid, "create " + no_auth + ' ', "set_acl 0",
-                "get_acl 0 digest:ann:cdrwa, world:anyone:r version 2", "set_acl " + no_auth,
-                "set " + no_auth + " version 0", "create 0 /b", "get_acl " + no_auth, "set 0 version 1"});
+    CHECK(c.taken() == notes{"get_acl 0 world:anyone:cdrwa version 0", "get_acl " + no_node, "set_acl " + no_node,
+                             "set_acl " + bad_version, "set_acl 0",
+                             "get_acl 0 digest:ann:cdrwa, world:anyone:a version 1", "set_acl " + invalid,
+                             "set_acl " + invalid, "create " + no_auth + ' ', "set_acl 0",
+                             "get_acl 0 digest:ann:cdrwa, world:anyone:r version 2", "set_acl " + no_auth,
+                             "set " + no_auth + " version 0", "create 0 /b", "get_acl " + no_auth, "set 0 version 1"});
 }
 
 TEST_CASE("a batch is done in one transaction, and its events come in order before its answer")
@@ -159,7 +160,8 @@ TEST_CASE("a batch is done in one transaction, and its events come in order befo
     s.pass(1s);
     c.create("/locks/a", node_kind::ephemeral);
     c.create("/locks/b", node_kind::ephemeral);
-    for (const char* path : {"/locks/a", "/locks/b", "/locks"}) c.get(path, true);
+    for (const char* path : {"/locks/a", "/locks/b", "/locks"})
+        c.get(path, true);
     c.watch_children("/locks");
     s.pass(1s);
     c.taken();
@@ -230,8 +232,10 @@ TEST_CASE("a batch may be done although its connection ended first, or not; neve
         CHECK(c.taken() == notes{"new session", "batch " + unknown, "disconnected", "same session"});
         const auto made = s.e.leaders_tree().children("/locks").size();
         CHECK((made == 0 || made == 2));
-        if (what == fate::cut_before) CHECK(made == 0);
-        if (what == fate::cut_after) CHECK(made == 2);
+        if (what == fate::cut_before)
+            CHECK(made == 0);
+        if (what == fate::cut_after)
+            CHECK(made == 2);
     }
 }
 
@@ -258,12 +262,28 @@ TEST_CASE("a watch of children tells of a create, of a delete and of the node's 
     c.get("/locks", true);
     c.remove("/locks"); // watched twice, told once
     s.pass(1s);
-    CHECK(c.taken() == notes{"new session", "children 0", "children changed /locks", "create 0 /locks/a",
-                             "create 0 /locks/b", "children 2", "set 0 version 1", "children changed /locks",
-                             "remove 0", "remove 0", "children 0", "get 0", "unwatch 0",
-                             "unwatch " + std::to_string(static_cast<int>(outcome::no_watcher)), "children 0", "get 0",
+    CHECK(c.taken() == notes{"new session",
+                             "children 0",
+                             "children changed /locks",
+                             "create 0 /locks/a",
+                             "create 0 /locks/b",
+                             "children 2",
+                             "set 0 version 1",
+                             "children changed /locks",
+                             "remove 0",
+                             "remove 0",
+                             "children 0",
+                             "get 0",
+                             "unwatch 0",
+                             "unwatch " + std::to_string(static_cast<int>(outcome::no_watcher)),
+                             "children 0",
+                             "get 0",
                              "set " + std::to_string(static_cast<int>(outcome::bad_version)) + " version 0",
-                             "changed /locks", "set 0 version 2", "get 0", "deleted /locks", "remove 0"});
+                             "changed /locks",
+                             "set 0 version 2",
+                             "get 0",
+                             "deleted /locks",
+                             "remove 0"});
     CHECK(s.e.watches().empty());
 }
 

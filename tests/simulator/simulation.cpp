@@ -40,7 +40,8 @@ public:
     {
         instant all{0};
         const auto delays = 20 * instant(stage_.the_plan.set.slow_message());
-        for (const auto& c : checker_.records()) all += instant(c.wish.duration) + delays;
+        for (const auto& c : checker_.records())
+            all += instant(c.wish.duration) + delays;
         return all;
     }
     void check() override { checker_.check(); }
@@ -78,7 +79,8 @@ void mutex_users::acquire(client& where, const step& s)
     fresh.where = &where.where;
     fresh.store = &where.store;
     fresh.began = stage_.world.time.now();
-    if (s.deadline && !s.look_once) fresh.deadline = where.where.now() + *s.deadline;
+    if (s.deadline && !s.look_once)
+        fresh.deadline = where.where.now() + *s.deadline;
     auto& c = checker_.begin(std::move(fresh));
 
     mutex_options options;
@@ -89,8 +91,7 @@ void mutex_users::acquire(client& where, const step& s)
     options.cohort = stage_.the_plan.set.cohort;
     options.mark = stage_.the_plan.set.mark;
     options.also_heeds = stage_.the_plan.set.also_heeds;
-    options.parents =
-        stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
     if (has_listeners(stage_.the_plan)) {
         const auto wrong = [this, &c](const std::string& what) { stage_.world.violate(c.tag + ": " + what); };
@@ -104,8 +105,10 @@ void mutex_users::acquire(client& where, const step& s)
     request.mode = s.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
     request.deadline = c.deadline;
     request.done = [this, &c, &where](boost::system::error_code ec, const recipes::grant& g) {
-        if (!stage_.may_tell(where)) return;
-        if (ec) return checker_.failed(c, ec, g);
+        if (!stage_.may_tell(where))
+            return;
+        if (ec)
+            return checker_.failed(c, ec, g);
         checker_.granted(c, g);
         registers_.granted({c.tag, &where, c.path, g.node, c.wish.choice, c.wish.duration,
                             [&c] { return c.believes(); }, [this, &c] { return checker_.excused(c); },
@@ -116,16 +119,20 @@ void mutex_users::acquire(client& where, const step& s)
         (void)where.where.call_at(where.where.now() + c.wish.duration, [this, &c] { release(c); });
     };
     request.lost = [this, &c, &where] {
-        if (stage_.may_tell(where)) checker_.lost(c);
+        if (stage_.may_tell(where))
+            checker_.lost(c);
     };
     const auto start = [&](recipes::session&) { c.handle = where.locks->acquire(std::move(request)); };
-    if (!stage_.try_call(where, start)) return client_died(where); // now, or before in this step
+    if (!stage_.try_call(where, start))
+        return client_died(where); // now, or before in this step
     if (s.withdraw_after) {
         (void)where.where.call_at(where.where.now() + *s.withdraw_after, [this, &c, &where] {
-            if (c.now != contender_record::phase::waiting) return;
+            if (c.now != contender_record::phase::waiting)
+                return;
             bool answer = false;
             const auto stop = [&](recipes::session&) { answer = c.handle->withdraw(); };
-            if (stage_.try_call(where, stop)) checker_.withdrawn(c, answer);
+            if (stage_.try_call(where, stop))
+                checker_.withdrawn(c, answer);
         });
     }
 }
@@ -139,7 +146,8 @@ void mutex_users::release(contender_record& c)
     const bool after_the_end = where.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> released = [this, &c, &where, after_the_end](const auto& ec) {
         scarce_memory::ends();
-        if (!after_the_end && !stage_.may_tell(where)) return;
+        if (!after_the_end && !stage_.may_tell(where))
+            return;
         checker_.released(c, ec);
         if (mutants::on(mutants::id::handoff_while_lingering) && is_there(c.given.node))
             where.tell_too_early(c.given.node);
@@ -152,12 +160,12 @@ void mutex_users::list(client& where, const step& s)
     stage_.call(where, [&](recipes::session& session) {
         const auto told = [this, &s, &where, id = session.id()](boost::system::error_code ec,
                                                                 const std::vector<contender>& queue) {
-            if (!stage_.may_tell(where)) return;
+            if (!stage_.may_tell(where))
+                return;
             checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
         };
         const auto& set = stage_.the_plan.set;
-        where.queues->contenders(path_of(s.path), told,
-                                 recipes::list_kind::queue_named({set.mark, set.also_heeds}));
+        where.queues->contenders(path_of(s.path), told, recipes::list_kind::queue_named({set.mark, set.also_heeds}));
     });
 }
 
@@ -189,7 +197,8 @@ std::string first_difference(const verdict& dead, const verdict& none)
     const auto end = until_then(dead.requests);
     const auto end_without = until_then(none.requests);
     const auto [with, without] = std::mismatch(dead.requests.begin(), end, none.requests.begin(), end_without);
-    if (with == end && without == end_without) return {};
+    if (with == end && without == end_without)
+        return {};
     const auto told = [](auto it, auto last) {
         return it == last ? "nothing" : it->what + " at " + std::to_string(it->at.count()) + " ns";
     };
@@ -200,11 +209,13 @@ std::string first_difference(const verdict& dead, const verdict& none)
 
 verdict simulate(const plan& p, bool traced)
 {
-    if (p.set.peers != peer_life::dead) return simulate_once(p, traced);
+    if (p.set.peers != peer_life::dead)
+        return simulate_once(p, traced);
     auto noted = p;
     noted.set.requests_noted = true;
     auto dead = simulate_once(noted, traced);
-    if (!dead.violation.empty()) return dead;
+    if (!dead.violation.empty())
+        return dead;
     noted.set.peers = peer_life::none;
     dead.violation = first_difference(dead, simulate_once(noted, false));
     return dead;

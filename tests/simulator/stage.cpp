@@ -19,7 +19,8 @@ constexpr std::uint64_t most_events = 400'000;
 std::optional<std::chrono::milliseconds> margin_of(const plan& p)
 {
     const auto& s = p.set;
-    if (s.stated_margin || !s.granted.empty() || p.seed * 626 % 1051 % 4 == 1) return s.stated_margin;
+    if (s.stated_margin || !s.granted.empty() || p.seed * 626 % 1051 % 4 == 1)
+        return s.stated_margin;
     return std::max(s.session_timeout / 4, s.tick);
 }
 
@@ -27,7 +28,8 @@ std::optional<std::chrono::milliseconds> margin_of(const plan& p)
 
 std::optional<access_list> access_of_locks(const plan& p)
 {
-    if (p.seed % 11 != 5) return std::nullopt;
+    if (p.seed % 11 != 5)
+        return std::nullopt;
     return access_list{digest_entry("ann", "secret", permission::read), {"world", "anyone"}};
 }
 
@@ -39,11 +41,12 @@ bool has_access_of_locks(const znode_tree::node& node, const plan& p)
 
 stage::stage(const plan& p, bool traced)
     : the_plan(p), world(p.seed, p.set, traced), ensemble(world), network(world), herd_(world, ensemble, p),
-      containers_(world, ensemble, p, [this](std::int64_t session) -> const simulated_store* {
-          const auto has_it = [&](const client* c) { return c->store.session_id() == session; };
-          const auto found = std::find_if(current_.begin(), current_.end(), has_it);
-          return session != 0 && found != current_.end() ? &(*found)->store : nullptr;
-      }),
+      containers_(world, ensemble, p,
+                  [this](std::int64_t session) -> const simulated_store* {
+                      const auto has_it = [&](const client* c) { return c->store.session_id() == session; };
+                      const auto found = std::find_if(current_.begin(), current_.end(), has_it);
+                      return session != 0 && found != current_.end() ? &(*found)->store : nullptr;
+                  }),
       numbers_(world, ensemble, p)
 {
     network.on_published = [this](unsigned, std::string_view uuid) { users_->let_go(uuid); };
@@ -54,7 +57,8 @@ stage::stage(const plan& p, bool traced)
 
 void stage::make_parents()
 {
-    if (!the_plan.set.parents_exist) return;
+    if (!the_plan.set.parents_exist)
+        return;
     const auto make = [this](const std::string& path) {
         transaction t;
         t.path = path;
@@ -64,7 +68,8 @@ void stage::make_parents()
     make("/locks");
     for (unsigned i = 0; i < the_plan.set.paths; ++i) {
         make(path_of(i));
-        if (the_plan.set.first_sequence != 0) ensemble.set_creates(path_of(i), the_plan.set.first_sequence);
+        if (the_plan.set.first_sequence != 0)
+            ensemble.set_creates(path_of(i), the_plan.set.first_sequence);
     }
 }
 
@@ -77,19 +82,24 @@ void stage::start_client(unsigned number)
     if (the_plan.faults) {
         std::vector<placed_fault> mine;
         for (const auto& f : *the_plan.faults) {
-            if (f.client == number) mine.push_back(f);
+            if (f.client == number)
+                mine.push_back(f);
         }
         c.store.plan(std::move(mine));
     }
-    if (current_.size() <= number) current_.resize(number + 1);
+    if (current_.size() <= number)
+        current_.resize(number + 1);
     current_[number] = &c;
     c.store.on_look = [this, &c](const std::string& path, const store::node_stat* stat) {
         containers_.looked(c.store, path, stat);
-        if (stat != nullptr) write_after(path, *stat);
+        if (stat != nullptr)
+            write_after(path, *stat);
     };
     const bool peerless = the_plan.set.peers == peer_life::none || (the_plan.set.peerless >> number & 1) != 0;
-    if (!peerless) c.peers = std::make_unique<simulated_peers>(world, network, c.where, number);
-    if (c.peers) c.peers->library = &c.library;
+    if (!peerless)
+        c.peers = std::make_unique<simulated_peers>(world, network, c.where, number);
+    if (c.peers)
+        c.peers->library = &c.library;
     client_options options;
     options.session_timeout = the_plan.set.session_timeout;
     options.identifier = "client" + std::to_string(number);
@@ -97,11 +107,14 @@ void stage::start_client(unsigned number)
     options.server_tick = the_plan.set.tick;
     options.lease_margin = margin_of(the_plan);
     options.node_budget = the_plan.set.node_budget;
-    c.session = std::make_unique<recipes::session>(c.store, c.time, c.counters, options, [this, number] {
-        const auto a = world.choose.next(stream::operation, number);
-        const auto b = world.choose.next(stream::operation, number);
-        return uuid_text(a, b);
-    }, c.peers.get());
+    c.session = std::make_unique<recipes::session>(
+        c.store, c.time, c.counters, options,
+        [this, number] {
+            const auto a = world.choose.next(stream::operation, number);
+            const auto b = world.choose.next(stream::operation, number);
+            return uuid_text(a, b);
+        },
+        c.peers.get());
     c.locks = std::make_unique<recipes::locks>(*c.session);
     c.queues = std::make_unique<recipes::queue_requests>(*c.session);
     c.operations = std::make_unique<recipes::node_operations>(*c.session);
@@ -112,7 +125,8 @@ void stage::start_client(unsigned number)
 void stage::perform(const step& s)
 {
     auto* const c = s.who < current_.size() ? current_[s.who] : nullptr;
-    if (users_->administrate(s)) return;
+    if (users_->administrate(s))
+        return;
     const unsigned server = s.who % the_plan.set.servers; // a plan that was shrunk may have fewer than it was made for
     const auto as_administrator = [&](std::string what) { world.log.line(world.time.now(), "admin", what); };
     switch (s.what) {
@@ -120,7 +134,8 @@ void stage::perform(const step& s)
     case act::list:
         c->where.post([this, &s] {
             // A client that was restarted meanwhile is another one.
-            if (auto& here = *current_[s.who]; !here.closing) users_->perform(here, s);
+            if (auto& here = *current_[s.who]; !here.closing)
+                users_->perform(here, s);
         });
         break;
     case act::close_client: c->where.post([this, c] { close(*c); }); break;
@@ -176,7 +191,8 @@ void stage::perform(const step& s)
         }
         break;
     case act::delete_contender:
-        if (const auto node = some_contender(s); !node.empty()) delete_node(node);
+        if (const auto node = some_contender(s); !node.empty())
+            delete_node(node);
         break;
     case act::delete_parent: delete_parent(s); break;
     case act::set_contender_data:
@@ -211,12 +227,14 @@ void stage::perform(const step& s)
 
 void stage::close(client& c)
 {
-    if (c.closing || !c.session) return;
+    if (c.closing || !c.session)
+        return;
     c.closing = true;
     users_->client_closes(c);
     call(c, [&](recipes::session& session) {
         session.close([this, &c] {
-            if (may_tell(c)) c.closed = true;
+            if (may_tell(c))
+                c.closed = true;
         });
     });
 }
@@ -237,10 +255,12 @@ void stage::fail(client& c)
     c.where.kill();
     users_->client_died(c);
     world.time.after(instant(0), [this, &c] { // not from inside of what its store or its peers are doing
-        if (!c.session) return;
+        if (!c.session)
+            return;
         bury(c);
         c.closed = c.closing || all_close_;
-        if (!c.closed) start_client(c.number);
+        if (!c.closed)
+            start_client(c.number);
     });
 }
 
@@ -251,7 +271,8 @@ void stage::bury(client& c)
     c.locks.reset();
     c.session.reset();
     c.store.abandon();
-    if (c.peers) c.peers->abandon();
+    if (c.peers)
+        c.peers->abandon();
 }
 
 // ---- the course of it
@@ -271,7 +292,8 @@ void stage::become_quiet()
 void stage::delete_foreign_nodes()
 {
     for (const auto& node : foreign_nodes_) {
-        if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
+        if (ensemble.leaders_tree().find(node) != nullptr)
+            delete_node(node);
     }
 }
 
@@ -280,16 +302,21 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
     while (world.violation.empty() && !done()) {
         // Asking is not cheap: now and then is enough.
         for (int i = 0; i < 32; ++i) {
-            if (!world.violation.empty()) return;
-            if (!world.time.step(limit)) return;
-            if (herd_.has_found_something()) herd_.check();
+            if (!world.violation.empty())
+                return;
+            if (!world.time.step(limit))
+                return;
+            if (herd_.has_found_something())
+                herd_.check();
         }
         herd_.check();
         for (unsigned p = 0; p < the_plan.set.paths; ++p)
-            for (const auto& place : users_->places(p)) numbers_.check(place);
+            for (const auto& place : users_->places(p))
+                numbers_.check(place);
         users_->check();
         check_users_nodes();
-        if (world.time.executed() > most_events) world.violate("goes round in circles");
+        if (world.time.executed() > most_events)
+            world.violate("goes round in circles");
     }
 }
 
@@ -298,7 +325,8 @@ void stage::check_users_nodes()
 {
     std::erase_if(users_nodes_, [this](const auto& n) { return !ensemble.alive(n.second); });
     for (const auto& [node, session] : users_nodes_) {
-        if (ensemble.leaders_tree().find(node) == nullptr) world.violate("a user's own node was deleted: " + node);
+        if (ensemble.leaders_tree().find(node) == nullptr)
+            world.violate("a user's own node was deleted: " + node);
     }
 }
 
@@ -315,17 +343,22 @@ std::vector<std::string> stage::what_is_left() const
         for (const auto& place : users_->places(p)) {
             for (const auto& name : tree.children(place)) {
                 const auto node = place + '/' + name;
-                if (!users_nodes_.contains(node) && users_->is_ours(*tree.find(node))) left.push_back("node " + node);
+                if (!users_nodes_.contains(node) && users_->is_ours(*tree.find(node)))
+                    left.push_back("node " + node);
             }
         }
     }
-    for (const auto& w : ensemble.watches()) left.push_back("watch of " + w.path);
+    for (const auto& w : ensemble.watches())
+        left.push_back("watch of " + w.path);
     for (const auto* c : current_) {
-        if (c->closing) continue;
+        if (c->closing)
+            continue;
         if (c->peers) {
-            for (const auto& what : c->peers->left()) left.push_back(what);
+            for (const auto& what : c->peers->left())
+                left.push_back(what);
         }
-        for (const auto& path : containers_.left_by(c->store)) left.push_back("container " + path);
+        for (const auto& path : containers_.left_by(c->store))
+            left.push_back("container " + path);
     }
     return left;
 }
@@ -334,7 +367,8 @@ verdict stage::run(scenario& users)
 {
     users_ = &users;
     make_parents();
-    for (unsigned i = 0; i < the_plan.set.clients; ++i) start_client(i);
+    for (unsigned i = 0; i < the_plan.set.clients; ++i)
+        start_client(i);
     instant last_step{0};
     for (const auto& s : the_plan.steps) {
         world.time.at(s.at, [this, &s] { perform(s); });
@@ -346,7 +380,8 @@ verdict stage::run(scenario& users)
     std::optional<instant> ended_at;
     const auto ended = [&] {
         const bool has = users_->all_ended() && what_is_left().empty();
-        if (has && !ended_at) ended_at = world.time.now();
+        if (has && !ended_at)
+            ended_at = world.time.now();
         return has;
     };
     run_until(quiet_after, ended);
@@ -359,19 +394,29 @@ verdict stage::run(scenario& users)
     run_until(patience(), ended);
     run_until(patience(), ended); // those who were paused have begun since, and hold, too
     // Nodes may stay for so long, by the clock of a client.
-    if (users_->all_ended()) run_until(world.time.now() + instant(the_plan.set.linger) * 21 / 20, ended);
-    if (world.violation.empty()) users_->finish();
+    if (users_->all_ended())
+        run_until(world.time.now() + instant(the_plan.set.linger) * 21 / 20, ended);
+    if (world.violation.empty())
+        users_->finish();
     for (const auto& left : what_is_left()) {
         world.log.line(world.time.now(), "left", left);
         world.violate("a node, a watch, a container or a subscription is left though all operations have ended");
     }
 
     all_close_ = true;
-    for (auto* c : current_) c->where.post([this, c] { close(*c); });
+    for (auto* c : current_)
+        c->where.post([this, c] { close(*c); });
     run_until(world.time.now() + 20s, [this] { return all_closed(); });
-    if (world.violation.empty() && !all_closed()) world.violate("close() never ends");
-    return {world.violation, world.time.executed(), users_->grants(), std::move(world.fired), world.log.text(),
-            std::move(world.requests), ended_at.value_or(world.time.now()), world.overtaking_grants};
+    if (world.violation.empty() && !all_closed())
+        world.violate("close() never ends");
+    return {world.violation,
+            world.time.executed(),
+            users_->grants(),
+            std::move(world.fired),
+            world.log.text(),
+            std::move(world.requests),
+            ended_at.value_or(world.time.now()),
+            world.overtaking_grants};
 }
 
 } // namespace zklock::simulator

@@ -3,6 +3,7 @@
 #include "ensemble.hpp"
 #include "herd.hpp"
 #include "numbers.hpp"
+#include "peer_network.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "recipes/locks/locks.hpp"
@@ -10,7 +11,6 @@
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/session/session.hpp"
 #include "scarce_memory.hpp"
-#include "peer_network.hpp"
 #include "simulated_peers.hpp"
 #include "simulated_store.hpp"
 #include "simulation.hpp"
@@ -66,7 +66,8 @@ struct client {
     /// Mutants: its peers tell others of that node before it is let go.
     void tell_too_early(std::string_view node)
     {
-        if (peers) peers->tell_too_early(uuid_in(node));
+        if (peers)
+            peers->tell_too_early(uuid_in(node));
     }
 
     unsigned number;
@@ -75,9 +76,9 @@ struct client {
     sessions_time time;
     simulated_store store;
     counters::connection_counters counters;
-    std::unique_ptr<simulated_peers> peers;    ///< if it has any
+    std::unique_ptr<simulated_peers> peers; ///< if it has any
     std::unique_ptr<recipes::session> session; ///< none once the process has died
-    std::unique_ptr<recipes::locks> locks;     ///< nor these
+    std::unique_ptr<recipes::locks> locks; ///< nor these
     std::unique_ptr<recipes::queue_requests> queues;
     std::unique_ptr<recipes::node_operations> operations;
     bool closing = false;
@@ -120,10 +121,10 @@ public:
     virtual void become_quiet() {}
 
     [[nodiscard]] virtual std::int64_t begun() const = 0; ///< how many of the plan's acquires
-    [[nodiscard]] virtual bool all_ended() const = 0;      ///< nobody waits, holds or releases
+    [[nodiscard]] virtual bool all_ended() const = 0; ///< nobody waits, holds or releases
     [[nodiscard]] virtual bool is_ours(const znode_tree::node& node) const = 0; ///< of a session that is alive
     [[nodiscard]] virtual instant holding_time() const = 0; ///< of all who may still hold, one after the other
-    virtual void finish() = 0;                              ///< complains about what has not ended
+    virtual void finish() = 0; ///< complains about what has not ended
     [[nodiscard]] virtual std::uint64_t grants() const = 0;
 };
 
@@ -167,8 +168,10 @@ public:
     bool may_tell(client& c)
     {
         scarce_memory::ends();
-        if (c.inside) world.violate("client" + std::to_string(c.number) + ": called back inside a call");
-        if (c.closed) world.violate("client" + std::to_string(c.number) + ": called back after it was closed");
+        if (c.inside)
+            world.violate("client" + std::to_string(c.number) + ": called back inside a call");
+        if (c.closed)
+            world.violate("client" + std::to_string(c.number) + ": called back after it was closed");
         return world.violation.empty();
     }
 
@@ -206,8 +209,8 @@ private:
 
     scenario* users_ = nullptr;
     std::vector<std::unique_ptr<client>> clients_; ///< a restarted one is a new one
-    std::vector<client*> current_;                 ///< by number
-    bool all_close_ = false;                       ///< none that fails is replaced any more
+    std::vector<client*> current_; ///< by number
+    bool all_close_ = false; ///< none that fails is replaced any more
     std::vector<std::string> foreign_nodes_;
     std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;

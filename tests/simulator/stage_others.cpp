@@ -29,7 +29,8 @@ std::string stage::some_contender(const step& s) const
     std::vector<std::string> nodes;
     const auto where = place(s);
     for (const auto& name : ensemble.leaders_tree().children(where)) {
-        if (the_plan.which == recipe::semaphore || contender_sequence(name)) nodes.push_back(where + '/' + name);
+        if (the_plan.which == recipe::semaphore || contender_sequence(name))
+            nodes.push_back(where + '/' + name);
     }
     return nodes.empty() ? std::string() : nodes[s.choice % nodes.size()];
 }
@@ -58,7 +59,8 @@ void stage::make_readable(const std::string& path)
 void stage::make_all_readable()
 {
     for (unsigned p = 0; p < the_plan.set.paths; ++p) {
-        for (const auto& place : users_->places(p)) make_readable(place);
+        for (const auto& place : users_->places(p))
+            make_readable(place);
     }
 }
 
@@ -66,7 +68,8 @@ void stage::delete_parent(const step& s)
 {
     const auto path = place(s);
     delete_with_children(path);
-    if (s.choice % 2 != 0) return;
+    if (s.choice % 2 != 0)
+        return;
     transaction t;
     t.path = path;
     ensemble.administrate(std::move(t));
@@ -75,7 +78,8 @@ void stage::delete_parent(const step& s)
 void stage::delete_with_children(const std::string& path)
 {
     make_readable(path);
-    for (const auto& name : ensemble.leaders_tree().children(path)) delete_node(path + '/' + name);
+    for (const auto& name : ensemble.leaders_tree().children(path))
+        delete_node(path + '/' + name);
     delete_node(path);
 }
 
@@ -86,7 +90,8 @@ void stage::replace_parent(const step& s)
     constexpr std::uint32_t most = 64; // children that are made up for
     const auto path = place(s);
     const auto* old = ensemble.leaders_tree().find(path);
-    if (world.quiet || old == nullptr || old->creates > most) return;
+    if (world.quiet || old == nullptr || old->creates > most)
+        return;
     const auto wanted = old->creates + s.choice % 3;
     delete_with_children(path);
     transaction parent;
@@ -98,13 +103,16 @@ void stage::replace_parent(const step& s)
         t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
         t.node = store::node_kind::ephemeral_sequential;
         t.path = path + "/_c_0e0e0e0e-1111-2222-3333-444444444444-lock-";
-        if (!last.empty()) delete_node(last);
+        if (!last.empty())
+            delete_node(last);
         last = ensemble.administrate(std::move(t)).path;
     }
-    if (last.empty()) return;
+    if (last.empty())
+        return;
     foreign_nodes_.push_back(last);
     world.time.after(s.duration + 50ms, [this, last] {
-        if (ensemble.leaders_tree().find(last) != nullptr) delete_node(last);
+        if (ensemble.leaders_tree().find(last) != nullptr)
+            delete_node(last);
     });
 }
 
@@ -113,7 +121,8 @@ void stage::replace_parent(const step& s)
 void stage::replace_idle_parent(const step& s)
 {
     auto path = place(s);
-    if (s.choice % 3 == 0) path.resize(path.rfind('/'));
+    if (s.choice % 3 == 0)
+        path.resize(path.rfind('/'));
     const auto* old = ensemble.leaders_tree().find(path);
     if (world.quiet || path.empty() || old == nullptr || old->owner != znode_tree::container_owner ||
         old->children != 0)
@@ -121,24 +130,28 @@ void stage::replace_idle_parent(const step& s)
     delete_with_children(path);
     transaction t;
     t.path = path;
-    if (s.choice / 3 % 2 == 0) t.data = "mine";
+    if (s.choice / 3 % 2 == 0)
+        t.data = "mine";
     ensemble.administrate(std::move(t));
 }
 
 void stage::write_after(const std::string& path, const store::node_stat& found)
 {
     const bool chosen = (the_plan.seed + static_cast<std::uint64_t>(found.czxid)) % 8 == 0;
-    if (!chosen || world.quiet || found.num_children != 0 || is_calm(the_plan)) return;
+    if (!chosen || world.quiet || found.num_children != 0 || is_calm(the_plan))
+        return;
     world.time.after(0us, [this, path] {
         const auto* n = ensemble.leaders_tree().find(path);
-        if (n != nullptr && n->owner == znode_tree::container_owner && n->children == 0) set_data(path);
+        if (n != nullptr && n->owner == znode_tree::container_owner && n->children == 0)
+            set_data(path);
     });
 }
 
 void stage::set_data(const std::string& node)
 {
     const auto* n = ensemble.leaders_tree().find(node);
-    if (n == nullptr) return;
+    if (n == nullptr)
+        return;
     transaction t;
     t.what = transaction::kind::set_data;
     t.path = node;
@@ -150,7 +163,8 @@ void stage::set_data(const std::string& node)
 void stage::set_endpoint(const step& s, const std::string& node)
 {
     const auto* n = ensemble.leaders_tree().find(node);
-    if (n == nullptr) return;
+    if (n == nullptr)
+        return;
     auto data = n->data;
     static constexpr std::string_view key = "\nhandoff=";
     if (const auto at = data.find(key); at != data.npos) {
@@ -192,16 +206,19 @@ void stage::join_foreign(const step& s)
         const auto& also = the_plan.set.also_heeds;
         if (!also.empty() && s.choice / 32 % 3 != 0) {
             const bool bare = also.front().empty() && (also.size() == 1 || s.choice / 128 % 2 == 0);
-            if (!bare) t.path += heeded[s.choice % 3];
+            if (!bare)
+                t.path += heeded[s.choice % 3];
         } else {
             t.path += (is_shared(the_plan.which) ? readers_and_writers : contenders)[s.choice % 4];
         }
     } else if (s.what == act::foreign_child) {
         t.path += others[s.choice % 4];
-        if (s.choice % 3 == 0) t.node = store::node_kind::persistent;
+        if (s.choice % 3 == 0)
+            t.node = store::node_kind::persistent;
     } else {
         const auto* parent = ensemble.leaders_tree().find(place(s));
-        if (parent == nullptr) return;
+        if (parent == nullptr)
+            return;
         char digits[16];
         std::snprintf(digits, sizeof digits, "%010u", parent->creates - std::min(parent->creates, 1 + s.choice % 3));
         t.path += std::string("_c_0f0f0f0f-1111-2222-3333-555555555555-lock-") + digits;
@@ -211,17 +228,24 @@ void stage::join_foreign(const step& s)
     // Or a user of one of the clients has made it for itself.
     const auto own = s.who < current_.size() ? current_[s.who]->store.session_id() : 0;
     const bool users = s.what == act::foreign_contender && s.choice / 16 % 8 == 0 && ensemble.alive(own);
-    if (users) t.session = own;
+    if (users)
+        t.session = own;
     const auto made = ensemble.administrate(t);
-    if (made.result != store::outcome::ok) return;
+    if (made.result != store::outcome::ok)
+        return;
     foreign_nodes_.push_back(made.path);
-    if (users) users_nodes_.emplace(made.path, own);
-    if (users) world.writes_undone = true; // it may look like that
+    if (users)
+        users_nodes_.emplace(made.path, own);
+    if (users)
+        world.writes_undone = true; // it may look like that
     const bool reads_on = made.path.find("__WRIT__") != std::string::npos && s.choice / 4 % 2 == 0;
-    if (reads_on) return downgrade_foreign(s, made.path);
-    if (s.duration == 0ms) return;
+    if (reads_on)
+        return downgrade_foreign(s, made.path);
+    if (s.duration == 0ms)
+        return;
     world.time.after(s.duration, [this, node = made.path] {
-        if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
+        if (ensemble.leaders_tree().find(node) != nullptr)
+            delete_node(node);
     });
 }
 
@@ -233,7 +257,8 @@ void stage::downgrade_foreign(const step& s, const std::string& writer)
     reader.replace(reader.find("666666666666-__WRIT__"), 21, "777777777777-__READ__");
     const auto step_of_it = [this, writer](instant after, std::function<void()> what) {
         world.time.after(after, [this, writer, what = std::move(what)] {
-            if (ensemble.leaders_tree().find(writer) != nullptr) what();
+            if (ensemble.leaders_tree().find(writer) != nullptr)
+                what();
         });
     };
     step_of_it(some / 3, [this, writer, reader] {
@@ -242,11 +267,13 @@ void stage::downgrade_foreign(const step& s, const std::string& writer)
         t.node = store::node_kind::ephemeral;
         t.path = reader;
         t.data = "somebody else";
-        if (ensemble.administrate(std::move(t)).result == store::outcome::ok) foreign_nodes_.push_back(reader);
+        if (ensemble.administrate(std::move(t)).result == store::outcome::ok)
+            foreign_nodes_.push_back(reader);
     });
     step_of_it(some / 2, [this, writer] { delete_node(writer); });
     world.time.after(some, [this, reader] {
-        if (ensemble.leaders_tree().find(reader) != nullptr) delete_node(reader);
+        if (ensemble.leaders_tree().find(reader) != nullptr)
+            delete_node(reader);
     });
 }
 

@@ -117,9 +117,12 @@ struct client final : store::observer {
     {
         store.batch(writes, [this](const store::batch_reply& r) {
             std::string line = "batch " + std::to_string(static_cast<int>(r.result));
-            if (r.result != outcome::ok && r.result != outcome::unknown) line += " at " + std::to_string(r.failed);
-            for (const auto path : r.created) line += ' ' + std::string(path);
-            for (const auto& stat : r.set) line += " version " + std::to_string(stat.version);
+            if (r.result != outcome::ok && r.result != outcome::unknown)
+                line += " at " + std::to_string(r.failed);
+            for (const auto path : r.created)
+                line += ' ' + std::string(path);
+            for (const auto& stat : r.set)
+                line += " version " + std::to_string(stat.version);
             note(line);
         });
     }

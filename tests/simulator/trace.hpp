@@ -17,7 +17,8 @@ public:
 
     void line(instant when, std::string_view who, std::string_view what)
     {
-        if (!wanted_) return;
+        if (!wanted_)
+            return;
         char head[48];
         const auto us = std::chrono::duration_cast<std::chrono::microseconds>(when).count();
         std::snprintf(head, sizeof head, "%6lld.%06lld  %-9.*s ", static_cast<long long>(us / 1'000'000),

@@ -17,14 +17,18 @@ namespace {
 using boost::system::error_code;
 using withdrawal = recipes::user_request::withdrawal;
 
-std::string register_of(unsigned path) { return "/registers/" + std::string(1, static_cast<char>('a' + path)); }
+std::string register_of(unsigned path)
+{
+    return "/registers/" + std::string(1, static_cast<char>('a' + path));
+}
 
 class transaction_users final : public acquisition_users {
 public:
     explicit transaction_users(stage& s) : acquisition_users(s)
     {
         make("/registers");
-        for (unsigned p = 0; p < s.the_plan.set.paths; ++p) make(register_of(p));
+        for (unsigned p = 0; p < s.the_plan.set.paths; ++p)
+            make(register_of(p));
         s.ensemble.on_written.push_back(
             [this](const transaction_entry& t, const znode_tree::effect& e) { written(t, e); });
     }
@@ -33,10 +37,12 @@ public:
     {
         acquisition_users::client_died(c);
         for (auto& w : writes_) {
-            if (w.writer->where == &c.where && !w.ended) w.died = true;
+            if (w.writer->where == &c.where && !w.ended)
+                w.died = true;
             w.handle.reset();
         }
-        for (auto& r : reads_) r.ended |= r.where == &c.where;
+        for (auto& r : reads_)
+            r.ended |= r.where == &c.where;
     }
 
     [[nodiscard]] bool all_ended() const override
@@ -50,10 +56,12 @@ public:
     {
         acquisition_users::finish();
         for (const auto& w : writes_) {
-            if (!w.ended && !w.died) violate(*w.writer, "its write " + w.data + " never ended");
+            if (!w.ended && !w.died)
+                violate(*w.writer, "its write " + w.data + " never ended");
         }
         for (const auto& r : reads_) {
-            if (!r.ended) violate(*r.reader, "what it reads is never told");
+            if (!r.ended)
+                violate(*r.reader, "what it reads is never told");
         }
     }
 
@@ -67,12 +75,12 @@ private:
         std::string data; ///< one of its own
         std::shared_ptr<recipes::user_request> handle;
         std::optional<error_code> ended;
-        bool refused = false;            ///< it has an operation that must fail
-        bool late = false;               ///< begun without the lock
-        bool done = false;               ///< by the servers
-        bool settled = false;            ///< whether it is done is known: it must stay so
+        bool refused = false; ///< it has an operation that must fail
+        bool late = false; ///< begun without the lock
+        bool done = false; ///< by the servers
+        bool settled = false; ///< whether it is done is known: it must stay so
         bool died = false;
-        std::size_t number = 0;          ///< in the order of the calls
+        std::size_t number = 0; ///< in the order of the calls
     };
 
     struct reading {
@@ -96,7 +104,8 @@ private:
 
     void check_granted(use& u) override
     {
-        if (!was_unaware(u)) grants_of_[u.paths.front()].push_back({u.given.front().fencing_token, u.where});
+        if (!was_unaware(u))
+            grants_of_[u.paths.front()].push_back({u.given.front().fencing_token, u.where});
         // At once, while it holds, at about its release, and after that.
         const auto hold = std::chrono::duration_cast<std::chrono::microseconds>(u.wish.duration);
         const std::chrono::microseconds moments[] = {std::chrono::microseconds(0), hold / 2, hold,
@@ -110,15 +119,18 @@ private:
                 (void)u.where->call_at(u.where->now() + moments[i],
                                        [this, &u, elsewhere] { begin_read(u, elsewhere); });
             }
-            if (only_reads || ((u.wish.choice >> i & 1) == 0 && i != 0)) continue;
+            if (only_reads || ((u.wish.choice >> i & 1) == 0 && i != 0))
+                continue;
             // Where they have to wait for each other there are some that do, also behind such as never leave.
             const unsigned times = stage_.the_plan.set.users_window < 64 ? 1 + u.wish.choice / 2'048 % 4 : 1;
             const bool stranded = times > 1 && !calm_ && u.wish.choice / 16'384 % 8 == i;
             const auto write = [this, &u, i, times] {
-                for (unsigned n = 0; n < times; ++n) begin_write(u, i);
+                for (unsigned n = 0; n < times; ++n)
+                    begin_write(u, i);
             };
             (void)u.where->call_at(u.where->now() + moments[i], [this, &u, write, stranded] {
-                if (!stranded || stage_.world.quiet) return write();
+                if (!stranded || stage_.world.quiet)
+                    return write();
                 u.store->cut();
                 u.where->post(write); // when its end is on the way, and not told yet
             });
@@ -128,7 +140,8 @@ private:
     void begin_write(use& u, unsigned nth)
     {
         auto& c = stage_.current(u.client);
-        if (&c.where != u.where || c.closing || !c.session || !u.handle) return;
+        if (&c.where != u.where || c.closing || !c.session || !u.handle)
+            return;
         auto& w = writes_.emplace_back();
         w.writer = &u;
         w.where = &c;
@@ -141,14 +154,17 @@ private:
         ::zklock::transaction t;
         const auto place = register_of(u.paths.front());
         t.set(place, w.data);
-        if (u.wish.choice / 128 % 2 == 0) t.create(place + "/w-", w.data, node_kind::persistent_sequential);
-        if (w.refused) t.check(place, 1'000'000);
+        if (u.wish.choice / 128 % 2 == 0)
+            t.create(place + "/w-", w.data, node_kind::persistent_sequential);
+        if (w.refused)
+            t.check(place, 1'000'000);
         say(u, "writes " + w.data + (w.late ? ", too late" : ""));
         recipes::grant given;
         given.node = u.given.front().node;
         stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &w](error_code ec, const commit_result& r) {
-                if (stage_.may_tell(c)) write_ended(c, w, ec, r);
+                if (stage_.may_tell(c))
+                    write_ended(c, w, ec, r);
             };
             w.handle = c.operations->commit(t, {u.handle, given}, told);
         });
@@ -160,25 +176,32 @@ private:
 
     void withdraw(client& c, write& w)
     {
-        if (w.ended || c.closing || !w.handle) return;
+        if (w.ended || c.closing || !w.handle)
+            return;
         auto result = withdrawal::ended;
         stage_.call(c, [&](recipes::session&) { result = w.handle->withdraw(); });
-        if (result == withdrawal::ended) return; // the news is on its way
+        if (result == withdrawal::ended)
+            return; // the news is on its way
         say(*w.writer, w.data + (result == withdrawal::withdrawn ? " is withdrawn" : " is left to itself"));
         w.ended = make_error_code(errc::outcome_unknown);
-        if (result == withdrawal::withdrawn) settle(w);
+        if (result == withdrawal::withdrawn)
+            settle(w);
     }
 
     void write_ended(client& c, write& w, error_code ec, const commit_result& r)
     {
         auto& u = *w.writer;
         say(u, w.data + " ends: " + (ec ? ec.message() : std::string("done")));
-        if (w.ended) return violate(u, "its write " + w.data + " ended twice");
+        if (w.ended)
+            return violate(u, "its write " + w.data + " ended twice");
         w.ended = ec;
         if (!ec) {
-            if (!w.done) violate(u, "its write " + w.data + " is said to be done");
-            if (w.late) violate(u, "wrote " + w.data + " without the lock");
-            if (r.results.empty() || !r.results.front().stat) violate(u, "done without results");
+            if (!w.done)
+                violate(u, "its write " + w.data + " is said to be done");
+            if (w.late)
+                violate(u, "wrote " + w.data + " without the lock");
+            if (r.results.empty() || !r.results.front().stat)
+                violate(u, "done without results");
         } else if (ec == make_error_code(errc::lost)) {
             settle(w);
             if (u.now == use::phase::holding && u.handle->held(u.where->now())) {
@@ -187,7 +210,8 @@ private:
         } else if (ec == make_error_code(errc::bad_version)) {
             settle(w);
             const std::size_t index = u.wish.choice / 128 % 2 == 0 ? 2 : 1;
-            if (!w.refused || r.failed != index) violate(u, "refused for another operation than the wrong one");
+            if (!w.refused || r.failed != index)
+                violate(u, "refused for another operation than the wrong one");
         } else if (ec == make_error_code(errc::closed)) {
             settle(w);
         } else if (ec == make_error_code(errc::outcome_unknown)) {
@@ -201,20 +225,25 @@ private:
     void begin_read(use& u, bool elsewhere)
     {
         auto& c = stage_.current(u.client);
-        if (&c.where != u.where || c.closing || !c.session || !u.handle) return;
+        if (&c.where != u.where || c.closing || !c.session || !u.handle)
+            return;
         const auto* const node = stage_.ensemble.leaders_tree().find(register_of(u.paths.front()));
         auto& r = reads_.emplace_back();
         r.reader = &u;
         r.where = u.where;
-        if (u.believes() && !excused(u)) r.written = node->mzxid;
-        if (elsewhere && !stage_.world.quiet) u.store->cut();
+        if (u.believes() && !excused(u))
+            r.written = node->mzxid;
+        if (elsewhere && !stage_.world.quiet)
+            u.store->cut();
         say(u, "reads");
         stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &r](error_code ec, const node_content& n) {
-                if (!stage_.may_tell(c)) return;
+                if (!stage_.may_tell(c))
+                    return;
                 auto& reader = *r.reader;
                 say(reader, "has read " + (ec ? ec.message() : n.data));
-                if (r.ended) violate(reader, "told twice what it reads");
+                if (r.ended)
+                    violate(reader, "told twice what it reads");
                 r.ended = true;
                 if (ec && ec != make_error_code(errc::closed)) {
                     violate(reader, "its read failed: " + ec.message());
@@ -230,13 +259,17 @@ private:
     /// have taken over, for it answers a sync all the same.
     void look(client& c, write& w)
     {
-        if (c.closing || !c.session) return;
+        if (c.closing || !c.session)
+            return;
         stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &w](error_code ec, const node_content& n) {
-                if (!stage_.may_tell(c) || ec) return;
+                if (!stage_.may_tell(c) || ec)
+                    return;
                 say(*w.writer, "reads " + n.data + " after the unknown outcome of " + w.data);
-                if (stage_.ensemble.answers_from_the_past()) return; // it may be on its way to the new leader
-                if (w.done && n.stat.mzxid < done_at_[w.data]) violate(*w.writer, "does not see its write " + w.data);
+                if (stage_.ensemble.answers_from_the_past())
+                    return; // it may be on its way to the new leader
+                if (w.done && n.stat.mzxid < done_at_[w.data])
+                    violate(*w.writer, "does not see its write " + w.data);
                 settle(w);
             };
             c.operations->get(register_of(w.writer->paths.front()), told);
@@ -254,7 +287,8 @@ private:
     /// The ensemble has executed something.
     void written(const transaction_entry& t, const znode_tree::effect& e)
     {
-        if (t.what != transaction_entry::kind::batch || e.result != store::outcome::ok) return;
+        if (t.what != transaction_entry::kind::batch || e.result != store::outcome::ok)
+            return;
         for (const auto& part : t.parts) {
             const auto found = by_data_.find(part.data);
             if (part.what == transaction_entry::kind::set_data && found != by_data_.end()) {
@@ -267,16 +301,21 @@ private:
     void executed(write& w)
     {
         auto& u = *w.writer;
-        if (w.done) violate(u, "its write " + w.data + " is done twice");
-        if (w.settled) violate(u, "its write " + w.data + " is done after it was said not to be");
+        if (w.done)
+            violate(u, "its write " + w.data + " is done twice");
+        if (w.settled)
+            violate(u, "its write " + w.data + " is done after it was said not to be");
         w.done = true;
         const auto path = u.paths.front();
         auto& before = last_number_[w.where];
-        if (w.number < before) violate(u, "writes " + w.data + " after what it has asked for later");
+        if (w.number < before)
+            violate(u, "writes " + w.data + " after what it has asked for later");
         before = w.number;
-        if (was_unaware(u)) return;
+        if (was_unaware(u))
+            return;
         auto& last = last_token_[path];
-        if (w.token < last) violate(u, "writes " + w.data + " after a later holder has written");
+        if (w.token < last)
+            violate(u, "writes " + w.data + " after a later holder has written");
         last = w.token;
         // What one client sends comes in its order: it may give the lock to the next of its own before the answer.
         for (const auto& g : grants_of_[path]) {
@@ -303,6 +342,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<scenario> make_transaction_users(stage& s) { return std::make_unique<transaction_users>(s); }
+std::unique_ptr<scenario> make_transaction_users(stage& s)
+{
+    return std::make_unique<transaction_users>(s);
+}
 
 } // namespace zklock::simulator

@@ -14,33 +14,43 @@ using namespace std::chrono_literals;
 
 namespace {
 
-bool contains(const auto& list, const auto& what) { return std::find(list.begin(), list.end(), what) != list.end(); }
+bool contains(const auto& list, const auto& what)
+{
+    return std::find(list.begin(), list.end(), what) != list.end();
+}
 
 } // namespace
 
 acquisition_users::acquisition_users(stage& s)
     : promptly(s.the_plan.set.promptly()), stage_(s), calm_(is_calm(s.the_plan)), registers_(s)
 {
-    for (const auto& t : s.the_plan.steps) refusals_ |= t.what == act::refuse;
+    for (const auto& t : s.the_plan.steps)
+        refusals_ |= t.what == act::refuse;
 }
 
 std::string acquisition_users::label(const use& u) const
 {
     std::string text = u.tag + " on";
-    for (const auto path : u.paths) text += ' ' + path_of(path);
+    for (const auto path : u.paths)
+        text += ' ' + path_of(path);
     return text;
 }
 
 void acquisition_users::say(const use& u, const std::string& what)
 {
-    if (stage_.world.log.on()) stage_.world.log.line(now(), "user", u.tag + ' ' + what);
+    if (stage_.world.log.on())
+        stage_.world.log.line(now(), "user", u.tag + ' ' + what);
 }
 
-bool acquisition_users::excused(const use& u) const { return was_harmed(u.store->session_id(), u.given); }
+bool acquisition_users::excused(const use& u) const
+{
+    return was_harmed(u.store->session_id(), u.given);
+}
 
 bool acquisition_users::was_harmed(std::int64_t session, const std::vector<held_lock>& given) const
 {
-    if (!killed_.empty() && contains(killed_, session)) return true;
+    if (!killed_.empty() && contains(killed_, session))
+        return true;
     return std::any_of(given.begin(), given.end(), [&](const held_lock& l) {
         return contains(deleted_, l.node) || contains(granted_unaware_, l.node);
     });
@@ -76,7 +86,8 @@ mutex_options acquisition_users::options_of(const use& u, queue::contender_kind 
 
 void acquisition_users::perform(client& c, const step& s)
 {
-    if (s.what == act::acquire) begin(c, s);
+    if (s.what == act::acquire)
+        begin(c, s);
 }
 
 void acquisition_users::begin(client& c, const step& s)
@@ -99,9 +110,11 @@ void acquisition_users::begin(client& c, const step& s)
 
 void acquisition_users::give_up(client& c, use& u)
 {
-    if (u.now != phase::waiting) return;
+    if (u.now != phase::waiting)
+        return;
     bool answer = false;
-    if (!stage_.try_call(c, [&](recipes::session&) { answer = u.handle->withdraw(); })) return;
+    if (!stage_.try_call(c, [&](recipes::session&) { answer = u.handle->withdraw(); }))
+        return;
     say(u, answer ? "withdraws" : "is too late to withdraw");
     if (!answer) {
         u.gave_up_late = true;
@@ -126,7 +139,8 @@ void acquisition_users::acquire(client& c, use& u)
         };
         u.heard = std::make_shared<heard_events>(most_attempts(u), false, wrong, told);
     }
-    if (u.wish.deadline && !u.wish.look_once) u.deadline = u.where->now() + *u.wish.deadline;
+    if (u.wish.deadline && !u.wish.look_once)
+        u.deadline = u.where->now() + *u.wish.deadline;
     say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
                (u.wish.look_once ? ", looking once" : ""));
     check_begin(u);
@@ -135,16 +149,22 @@ void acquisition_users::acquire(client& c, use& u)
     call.mode = u.wish.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
     call.deadline = u.deadline;
     call.done = [this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
-        if (!stage_.may_tell(c)) return;
-        if (u.now != phase::waiting) return violate(u, "told of an end, though its wait had ended");
+        if (!stage_.may_tell(c))
+            return;
+        if (u.now != phase::waiting)
+            return violate(u, "told of an end, though its wait had ended");
         ec ? failed(u, ec, g) : granted(c, u, g);
     };
     call.lost = [this, &c, &u] {
-        if (!stage_.may_tell(c)) return;
+        if (!stage_.may_tell(c))
+            return;
         say(u, "is told that the lock is lost");
-        if (u.lost) return violate(u, "lost twice");
-        if (u.now != phase::holding) return violate(u, "lost while it does not hold");
-        if (u.believes()) return violate(u, "lost, and yet its lease goes on");
+        if (u.lost)
+            return violate(u, "lost twice");
+        if (u.now != phase::holding)
+            return violate(u, "lost while it does not hold");
+        if (u.believes())
+            return violate(u, "lost, and yet its lease goes on");
         check_heard(u, lock_event::kind::lost, {});
         u.lost = true;
         u.now = phase::lost;
@@ -161,16 +181,22 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
     u.given = g.parts ? *g.parts : std::vector{held_lock{path_of(u.paths.front()), g.node, g.fencing_token}};
     for (const auto& l : u.given) {
         say(u, "is granted " + l.node + ", token " + std::to_string(l.fencing_token));
-        if (u.store->unaware_of_end(l.path)) granted_unaware_.push_back(l.node);
+        if (u.store->unaware_of_end(l.path))
+            granted_unaware_.push_back(l.node);
     }
-    if (!u.handle->held(u.where->now())) violate(u, "granted, and not held");
-    if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u)) violate(u, "granted after its deadline");
-    if (u.given.size() != u.paths.size()) return violate(u, "granted another number of locks");
+    if (!u.handle->held(u.where->now()))
+        violate(u, "granted, and not held");
+    if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u))
+        violate(u, "granted after its deadline");
+    if (u.given.size() != u.paths.size())
+        return violate(u, "granted another number of locks");
     for (const auto path : u.paths) {
         const auto of_path = [&](const held_lock& l) { return l.path == path_of(path); };
         const auto found = std::find_if(u.given.begin(), u.given.end(), of_path);
-        if (found == u.given.end()) return violate(u, "granted without " + path_of(path));
-        if (u.believes()) check_lock(u, *found, path);
+        if (found == u.given.end())
+            return violate(u, "granted without " + path_of(path));
+        if (u.believes())
+            check_lock(u, *found, path);
     }
     check_heard(u, lock_event::kind::acquired, {});
     check_granted(u);
@@ -180,18 +206,24 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
 
 void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 {
-    if (!l.node.starts_with(l.path + '/')) return violate(u, "granted " + l.node + " for " + l.path);
+    if (!l.node.starts_with(l.path + '/'))
+        return violate(u, "granted " + l.node + " for " + l.path);
     check_node(u, l);
-    if (stage_.network.is_let_go(uuid_in(l.node))) violate(u, "granted with a node that was let go");
+    if (stage_.network.is_let_go(uuid_in(l.node)))
+        violate(u, "granted with a node that was let go");
     // Others deleted its node, and it has not been looked at since: that is the stated exception.
-    if (excused(u)) return;
+    if (excused(u))
+        return;
     check_before(u, l, path);
     check_token(u, l, path);
     for (auto& other : uses_) {
-        if (&other == &u || !contains(other.paths, path)) continue;
+        if (&other == &u || !contains(other.paths, path))
+            continue;
         check_told(other);
-        if (!exclude(u, other, path)) continue;
-        if (other.owner != 0 && other.owner == u.owner && other.client == u.client) continue;
+        if (!exclude(u, other, path))
+            continue;
+        if (other.owner != 0 && other.owner == u.owner && other.client == u.client)
+            continue;
         if (other.believes() && !excused(other) && !excused(u)) {
             violate(u, "granted while " + label(other) + " believes that it holds");
         }
@@ -202,9 +234,12 @@ void acquisition_users::check_node(use& u, const held_lock& l)
 {
     const auto& tree = stage_.ensemble.leaders_tree();
     if (const auto* const node = tree.find(l.node); node != nullptr) {
-        if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
-        if (!has_access_of_locks(*node, stage_.the_plan)) violate(u, "its node has another access list");
-        if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
+        if (!stage_.ensemble.alive(node->owner))
+            violate(u, "granted to a session that is over");
+        if (!has_access_of_locks(*node, stage_.the_plan))
+            violate(u, "its node has another access list");
+        if (l.fencing_token >> 12 != node->czxid)
+            violate(u, "its token does not come from its node");
         auto& tokens = tokens_of_[l.node];
         tokens.insert(l.fencing_token);
         if (const auto& set = stage_.the_plan.set; set.linger == 0ms && tokens.size() > set.cohort)
@@ -234,22 +269,27 @@ void acquisition_users::check_token(use& u, const held_lock& l, unsigned path)
 
 void acquisition_users::check_look_once(use& u)
 {
-    if (!u.wish.look_once || !calm_) return;
+    if (!u.wish.look_once || !calm_)
+        return;
     stage_.world.time.after(stage_.the_plan.set.a_while(), [this, &u, began = u.began] {
-        if (u.now == phase::waiting && u.began == began) violate(u, "looks once, and waits on");
+        if (u.now == phase::waiting && u.began == began)
+            violate(u, "looks once, and waits on");
     });
 }
 
 void acquisition_users::check()
 {
-    for (auto& u : uses_) check_told(u);
+    for (auto& u : uses_)
+        check_told(u);
 }
 
 /// A holder whose lease has ended has been told so, unless it did not run.
 void acquisition_users::check_told(use& u)
 {
-    if (u.now != phase::holding || u.where->dead() || !on_time(u)) return;
-    if (!u.handle->held(u.where->now()) && !u.seen_lost) u.seen_lost = now();
+    if (u.now != phase::holding || u.where->dead() || !on_time(u))
+        return;
+    if (!u.handle->held(u.where->now()) && !u.seen_lost)
+        u.seen_lost = now();
     if (u.seen_lost && now() > *u.seen_lost + promptly && now() > u.granted_at + promptly) {
         violate(u, "lost, and it was not told");
     }
@@ -257,7 +297,8 @@ void acquisition_users::check_told(use& u)
 
 void acquisition_users::release(client& c, use& u)
 {
-    if (!u.has_it()) return;
+    if (!u.has_it())
+        return;
     say(u, "releases");
     check_told(u);
     u.back = {*u.store, u.now == phase::holding && u.handle->held(u.where->now()), is_deleted(u)};
@@ -265,7 +306,8 @@ void acquisition_users::release(client& c, use& u)
     const bool after_the_end = c.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> told = [this, &c, &u, after_the_end](const auto& ec) {
         scarce_memory::ends();
-        if (!after_the_end && !stage_.may_tell(c)) return;
+        if (!after_the_end && !stage_.may_tell(c))
+            return;
         released(u, ec);
         ended(c, u);
     };
@@ -275,14 +317,17 @@ void acquisition_users::release(client& c, use& u)
 void acquisition_users::released(use& u, boost::system::error_code ec)
 {
     say(u, "has released" + (ec ? ": " + ec.message() : std::string()));
-    if (u.now != phase::releasing) violate(u, "released twice");
-    if (u.lost && ec != make_error_code(errc::lost)) violate(u, "lost, and released without that error");
+    if (u.now != phase::releasing)
+        violate(u, "released twice");
+    if (u.lost && ec != make_error_code(errc::lost))
+        violate(u, "lost, and released without that error");
     const auto& set = stage_.the_plan.set;
     const bool asks = set.linger == 0ms && set.cohort == 1;
     if (u.owner == 0) { // of an owner's holds all but the last end otherwise
         if (const auto fault = u.back.fault_of(ec, *u.store, stage_.ensemble, asks, excused(u)); !fault.empty())
             violate(u, std::string(fault));
-        if (ec == make_error_code(errc::lost) && u.back.held()) check_heard(u, lock_event::kind::lost, {});
+        if (ec == make_error_code(errc::lost) && u.back.held())
+            check_heard(u, lock_event::kind::lost, {});
     }
     u.back.ended(*u.store);
     u.now = phase::released;
@@ -299,8 +344,10 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
     const auto is = [&](errc e) { return ec == make_error_code(e); };
     const auto& set = stage_.the_plan.set;
     if (is(errc::timed_out) || (is(errc::not_connected) && u.deadline && u.where->now() >= *u.deadline)) {
-        if (!u.deadline) return violate(u, "timed out without a deadline");
-        if (u.where->now() < *u.deadline) return violate(u, "timed out too early");
+        if (!u.deadline)
+            return violate(u, "timed out without a deadline");
+        if (u.where->now() < *u.deadline)
+            return violate(u, "timed out too early");
         if (u.where->now() > *u.deadline + promptly && on_time(u) && now() > u.began + promptly) {
             return violate(u, "timed out too late");
         }
@@ -313,13 +360,15 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
         (is(errc::access_denied) && refusals_) || (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
         (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
         (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
-    if (!explained) violate(u, "failed without a reason: " + ec.message());
+    if (!explained)
+        violate(u, "failed without a reason: " + ec.message());
 }
 
 void acquisition_users::client_died(client& c)
 {
     for (auto& u : uses_) {
-        if (u.client != c.number || u.where != &c.where) continue;
+        if (u.client != c.number || u.where != &c.where)
+            continue;
         u.now = phase::died;
         u.handle.reset();
     }
@@ -347,7 +396,8 @@ bool acquisition_users::is_ours(const znode_tree::node& node) const
 instant acquisition_users::holding_time() const
 {
     instant all{0};
-    for (const auto& u : uses_) all += 3 * instant(u.wish.duration) + 60 * instant(stage_.the_plan.set.slow_message());
+    for (const auto& u : uses_)
+        all += 3 * instant(u.wish.duration) + 60 * instant(stage_.the_plan.set.slow_message());
     return all;
 }
 
@@ -355,7 +405,8 @@ void acquisition_users::finish()
 {
     for (auto& u : uses_) {
         check_told(u);
-        if (u.heard && u.now != phase::died) u.heard->check_ended(late_releases() || u.back.early());
+        if (u.heard && u.now != phase::died)
+            u.heard->check_ended(late_releases() || u.back.early());
         switch (u.now) {
         case phase::waiting: violate(u, "left waiting"); break;
         case phase::holding:

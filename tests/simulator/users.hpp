@@ -136,7 +136,7 @@ protected:
 
     stage& stage_;
     std::deque<use> uses_;
-    const bool calm_;                  ///< nothing goes wrong in this schedule
+    const bool calm_; ///< nothing goes wrong in this schedule
     std::vector<std::string> deleted_; ///< by others
 
 private:

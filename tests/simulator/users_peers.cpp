@@ -9,7 +9,8 @@ namespace zklock::simulator {
 
 void acquisition_users::use_registers(client& c, use& u)
 {
-    if (!uses_registers()) return;
+    if (!uses_registers())
+        return;
     // A use that is granted again, as candidates are, is another turn: and what was done to it then still counts.
     const auto same = [&u, at = u.granted_at] { return u.granted_at == at && !u.given.empty(); };
     const auto excused_then = [this, &u, same, session = u.store->session_id(), given = u.given] {
@@ -17,7 +18,8 @@ void acquisition_users::use_registers(client& c, use& u)
     };
     for (const auto& l : u.given) {
         for (const auto path : u.paths) {
-            if (l.path != path_of(path)) continue;
+            if (l.path != path_of(path))
+                continue;
             registers_.granted({u.tag, &c, path, l.node, u.wish.choice, u.wish.duration,
                                 [&u, same] { return same() && u.believes(); }, excused_then,
                                 [this, &u, path] { return shares(u, path); }});
@@ -28,19 +30,25 @@ void acquisition_users::use_registers(client& c, use& u)
 /// Of those of other sessions before it that it cannot share with, all are gone, or their owners have told it so.
 void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
 {
-    if (stage_.the_plan.set.peers != peer_life::alive) return;
+    if (stage_.the_plan.set.peers != peer_life::alive)
+        return;
     const auto& tree = stage_.ensemble.leaders_tree();
     const auto* const node = tree.find(l.node);
     const auto number = contender_sequence(l.node);
-    if (node == nullptr || !number) return;
+    if (node == nullptr || !number)
+        return;
     std::optional<instant> overtakes; ///< somebody, whose word came then: the last of them
     for (const auto& name : tree.children(l.path)) {
         const auto other = contender_sequence(name);
         const auto other_node = l.path + '/' + name;
-        if (!other || *other >= *number) continue;
-        if (std::find(deleted_.begin(), deleted_.end(), other_node) != deleted_.end()) continue; // or made out of turn
-        if (is_reader(name) && reads(u, path)) continue;
-        if (tree.find(other_node)->owner == node->owner) continue;
+        if (!other || *other >= *number)
+            continue;
+        if (std::find(deleted_.begin(), deleted_.end(), other_node) != deleted_.end())
+            continue; // or made out of turn
+        if (is_reader(name) && reads(u, path))
+            continue;
+        if (tree.find(other_node)->owner == node->owner)
+            continue;
         if (const auto told = stage_.told_let_go(u.client, other_node))
             overtakes = std::max(overtakes.value_or(*told), *told);
         else
@@ -64,7 +72,8 @@ void acquisition_users::let_go(std::string_view uuid)
         for (const auto& l : u.given) {
             // Of several locks the others are given back when one is lost.
             const bool has_it = u.now == use::phase::holding || (u.now == use::phase::lost && u.given.size() == 1);
-            if (has_it && uuid_in(l.node) == uuid) violate(u, l.node + " is let go, and it has not been released");
+            if (has_it && uuid_in(l.node) == uuid)
+                violate(u, l.node + " is let go, and it has not been released");
         }
     }
 }

@@ -128,7 +128,8 @@ TEST_CASE("a container goes when it is empty and had a child once")
     CHECK(w.create("/used", node_kind::container).stat.czxid == 101);
     w.create("/never", node_kind::container);
     w.create("/busy", node_kind::container);
-    for (const char* path : {"/used/a", "/busy/a"}) CHECK(w.create(path, node_kind::ephemeral).result == outcome::ok);
+    for (const char* path : {"/used/a", "/busy/a"})
+        CHECK(w.create(path, node_kind::ephemeral).result == outcome::ok);
     CHECK(w.tree.idle_containers().empty());
     w.remove("/used/a");
     CHECK(w.tree.idle_containers() == std::vector<std::string>{"/used"});
@@ -145,7 +146,8 @@ TEST_CASE("a container goes when it is empty and had a child once")
 TEST_CASE("children of neighbours and grandchildren are not listed")
 {
     writer w;
-    for (const char* path : {"/locks", "/locks/a", "/locks/a/x", "/locks/ab", "/locks-2", "/locks-2/y"}) w.create(path);
+    for (const char* path : {"/locks", "/locks/a", "/locks/a/x", "/locks/ab", "/locks-2", "/locks-2/y"})
+        w.create(path);
     CHECK(w.tree.children("/locks") == std::vector<std::string>{"a", "ab"});
     CHECK(w.tree.children("/") == std::vector<std::string>{"locks", "locks-2"});
 }

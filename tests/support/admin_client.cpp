@@ -6,38 +6,39 @@ namespace zklock::test {
 
 namespace {
 
-    constexpr std::int32_t no_node = -101, node_exists = -110, session_expired = -112;
-    constexpr std::int32_t ping_xid = -2, auth_xid = -4;
-    constexpr std::size_t password_size = 16;
+constexpr std::int32_t no_node = -101, node_exists = -110, session_expired = -112;
+constexpr std::int32_t ping_xid = -2, auth_xid = -4;
+constexpr std::size_t password_size = 16;
 
-    stat read_stat(wire_reader& in)
-    {
-        stat s;
-        s.czxid = in.int64();
-        s.mzxid = in.int64();
-        s.ctime = in.int64();
-        s.mtime = in.int64();
-        s.version = in.int32();
-        s.cversion = in.int32();
-        s.aversion = in.int32();
-        s.ephemeral_owner = in.int64();
-        s.data_length = in.int32();
-        s.num_children = in.int32();
-        s.pzxid = in.int64();
-        return s;
-    }
+stat read_stat(wire_reader& in)
+{
+    stat s;
+    s.czxid = in.int64();
+    s.mzxid = in.int64();
+    s.ctime = in.int64();
+    s.mtime = in.int64();
+    s.version = in.int32();
+    s.cversion = in.int32();
+    s.aversion = in.int32();
+    s.ephemeral_owner = in.int64();
+    s.data_length = in.int32();
+    s.num_children = in.int32();
+    s.pzxid = in.int64();
+    return s;
+}
 
-    void write_rules(wire_writer& out, const std::vector<access_rule>& rules)
-    {
-        out.int32(static_cast<std::int32_t>(rules.size()));
-        for (const auto& rule : rules) out.int32(rule.permissions).text(rule.scheme).text(rule.id);
-    }
+void write_rules(wire_writer& out, const std::vector<access_rule>& rules)
+{
+    out.int32(static_cast<std::int32_t>(rules.size()));
+    for (const auto& rule : rules)
+        out.int32(rule.permissions).text(rule.scheme).text(rule.id);
+}
 
-    std::string receive_frame(tcp_socket& socket)
-    {
-        const auto length = wire_reader{socket.receive(4)}.int32();
-        return socket.receive(static_cast<std::size_t>(length));
-    }
+std::string receive_frame(tcp_socket& socket)
+{
+    const auto length = wire_reader{socket.receive(4)}.int32();
+    return socket.receive(static_cast<std::size_t>(length));
+}
 
 } // namespace
 
@@ -46,12 +47,14 @@ admin_client::admin_client(std::uint16_t port, milliseconds session_timeout, ses
 {
     const bool takes_over = session_.id != 0;
     connect();
-    if (takes_over && session_.id == 0) throw zookeeper_error(session_expired, "take over a session");
+    if (takes_over && session_.id == 0)
+        throw zookeeper_error(session_expired, "take over a session");
 }
 
 admin_client::~admin_client()
 try {
-    if (socket_) close();
+    if (socket_)
+        close();
 } catch (const std::exception&) {
     // The server is gone, or gave the session up: there is nobody left to tell.
 }
@@ -82,9 +85,11 @@ void admin_client::connect()
 
 void admin_client::ready()
 {
-    if (socket_ && steady_clock::now() - last_answer_ < timeout_ / 2) return;
+    if (socket_ && steady_clock::now() - last_answer_ < timeout_ / 2)
+        return;
     connect();
-    if (!socket_) connect();
+    if (!socket_)
+        connect();
     for (const auto& [scheme, secret] : identities_)
         call(opcode::auth, wire_writer{}.int32(0).text(scheme).text(secret), "auth", auth_xid);
 }
@@ -102,10 +107,12 @@ std::string admin_client::call(opcode op, wire_writer body, std::string_view wha
         for (;;) {
             const auto frame = receive_frame(socket_);
             wire_reader in{frame};
-            if (in.int32() != xid) continue;
+            if (in.int32() != xid)
+                continue;
             in.int64();
             last_answer_ = steady_clock::now();
-            if (const auto error = in.int32(); error != 0) throw zookeeper_error(error, std::string(what));
+            if (const auto error = in.int32(); error != 0)
+                throw zookeeper_error(error, std::string(what));
             return std::string(in.rest());
         }
     } catch (const zookeeper_error&) {
@@ -134,9 +141,11 @@ void admin_client::create_all(const std::string& path)
         try {
             create(std::string_view{path}.substr(0, end));
         } catch (const zookeeper_error& e) {
-            if (e.code() != node_exists) throw;
+            if (e.code() != node_exists)
+                throw;
         }
-        if (end == std::string::npos) return;
+        if (end == std::string::npos)
+            return;
     }
 }
 
@@ -145,13 +154,15 @@ try {
     call(opcode::remove, wire_writer{}.text(path).int32(version), "delete " + std::string(path));
     return true;
 } catch (const zookeeper_error& e) {
-    if (e.code() != no_node) throw;
+    if (e.code() != no_node)
+        throw;
     return false;
 }
 
 void admin_client::remove_all(const std::string& path)
 {
-    for (const auto& name : children(path)) remove_all(path + "/" + name);
+    for (const auto& name : children(path))
+        remove_all(path + "/" + name);
     remove(path);
 }
 
@@ -161,7 +172,8 @@ try {
     wire_reader in{reply};
     return read_stat(in);
 } catch (const zookeeper_error& e) {
-    if (e.code() != no_node) throw;
+    if (e.code() != no_node)
+        throw;
     return std::nullopt;
 }
 
@@ -190,11 +202,13 @@ try {
         call(opcode::get_children, wire_writer{}.text(path).boolean(false), "children " + std::string(path));
     wire_reader in{reply};
     std::vector<std::string> names(static_cast<std::size_t>(std::max(in.int32(), 0)));
-    for (auto& name : names) name = in.text();
+    for (auto& name : names)
+        name = in.text();
     std::sort(names.begin(), names.end());
     return names;
 } catch (const zookeeper_error& e) {
-    if (e.code() != no_node) throw;
+    if (e.code() != no_node)
+        throw;
     return {};
 }
 
@@ -218,7 +232,8 @@ void admin_client::keep_alive()
 
 void admin_client::close()
 {
-    if (!socket_) return;
+    if (!socket_)
+        return;
     call(opcode::close_session, {}, "close the session");
     socket_.close();
     session_ = {};

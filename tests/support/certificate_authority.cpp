@@ -10,13 +10,14 @@ namespace zklock::test {
 
 namespace {
 
-    std::string written(const std::filesystem::path& path, const std::string& text)
-    {
-        std::ofstream file(path);
-        file << text;
-        if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
-        return path;
-    }
+std::string written(const std::filesystem::path& path, const std::string& text)
+{
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush())
+        throw std::runtime_error("cannot write " + path.string());
+    return path;
+}
 
 } // namespace
 
@@ -37,7 +38,8 @@ certified certificate_authority::certify(const certificate_wish& wish)
     certificate_request request;
     request.common_name = wish.common_name;
     request.names = wish.names;
-    if (wish.expired) request.from = -7'200, request.until = -3'600;
+    if (wish.expired)
+        request.from = -7'200, request.until = -3'600;
     const identity made = signs_->issue(request);
     const std::string key = wish.key_password.empty() ? made.key : encrypted(made.key, wish.key_password);
     const std::filesystem::path place = directory_.path() / std::to_string(count_++);

@@ -15,24 +15,27 @@ namespace zklock::test {
 
 namespace {
 
-    // Between fork and exec: only what is safe in a copy of a process that had threads.
-    [[noreturn]] void become(char* const* arguments, const char* directory, int input, int output, pid_t parent)
-    {
-        ::setpgid(0, 0);
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != parent) ::_exit(127); // it died before the line above
-        if (input >= 0) ::dup2(input, STDIN_FILENO);
-        if (output >= 0) {
-            ::dup2(output, STDOUT_FILENO);
-            ::dup2(output, STDERR_FILENO);
-        }
-        ::close_range(3, ~0U, 0);
-        sigset_t none;
-        ::sigemptyset(&none);
-        ::sigprocmask(SIG_SETMASK, &none, nullptr);
-        if (::chdir(directory) == 0) ::execvp(arguments[0], arguments);
-        ::_exit(127);
+// Between fork and exec: only what is safe in a copy of a process that had threads.
+[[noreturn]] void become(char* const* arguments, const char* directory, int input, int output, pid_t parent)
+{
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent)
+        ::_exit(127); // it died before the line above
+    if (input >= 0)
+        ::dup2(input, STDIN_FILENO);
+    if (output >= 0) {
+        ::dup2(output, STDOUT_FILENO);
+        ::dup2(output, STDERR_FILENO);
     }
+    ::close_range(3, ~0U, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (::chdir(directory) == 0)
+        ::execvp(arguments[0], arguments);
+    ::_exit(127);
+}
 
 } // namespace
 
@@ -40,18 +43,22 @@ child_process::child_process(std::vector<std::string> arguments, const std::file
                              const std::filesystem::path& output, unique_fd input)
 {
     std::vector<char*> pointers;
-    for (auto& argument : arguments) pointers.push_back(argument.data());
+    for (auto& argument : arguments)
+        pointers.push_back(argument.data());
     pointers.push_back(nullptr);
 
     unique_fd file;
     if (!output.empty()) {
         file = unique_fd{::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
-        if (!file) throw std::system_error(errno, std::generic_category(), output.string());
+        if (!file)
+            throw std::system_error(errno, std::generic_category(), output.string());
     }
     const auto parent = ::getpid();
     pid_ = ::fork();
-    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (pid_ == 0) become(pointers.data(), directory.c_str(), input.get(), file.get(), parent);
+    if (pid_ < 0)
+        throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid_ == 0)
+        become(pointers.data(), directory.c_str(), input.get(), file.get(), parent);
     ::setpgid(pid_, pid_); // both do it, so that it is done whoever runs first
 }
 
@@ -74,12 +81,15 @@ child_process::~child_process()
 
 bool child_process::reap(int flags)
 {
-    if (pid_ < 0 || status_) return true;
+    if (pid_ < 0 || status_)
+        return true;
     int status = 0;
     pid_t result = 0;
-    do result = ::waitpid(pid_, &status, flags);
+    do
+        result = ::waitpid(pid_, &status, flags);
     while (result < 0 && errno == EINTR);
-    if (result == 0) return false;
+    if (result == 0)
+        return false;
     status_ = result < 0 ? 127 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }
@@ -91,7 +101,8 @@ bool child_process::running()
 
 void child_process::signal(int number)
 {
-    if (!reap(WNOHANG)) ::kill(-pid_, number);
+    if (!reap(WNOHANG))
+        ::kill(-pid_, number);
 }
 
 void child_process::pause()
@@ -108,7 +119,8 @@ void child_process::resume()
 
 bool child_process::paused() const
 {
-    if (pid_ < 0 || status_) return false;
+    if (pid_ < 0 || status_)
+        return false;
     // A parent is told of a stop when the last thread has stopped. The news is left there, for the next look.
     siginfo_t news{};
     const int result = ::waitid(P_PID, static_cast<id_t>(pid_), &news, WSTOPPED | WNOHANG | WNOWAIT);
@@ -117,14 +129,16 @@ bool child_process::paused() const
 
 void child_process::kill()
 {
-    if (pid_ < 0 || status_) return;
+    if (pid_ < 0 || status_)
+        return;
     ::kill(-pid_, SIGKILL);
     reap(0);
 }
 
 int child_process::wait(milliseconds limit)
 {
-    if (pid_ < 0) throw std::logic_error("wait for a process that was never started");
+    if (pid_ < 0)
+        throw std::logic_error("wait for a process that was never started");
     wait_until("end of process " + std::to_string(pid_), limit, [this] { return reap(WNOHANG); });
     return *status_;
 }

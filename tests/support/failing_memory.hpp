@@ -15,7 +15,7 @@ inline thread_local bool also_asios = false; ///< what Asio takes for its own op
 /// If it is there and says no, nothing fails, and no allocation is counted.
 inline thread_local bool (*may_fail)() = nullptr;
 inline thread_local std::size_t largest_allocation = 0; ///< in bytes
-inline std::atomic<long> live_allocations = 0;          ///< of all threads, by operator new
+inline std::atomic<long> live_allocations = 0; ///< of all threads, by operator new
 
 struct short_of_memory {
     explicit short_of_memory(long allocation) { allocations_left = allocation; }

@@ -7,8 +7,8 @@ namespace zklock::test {
 
 namespace {
 
-    std::mutex mutex;
-    std::vector<std::string> reports;
+std::mutex mutex;
+std::vector<std::string> reports;
 
 } // namespace
 

@@ -10,23 +10,25 @@ namespace zklock::test {
 
 namespace {
 
-    std::int64_t session_id(const std::string& text)
-    {
-        return static_cast<std::int64_t>(std::stoull(text, nullptr, 16));
-    }
+std::int64_t session_id(const std::string& text)
+{
+    return static_cast<std::int64_t>(std::stoull(text, nullptr, 16));
+}
 
-    std::int64_t field(const std::string& line, const std::string& name)
-    {
-        const auto at = line.find(name + "=");
-        if (at == std::string::npos) return 0;
-        return static_cast<std::int64_t>(std::stoull(line.substr(at + name.size() + 1), nullptr, 0));
-    }
+std::int64_t field(const std::string& line, const std::string& name)
+{
+    const auto at = line.find(name + "=");
+    if (at == std::string::npos)
+        return 0;
+    return static_cast<std::int64_t>(std::stoull(line.substr(at + name.size() + 1), nullptr, 0));
+}
 
-    template <class F> void for_each_line(const std::string& text, F&& f)
-    {
-        std::istringstream lines{text};
-        for (std::string line; std::getline(lines, line);) f(line);
-    }
+template <class F> void for_each_line(const std::string& text, F&& f)
+{
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);)
+        f(line);
+}
 
 } // namespace
 
@@ -41,7 +43,8 @@ std::string server_mode(std::uint16_t port)
 try {
     std::string mode;
     for_each_line(four_letter_word(port, "srvr", milliseconds{1'000}), [&](const std::string& line) {
-        if (line.starts_with("Mode: ")) mode = line.substr(6);
+        if (line.starts_with("Mode: "))
+            mode = line.substr(6);
     });
     return mode;
 } catch (const std::runtime_error&) { // refused, closed or silent: it does not serve
@@ -52,7 +55,8 @@ std::size_t watch_count(std::uint16_t port)
 {
     const auto told = monitor(port);
     const auto count = told.find("zk_watch_count");
-    if (count == told.end()) throw std::runtime_error("mntr: the server does not serve");
+    if (count == told.end())
+        throw std::runtime_error("mntr: the server does not serve");
     return std::stoul(count->second);
 }
 
@@ -61,8 +65,10 @@ std::map<std::string, std::vector<std::int64_t>> watches(std::uint16_t port)
     std::map<std::string, std::vector<std::int64_t>> found;
     std::string path;
     for_each_line(four_letter_word(port, "wchp"), [&](const std::string& line) {
-        if (line.starts_with('/')) path = line;
-        else if (line.starts_with("\t0x")) found[path].push_back(session_id(line.substr(1)));
+        if (line.starts_with('/'))
+            path = line;
+        else if (line.starts_with("\t0x"))
+            found[path].push_back(session_id(line.substr(1)));
     });
     return found;
 }
@@ -73,19 +79,25 @@ std::map<std::int64_t, std::vector<std::string>> ephemerals(std::uint16_t port)
     std::int64_t session = 0;
     bool inside = false, any_header = false;
     for_each_line(four_letter_word(port, "dump", default_limit), [&](const std::string& line) {
-        if (line.starts_with("ephemeral nodes dump")) inside = any_header = true;
-        else if (line.starts_with("Connections dump")) inside = false;
-        else if (inside && line.starts_with("0x")) session = session_id(line);
-        else if (inside && line.starts_with("\t/")) found[session].push_back(line.substr(1));
+        if (line.starts_with("ephemeral nodes dump"))
+            inside = any_header = true;
+        else if (line.starts_with("Connections dump"))
+            inside = false;
+        else if (inside && line.starts_with("0x"))
+            session = session_id(line);
+        else if (inside && line.starts_with("\t/"))
+            found[session].push_back(line.substr(1));
     });
-    if (!any_header) throw std::runtime_error("dump: the server does not serve");
+    if (!any_header)
+        throw std::runtime_error("dump: the server does not serve");
     return found;
 }
 
 std::size_t ephemeral_count(std::uint16_t port)
 {
     std::size_t count = 0;
-    for (const auto& [session, paths] : ephemerals(port)) count += paths.size();
+    for (const auto& [session, paths] : ephemerals(port))
+        count += paths.size();
     return count;
 }
 
@@ -93,7 +105,8 @@ std::vector<server_connection> connections(std::uint16_t port)
 {
     std::vector<server_connection> found;
     for_each_line(four_letter_word(port, "cons"), [&](const std::string& line) {
-        if (line.find("sid=") == std::string::npos) return; // such as the one that asks
+        if (line.find("sid=") == std::string::npos)
+            return; // such as the one that asks
         found.push_back({.session_id = field(line, "sid"),
                          .packets_received = field(line, "recved"),
                          .packets_sent = field(line, "sent"),
@@ -110,7 +123,8 @@ void reset_connection_counts(std::uint16_t port)
 std::vector<std::int64_t> connected_sessions(std::uint16_t port)
 {
     std::vector<std::int64_t> sessions;
-    for (const auto& connection : connections(port)) sessions.push_back(connection.session_id);
+    for (const auto& connection : connections(port))
+        sessions.push_back(connection.session_id);
     return sessions;
 }
 

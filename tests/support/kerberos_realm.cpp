@@ -20,9 +20,12 @@ constexpr const char* list_program = "/usr/bin/klist";
 
 bool kerberos_realm::installed()
 {
-    if (::getenv("ZKLOCK_TESTS_WITHOUT_KDC")) return false;
-    for (const char* const program : {kdc_program, database_program, administration_program, ticket_program, list_program})
-        if (!std::filesystem::exists(program)) return false;
+    if (::getenv("ZKLOCK_TESTS_WITHOUT_KDC"))
+        return false;
+    for (const char* const program :
+         {kdc_program, database_program, administration_program, ticket_program, list_program})
+        if (!std::filesystem::exists(program))
+            return false;
     return true;
 }
 
@@ -92,7 +95,8 @@ std::string kerberos_realm::keytab(const std::string& principal)
     const auto made = file("keytab");
     administrate("addprinc -randkey " + principal); // it complains, and succeeds, if that is there
     administrate("ktadd -norandkey -k " + made.string() + ' ' + principal);
-    if (!std::filesystem::exists(made)) throw std::runtime_error("no keytab of " + principal);
+    if (!std::filesystem::exists(made))
+        throw std::runtime_error("no keytab of " + principal);
     return made.string();
 }
 
@@ -127,9 +131,11 @@ void kerberos_realm::stop()
 void kerberos_realm::start()
 {
     kdc_ = child_process{{kdc_program, "-n", "-r", "ZK.TEST", "-P", (directory_.path() / "pid").string()},
-                         directory_.path(), directory_.path() / "log"};
+                         directory_.path(),
+                         directory_.path() / "log"};
     wait_until("the KDC listens", default_limit, [&] {
-        if (!kdc_.running()) throw std::runtime_error("the KDC has ended");
+        if (!kdc_.running())
+            throw std::runtime_error("the KDC has ended");
         return is_bound(port());
     });
 }

@@ -53,8 +53,7 @@ private:
     template <class T> using awaitable = boost::asio::awaitable<T>;
 
     struct way { // from one site to another
-        explicit way(boost::asio::io_context& context)
-            : opened(context, boost::asio::steady_timer::time_point::max())
+        explicit way(boost::asio::io_context& context) : opened(context, boost::asio::steady_timer::time_point::max())
         {
         }
         bool blocked = false;

@@ -24,8 +24,8 @@ struct server_starts_with {
     }
 };
 
-/// The server that a file's tests share; those that want the usual one share that. It starts when it is first asked for:
-/// do that on the main thread.
+/// The server that a file's tests share; those that want the usual one share that. It starts when it is first asked
+/// for: do that on the main thread.
 inline zookeeper_server& server()
 {
     static std::map<std::string, zookeeper_server> running;

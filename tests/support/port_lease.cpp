@@ -17,34 +17,35 @@ namespace zklock::test {
 
 namespace {
 
-    // Below the range from which the kernel takes ports for outgoing connections.
-    constexpr std::uint16_t first_port = 16'000;
-    constexpr std::uint16_t last_port = 32'000;
+// Below the range from which the kernel takes ports for outgoing connections.
+constexpr std::uint16_t first_port = 16'000;
+constexpr std::uint16_t last_port = 32'000;
 
-    unique_fd reserve(std::uint16_t port)
-    {
-        const auto name = "zklock-test-port-" + std::to_string(port);
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::memcpy(address.sun_path + 1, name.data(), name.size()); // a leading NUL makes it abstract
-        const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-        unique_fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return {};
-        return fd;
-    }
+unique_fd reserve(std::uint16_t port)
+{
+    const auto name = "zklock-test-port-" + std::to_string(port);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size()); // a leading NUL makes it abstract
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    unique_fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
+        return {};
+    return fd;
+}
 
-    bool can_listen(std::uint16_t port)
-    {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        address.sin_addr.s_addr = htonl(INADDR_ANY);
-        const unique_fd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        const int on = 1;
-        ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        return fd && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-               ::listen(fd.get(), 1) == 0;
-    }
+bool can_listen(std::uint16_t port)
+{
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    const unique_fd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const int on = 1;
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    return fd && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+           ::listen(fd.get(), 1) == 0;
+}
 
 } // namespace
 
@@ -55,7 +56,8 @@ port_lease::port_lease()
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const auto port = static_cast<std::uint16_t>(pick(random));
         auto reservation = reserve(port);
-        if (!reservation || !can_listen(port)) continue;
+        if (!reservation || !can_listen(port))
+            continue;
         port_ = port;
         reservation_ = std::move(reservation);
         return;

@@ -25,32 +25,32 @@ namespace zklock::test {
 
 namespace {
 
-    sockaddr_in loopback(std::uint16_t port)
-    {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        return address;
-    }
+sockaddr_in loopback(std::uint16_t port)
+{
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
 
-    void send_at_once(int fd)
-    {
-        const int on = 1;
-        ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
+void send_at_once(int fd)
+{
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
 
-    unique_fd listen_on(std::uint16_t port)
-    {
-        unique_fd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-        const int on = 1;
-        ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        const auto address = loopback(port);
-        if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-            ::listen(fd.get(), SOMAXCONN) != 0)
-            throw std::system_error(errno, std::generic_category(), "proxy: listen");
-        return fd;
-    }
+unique_fd listen_on(std::uint16_t port)
+{
+    unique_fd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    const int on = 1;
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    const auto address = loopback(port);
+    if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(fd.get(), SOMAXCONN) != 0)
+        throw std::system_error(errno, std::generic_category(), "proxy: listen");
+    return fd;
+}
 
 } // namespace
 
@@ -101,8 +101,10 @@ public:
 
     void set_listening(bool on) // within a change
     {
-        if (on && !listener_) listener_ = listen_on(lease.port());
-        if (!on) listener_.reset();
+        if (on && !listener_)
+            listener_ = listen_on(lease.port());
+        if (!on)
+            listener_.reset();
     }
     [[nodiscard]] bool listening() const { return static_cast<bool>(listener_); }
 
@@ -121,7 +123,8 @@ private:
             std::vector<pollfd> entries{{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
             auto due = steady_clock::time_point::max();
             for (const auto& connection : connections) {
-                for (const auto& [fd, events] : connection.interest()) entries.push_back({fd, events, 0});
+                for (const auto& [fd, events] : connection.interest())
+                    entries.push_back({fd, events, 0});
                 due = std::min(due, connection.next_due());
             }
             int timeout = -1;
@@ -134,11 +137,13 @@ private:
 
             std::uint64_t ignored = 0;
             static_cast<void>(!::read(wake_.get(), &ignored, sizeof ignored));
-            for (const auto& change : changes_) change();
+            for (const auto& change : changes_)
+                change();
             changes_made_ += changes_.size();
             changes_.clear();
             accept_all();
-            for (auto& connection : connections) connection.turn();
+            for (auto& connection : connections)
+                connection.turn();
             connections.remove_if([](const auto& connection) { return connection.over(); });
             changed_.notify_all();
         }
@@ -148,7 +153,8 @@ private:
     {
         while (listener_) {
             unique_fd client{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-            if (!client) return;
+            if (!client)
+                return;
             unique_fd server{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
             const auto address = loopback(server_port);
             ++accepted;
@@ -234,9 +240,8 @@ void proxy::on_next(opcode op, moment at, fate what, std::size_t skip)
 
 void proxy::refuse_next(opcode op, std::int32_t code)
 {
-    relay_->change([&] {
-        relay_->state.rules.push_back({.op = op, .at = moment::request, .what = fate::refuse, .code = code});
-    });
+    relay_->change(
+        [&] { relay_->state.rules.push_back({.op = op, .at = moment::request, .what = fate::refuse, .code = code}); });
 }
 
 void proxy::wait_struck(milliseconds limit)
@@ -261,15 +266,17 @@ std::vector<seen_request> proxy::history() const
 
 namespace {
 
-    std::size_t count_requests(const std::vector<seen_request>& history, opcode op, bool in_multi)
-    {
-        const auto counts = [&](const seen_request& seen) {
-            if (seen.in_multi != in_multi) return false;
-            if (op == opcode::any) return seen.op != opcode::connect && seen.op != opcode::ping;
-            return seen.op == op;
-        };
-        return static_cast<std::size_t>(std::count_if(history.begin(), history.end(), counts));
-    }
+std::size_t count_requests(const std::vector<seen_request>& history, opcode op, bool in_multi)
+{
+    const auto counts = [&](const seen_request& seen) {
+        if (seen.in_multi != in_multi)
+            return false;
+        if (op == opcode::any)
+            return seen.op != opcode::connect && seen.op != opcode::ping;
+        return seen.op == op;
+    };
+    return static_cast<std::size_t>(std::count_if(history.begin(), history.end(), counts));
+}
 
 } // namespace
 
@@ -313,7 +320,8 @@ std::string proxy::captured() const
 {
     return relay_->look([&] {
         std::string all;
-        for (const auto& bytes : relay_->state.captured) all += bytes;
+        for (const auto& bytes : relay_->state.captured)
+            all += bytes;
         return all;
     });
 }
@@ -327,13 +335,15 @@ void proxy::expire_session(std::optional<std::int64_t> id)
 {
     const auto known = sessions();
     const auto wanted = std::find_if(known.rbegin(), known.rend(), [&](const auto& s) { return !id || s.id == *id; });
-    if (wanted == known.rend()) throw std::runtime_error("proxy: no such session passed through here");
+    if (wanted == known.rend())
+        throw std::runtime_error("proxy: no such session passed through here");
     // Lest its client takes it back while it is being ended.
     const bool listening = relay_->look([&] { return relay_->listening(); });
     refuse();
     close_session(relay_->server_port, *wanted);
     cut();
-    if (listening) accept();
+    if (listening)
+        accept();
 }
 
 } // namespace zklock::test

@@ -10,53 +10,56 @@ namespace zklock::test {
 
 namespace {
 
-    // In place of the request's number in what the server sends on its own.
-    constexpr std::int32_t event_xid = -1;
-    constexpr std::size_t frame_head = 4;
-    constexpr std::size_t record_head = 5; // kind, version, length
+// In place of the request's number in what the server sends on its own.
+constexpr std::int32_t event_xid = -1;
+constexpr std::size_t frame_head = 4;
+constexpr std::size_t record_head = 5; // kind, version, length
 
-    std::size_t index(direction way)
-    {
-        return way == direction::requests ? 0 : 1;
-    }
+std::size_t index(direction way)
+{
+    return way == direction::requests ? 0 : 1;
+}
 
-    bool matches(opcode wanted, opcode op)
-    {
-        if (wanted == opcode::any) return op != opcode::ping && op != opcode::connect && op != opcode::watch_event;
-        return wanted == op;
-    }
+bool matches(opcode wanted, opcode op)
+{
+    if (wanted == opcode::any)
+        return op != opcode::ping && op != opcode::connect && op != opcode::watch_event;
+    return wanted == op;
+}
 
-    /// A server's answer to that request if it refuses it with that error.
-    std::string refused(std::string_view request, std::int32_t code)
-    {
-        constexpr std::int64_t no_zxid = 0;
-        const auto xid = wire_reader{request}.int32();
-        return wire_writer{}.int32(xid).int64(no_zxid).int32(code).frame();
-    }
+/// A server's answer to that request if it refuses it with that error.
+std::string refused(std::string_view request, std::int32_t code)
+{
+    constexpr std::int64_t no_zxid = 0;
+    const auto xid = wire_reader{request}.int32();
+    return wire_writer{}.int32(xid).int64(no_zxid).int32(code).frame();
+}
 
-    /// Of the TLS record that begins there; 0 if it is not known yet. What is no TLS is taken as it comes.
-    std::size_t record_length(std::string_view view)
-    {
-        const auto byte = [view](std::size_t i) { return static_cast<unsigned char>(view[i]); };
-        constexpr unsigned char first_kind = 20, last_kind = 24;
-        if (view.empty()) return 0;
-        if (byte(0) < first_kind || byte(0) > last_kind) return view.size();
-        const auto length = view.size() < record_head ? 0 : record_head + 256U * byte(3) + byte(4);
-        return view.size() < length ? 0 : length;
-    }
+/// Of the TLS record that begins there; 0 if it is not known yet. What is no TLS is taken as it comes.
+std::size_t record_length(std::string_view view)
+{
+    const auto byte = [view](std::size_t i) { return static_cast<unsigned char>(view[i]); };
+    constexpr unsigned char first_kind = 20, last_kind = 24;
+    if (view.empty())
+        return 0;
+    if (byte(0) < first_kind || byte(0) > last_kind)
+        return view.size();
+    const auto length = view.size() < record_head ? 0 : record_head + 256U * byte(3) + byte(4);
+    return view.size() < length ? 0 : length;
+}
 
-    bool starts_with_path(opcode op)
-    {
-        switch (op) {
-        case opcode::ping:
-        case opcode::auth:
-        case opcode::set_watches:
-        case opcode::sasl:
-        case opcode::multi:
-        case opcode::close_session: return false;
-        default: return true;
-        }
+bool starts_with_path(opcode op)
+{
+    switch (op) {
+    case opcode::ping:
+    case opcode::auth:
+    case opcode::set_watches:
+    case opcode::sasl:
+    case opcode::multi:
+    case opcode::close_session: return false;
+    default: return true;
     }
+}
 
 } // namespace
 
@@ -66,7 +69,8 @@ proxy_connection::proxy_connection(unique_fd client, unique_fd server, proxy_sta
       replies_{.way = direction::replies, .from = &server_, .to = &client_}
 {
     if (state.spoken == speech::tls)
-        for (auto* l : {&requests_, &replies_}) l->captured = &state.captured.emplace_back();
+        for (auto* l : {&requests_, &replies_})
+            l->captured = &state.captured.emplace_back();
 }
 
 bool proxy_connection::over() const noexcept
@@ -84,8 +88,10 @@ std::array<std::pair<int, short>, 2> proxy_connection::interest() const
 {
     const auto side = [&](const unique_fd& fd, const lane& in, const lane& out) {
         short events = 0;
-        if (!in.ended) events |= POLLIN;
-        if (out.full && !out.frames.empty() && may_go(out, out.frames.front())) events |= POLLOUT;
+        if (!in.ended)
+            events |= POLLIN;
+        if (out.full && !out.frames.empty() && may_go(out, out.frames.front()))
+            events |= POLLOUT;
         return std::pair{events != 0 ? fd.get() : -1, events}; // an ended side would report its end for ever
     };
     return {side(client_, requests_, replies_), side(server_, replies_, requests_)};
@@ -106,7 +112,8 @@ void proxy_connection::turn()
         read(*l);
         parse(*l);
     }
-    for (auto* l : {&requests_, &replies_}) write(*l);
+    for (auto* l : {&requests_, &replies_})
+        write(*l);
 }
 
 void proxy_connection::read(lane& l)
@@ -116,9 +123,12 @@ void proxy_connection::read(lane& l)
         const auto got = ::recv(l.from->get(), buffer, sizeof buffer, MSG_DONTWAIT);
         if (got > 0) {
             l.input.append(buffer, static_cast<std::size_t>(got));
-            if (l.captured) l.captured->append(buffer, static_cast<std::size_t>(got));
-        } else if (got < 0 && (errno == EAGAIN || errno == ENOTCONN)) return;
-        else if (got == 0 || errno != EINTR) l.ended = true;
+            if (l.captured)
+                l.captured->append(buffer, static_cast<std::size_t>(got));
+        } else if (got < 0 && (errno == EAGAIN || errno == ENOTCONN))
+            return;
+        else if (got == 0 || errno != EINTR)
+            l.ended = true;
     }
 }
 
@@ -132,12 +142,14 @@ void proxy_connection::parse_tls(lane& l)
 
 void proxy_connection::parse(lane& l)
 {
-    if (state_.spoken == speech::tls) return parse_tls(l);
+    if (state_.spoken == speech::tls)
+        return parse_tls(l);
     std::size_t at = 0;
     while (!cutting_ && l.input.size() - at >= frame_head) {
         const auto view = std::string_view{l.input}.substr(at);
         const auto length = static_cast<std::size_t>(wire_reader{view}.int32()) + frame_head;
-        if (view.size() < length) break;
+        if (view.size() < length)
+            break;
         pass(l, std::string(view.substr(0, length)));
         at += length;
     }
@@ -159,7 +171,8 @@ void proxy_connection::pass(lane& l, std::string bytes)
             break;
         case fate::hold: f.held_at = state_.releases; break;
         case fate::drop:
-            if (request && !unanswered_.empty()) unanswered_.pop_back();
+            if (request && !unanswered_.empty())
+                unanswered_.pop_back();
             return;
         case fate::refuse:
             unanswered_.pop_back();
@@ -176,7 +189,8 @@ std::optional<proxy_rule> proxy_connection::strike(opcode op, moment at)
 {
     const auto rule = std::find_if(state_.rules.begin(), state_.rules.end(),
                                    [&](const proxy_rule& r) { return r.at == at && matches(r.op, op); });
-    if (rule == state_.rules.end()) return std::nullopt;
+    if (rule == state_.rules.end())
+        return std::nullopt;
     if (rule->skip > 0) {
         --rule->skip;
         return std::nullopt;
@@ -189,8 +203,10 @@ std::optional<proxy_rule> proxy_connection::strike(opcode op, moment at)
 opcode proxy_connection::read_frame(const lane& l, std::string_view body)
 {
     const bool request = l.way == direction::requests;
-    if (state_.spoken == speech::zookeeper) return request ? read_request(body) : read_reply(body);
-    if (request) state_.history.push_back({.op = opcode::tls_record, .path = {}});
+    if (state_.spoken == speech::zookeeper)
+        return request ? read_request(body) : read_reply(body);
+    if (request)
+        state_.history.push_back({.op = opcode::tls_record, .path = {}});
     return opcode::tls_record;
 }
 
@@ -206,7 +222,8 @@ opcode proxy_connection::read_request(std::string_view body)
     const auto op = static_cast<opcode>(in.int32());
     unanswered_.emplace_back(xid, op);
     state_.history.push_back({.op = op, .path = starts_with_path(op) ? std::string(in.text()) : std::string()});
-    if (op == opcode::multi) record_multi(in);
+    if (op == opcode::multi)
+        record_multi(in);
     return op;
 }
 
@@ -216,7 +233,8 @@ void proxy_connection::record_multi(wire_reader& in)
         const auto op = static_cast<opcode>(in.int32());
         const bool last = in.boolean();
         in.int32();
-        if (last) return;
+        if (last)
+            return;
         state_.history.push_back({.op = op, .path = std::string(in.text()), .in_multi = true});
         switch (op) {
         case opcode::set_data:
@@ -246,9 +264,11 @@ opcode proxy_connection::read_reply(std::string_view body)
         return opcode::connect;
     }
     const auto xid = in.int32();
-    if (xid == event_xid) return opcode::watch_event;
+    if (xid == event_xid)
+        return opcode::watch_event;
     const auto asked = std::find_if(unanswered_.begin(), unanswered_.end(), [&](auto& u) { return u.first == xid; });
-    if (asked == unanswered_.end()) return opcode::notification;
+    if (asked == unanswered_.end())
+        return opcode::notification;
     const auto op = asked->second;
     unanswered_.erase(asked);
     return op;
@@ -257,14 +277,17 @@ opcode proxy_connection::read_reply(std::string_view body)
 void proxy_connection::record_session(wire_reader& in)
 {
     in.int32();
-    if (in.int32() <= 0) return; // the session it asked for has expired
+    if (in.int32() <= 0)
+        return; // the session it asked for has expired
     session_credentials session;
     session.id = in.int64();
     session.password = in.text();
-    auto known = std::find_if(state_.sessions.begin(), state_.sessions.end(),
-                              [&](const auto& s) { return s.id == session.id; });
-    if (known == state_.sessions.end()) state_.sessions.push_back(std::move(session));
-    else known->password = session.password;
+    auto known =
+        std::find_if(state_.sessions.begin(), state_.sessions.end(), [&](const auto& s) { return s.id == session.id; });
+    if (known == state_.sessions.end())
+        state_.sessions.push_back(std::move(session));
+    else
+        known->password = session.password;
 }
 
 void proxy_connection::write(lane& l)
@@ -284,7 +307,8 @@ void proxy_connection::write(lane& l)
                 l.written = f.bytes.size(); // that side is gone: what is meant for it has nowhere to go
             }
         }
-        if (f.cut_after) over_ = true;
+        if (f.cut_after)
+            over_ = true;
         l.written = 0;
         l.frames.pop_front();
     }

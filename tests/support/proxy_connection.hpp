@@ -66,9 +66,9 @@ private:
         std::string input{};
         std::deque<frame> frames{};
         std::size_t written = 0; ///< of the first frame
-        bool ended = false;      ///< nothing more comes in
-        bool closed = false;     ///< and everything went out, or cannot
-        bool full = false;       ///< the peer takes no more for now
+        bool ended = false; ///< nothing more comes in
+        bool closed = false; ///< and everything went out, or cannot
+        bool full = false; ///< the peer takes no more for now
     };
     static constexpr std::uint64_t never_held = ~std::uint64_t{0};
 

@@ -23,7 +23,8 @@ void run_test_on_threads(std::size_t threads, milliseconds limit, const std::fun
     const auto at_end = [&](std::exception_ptr e) {
         error = e;
         ended = true;
-        if (e) context.stop(); // what it left pending need not be waited for
+        if (e)
+            context.stop(); // what it left pending need not be waited for
     };
     asio::co_spawn(context, body(), at_end);
 
@@ -38,18 +39,23 @@ void run_test_on_threads(std::size_t threads, milliseconds limit, const std::fun
         }
     };
     std::vector<std::thread> helpers;
-    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(run, i);
+    for (std::size_t i = 1; i < threads; ++i)
+        helpers.emplace_back(run, i);
     run(0);
-    for (auto& helper : helpers) helper.join();
+    for (auto& helper : helpers)
+        helper.join();
 
     for (const auto& e : thrown)
-        if (e) std::rethrow_exception(e);
-    if (error) std::rethrow_exception(error);
-    if (context.stopped() && ended) return;
-    throw std::runtime_error(std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": after " +
-                             std::to_string(limit.count()) + " ms " +
-                             (ended ? "the coroutine had ended, but something was still pending" :
-                                      "the coroutine had not ended"));
+        if (e)
+            std::rethrow_exception(e);
+    if (error)
+        std::rethrow_exception(error);
+    if (context.stopped() && ended)
+        return;
+    throw std::runtime_error(
+        std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": after " +
+        std::to_string(limit.count()) + " ms " +
+        (ended ? "the coroutine had ended, but something was still pending" : "the coroutine had not ended"));
 }
 
 void run_test(milliseconds limit, const std::function<asio::awaitable<void>()>& body, std::source_location where)

@@ -16,6 +16,9 @@ inline constexpr bool sanitized = false;
 #endif
 
 /// A count that a test can do with less of where everything is slow.
-[[nodiscard]] constexpr std::size_t scaled(std::size_t count) { return sanitized ? count / 5 : count; }
+[[nodiscard]] constexpr std::size_t scaled(std::size_t count)
+{
+    return sanitized ? count / 5 : count;
+}
 
 } // namespace zklock::test

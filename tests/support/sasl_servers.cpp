@@ -23,7 +23,8 @@ void sasl_servers::set_users(const std::map<std::string, std::string>& users) co
 {
     std::ofstream text{file()};
     text << "Server {\n  org.apache.zookeeper.server.auth.DigestLoginModule required";
-    for (const auto& [name, password] : users) text << "\n  \"user_" << name << "\"=\"" << password << '"';
+    for (const auto& [name, password] : users)
+        text << "\n  \"user_" << name << "\"=\"" << password << '"';
     text << ";\n};\n";
 }
 

@@ -3,8 +3,8 @@
 
 namespace zklock::test {
 
-/// How long the calling thread has waited since this was made: for a socket, a lock, a time, and not for a processor. So
-/// what other programs take from it on a busy machine does not count, nor what its own work takes. By the kernel's
+/// How long the calling thread has waited since this was made: for a socket, a lock, a time, and not for a processor.
+/// So what other programs take from it on a busy machine does not count, nor what its own work takes. By the kernel's
 /// /proc/thread-self/schedstat; where there is none, all time counts.
 class time_waited {
 public:

@@ -16,7 +16,8 @@ public:
 
 inline void premise(bool holds, const char* what)
 {
-    if (!holds) throw premise_failed(what);
+    if (!holds)
+        throw premise_failed(what);
 }
 
 /// Where a scene notes what did not happen in time, or not in the order that only clocks decide.
@@ -24,7 +25,8 @@ class timed_scene {
 public:
     void expect(bool holds, std::string what)
     {
-        if (!holds) complaints_.push_back(std::move(what));
+        if (!holds)
+            complaints_.push_back(std::move(what));
     }
     [[nodiscard]] const std::vector<std::string>& complaints() const noexcept { return complaints_; }
 

@@ -22,7 +22,8 @@ public:
     explicit operator bool() const noexcept { return fd_ >= 0; }
     void reset() noexcept
     {
-        if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+        if (fd_ >= 0)
+            ::close(std::exchange(fd_, -1));
     }
 
 private:

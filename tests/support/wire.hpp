@@ -10,10 +10,10 @@ namespace zklock::test {
 /// The request types of ZooKeeper's protocol that a client of ours may send, and some of our own for frames that
 /// have no type on the wire.
 enum class opcode : std::int32_t {
-    any = -1000,         ///< matches every request but connect and ping
-    connect = -1001,     ///< the first frame of each direction
+    any = -1000, ///< matches every request but connect and ping
+    connect = -1001, ///< the first frame of each direction
     watch_event = -1002, ///< sent by the server on its own
-    tls_record = -1003,  ///< of either direction, where a proxy sees nothing but those
+    tls_record = -1003, ///< of either direction, where a proxy sees nothing but those
     close_session = -11,
     notification = 0,
     create = 1,
@@ -67,7 +67,8 @@ public:
 private:
     wire_writer& bytes(std::uint64_t value, int count)
     {
-        for (int i = count - 1; i >= 0; --i) out_.push_back(static_cast<char>(value >> (8 * i)));
+        for (int i = count - 1; i >= 0; --i)
+            out_.push_back(static_cast<char>(value >> (8 * i)));
         return *this;
     }
 
@@ -92,7 +93,8 @@ public:
 private:
     std::string_view take(std::size_t count)
     {
-        if (rest_.size() < count) throw std::runtime_error("a ZooKeeper frame ends too early");
+        if (rest_.size() < count)
+            throw std::runtime_error("a ZooKeeper frame ends too early");
         const auto taken = rest_.substr(0, count);
         rest_.remove_prefix(count);
         return taken;
@@ -100,7 +102,8 @@ private:
     std::uint64_t number(std::size_t count)
     {
         std::uint64_t value = 0;
-        for (const char c : take(count)) value = value << 8 | static_cast<unsigned char>(c);
+        for (const char c : take(count))
+            value = value << 8 | static_cast<unsigned char>(c);
         return value;
     }
 

@@ -18,7 +18,8 @@ zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options
             return;
         } catch (const std::runtime_error&) {
             const bool all_run = std::all_of(servers_.begin(), servers_.end(), [](auto& s) { return s->running(); });
-            if (attempt == attempts || all_run) throw;
+            if (attempt == attempts || all_run)
+                throw;
         }
     }
 }
@@ -45,21 +46,24 @@ void zookeeper_ensemble::start(std::size_t servers, const server_options& option
 std::string zookeeper_ensemble::address() const
 {
     std::string all;
-    for (const auto& server : servers_) all += (all.empty() ? "" : ",") + server->address();
+    for (const auto& server : servers_)
+        all += (all.empty() ? "" : ",") + server->address();
     return all;
 }
 
 std::string zookeeper_ensemble::secure_address() const
 {
     std::string all;
-    for (const auto& server : servers_) all += (all.empty() ? "" : ",") + server->secure_address();
+    for (const auto& server : servers_)
+        all += (all.empty() ? "" : ",") + server->secure_address();
     return all;
 }
 
 std::vector<std::uint16_t> zookeeper_ensemble::ports() const
 {
     std::vector<std::uint16_t> all;
-    for (const auto& server : servers_) all.push_back(server->port());
+    for (const auto& server : servers_)
+        all.push_back(server->port());
     return all;
 }
 
@@ -68,7 +72,8 @@ std::size_t zookeeper_ensemble::find(const std::string& mode, milliseconds limit
     std::size_t found = 0;
     wait_until("an ensemble member is " + mode, limit, [&] {
         for (found = 0; found < servers_.size(); ++found)
-            if (servers_[found]->running() && server_mode(servers_[found]->port()) == mode) return true;
+            if (servers_[found]->running() && server_mode(servers_[found]->port()) == mode)
+                return true;
         return false;
     });
     return found;
@@ -91,7 +96,8 @@ void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
         std::size_t leaders = 0, followers = 0;
         for (const auto& server : servers_) {
             if (!server->running()) {
-                if (members == servers_.size()) throw std::runtime_error("a member ended:\n" + server->log_tail());
+                if (members == servers_.size())
+                    throw std::runtime_error("a member ended:\n" + server->log_tail());
                 continue;
             }
             const auto mode = server_mode(server->port());

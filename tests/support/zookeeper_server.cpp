@@ -15,8 +15,7 @@ secure_port_options::secure_port_options()
 {
 }
 
-zookeeper_server::zookeeper_server(server_options options)
-    : options_(std::move(options)), directory_(options_.parent)
+zookeeper_server::zookeeper_server(server_options options) : options_(std::move(options)), directory_(options_.parent)
 {
     // Somebody outside these tests may take the port between our look and the server's bind.
     constexpr int attempts = 3;
@@ -28,7 +27,8 @@ zookeeper_server::zookeeper_server(server_options options)
             wait_serving();
             return;
         } catch (const std::runtime_error&) {
-            if (attempt == attempts || running()) throw;
+            if (attempt == attempts || running())
+                throw;
         }
     }
 }
@@ -50,7 +50,8 @@ zookeeper_server::~zookeeper_server()
 void zookeeper_server::write_configuration()
 {
     const auto data = directory_.path() / "data";
-    if (options_.secure) secure_port_.emplace();
+    if (options_.secure)
+        secure_port_.emplace();
     std::filesystem::create_directories(data);
     std::ofstream file{directory_.path() / "zoo.cfg"};
     file << "dataDir=" << data.string() << '\n'
@@ -82,16 +83,22 @@ void zookeeper_server::write_configuration()
         file << "initLimit=20\nsyncLimit=5\n";
         std::ofstream{data / "myid"} << self_.id << '\n';
     }
-    for (const auto& line : self_.lines) file << line << '\n';
-    for (const auto& line : options_.config) file << line << '\n';
-    if (!file.flush()) throw std::runtime_error("cannot write the configuration in " + directory_.path().string());
+    for (const auto& line : self_.lines)
+        file << line << '\n';
+    for (const auto& line : options_.config)
+        file << line << '\n';
+    if (!file.flush())
+        throw std::runtime_error("cannot write the configuration in " + directory_.path().string());
 }
 
 void zookeeper_server::start()
 {
     // A quick start matters more to tests than the last bit of speed later, hence the first compiler tier only.
     std::vector<std::string> command{
-        "java", "-Xmx" + options_.heap, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+        "java",
+        "-Xmx" + options_.heap,
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
         "-Dznode.container.checkIntervalMs=" + std::to_string(options_.container_check_interval.count()),
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
@@ -112,7 +119,8 @@ void zookeeper_server::wait_serving(milliseconds limit)
         ended = !running();
         return ended || (!server_mode(port()).empty() && (!secure_port_ || is_bound(secure_port())));
     });
-    if (ended) throw std::runtime_error("the server ended at its start:\n" + log_tail());
+    if (ended)
+        throw std::runtime_error("the server ended at its start:\n" + log_tail());
 }
 
 void zookeeper_server::kill()
@@ -125,8 +133,14 @@ void zookeeper_server::wipe()
     std::filesystem::remove_all(directory_.path() / "data" / "version-2");
 }
 
-void zookeeper_server::back_up() { copy_data("data", "backup"); }
-void zookeeper_server::restore() { copy_data("backup", "data"); }
+void zookeeper_server::back_up()
+{
+    copy_data("data", "backup");
+}
+void zookeeper_server::restore()
+{
+    copy_data("backup", "data");
+}
 
 void zookeeper_server::copy_data(const char* from, const char* to) const
 {

@@ -14,7 +14,8 @@ namespace zklock::test {
 
 inline constexpr auto limit = milliseconds(60'000); // a sanitizer on a busy machine
 
-inline client_options options_for(const testing::ensemble& zookeeper, milliseconds session_timeout = milliseconds(10'000))
+inline client_options options_for(const testing::ensemble& zookeeper,
+                                  milliseconds session_timeout = milliseconds(10'000))
 {
     client_options o;
     o.servers = zookeeper.servers();
@@ -23,7 +24,10 @@ inline client_options options_for(const testing::ensemble& zookeeper, millisecon
 }
 
 /// How an operation has failed.
-template <class Result> error_code ended_with(const Result& r) { return r ? error_code() : r.error(); }
+template <class Result> error_code ended_with(const Result& r)
+{
+    return r ? error_code() : r.error();
+}
 
 /// What an acquire of five seconds ends with, of which the clock of the test makes none.
 inline boost::asio::awaitable<error_code> acquire_in_vain(testing::ensemble& zookeeper, mutex lock)

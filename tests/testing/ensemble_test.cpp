@@ -79,7 +79,8 @@ TEST_CASE("a cut connection costs no lock")
         REQUIRE(held);
         for (int i = 0; i < 3; ++i) {
             zookeeper.cut(session);
-            while (!co_await zk.get("/shop/stock")) {} // refused while there is no connection
+            while (!co_await zk.get("/shop/stock")) {
+            } // refused while there is no connection
         }
         CHECK(held.value());
         CHECK(zk.session_id() == session);
@@ -321,8 +322,9 @@ TEST_CASE("sessions that will expire in memory keep no io_context at work")
     asio::io_context io;
     {
         client zk(io, options_for(zookeeper, milliseconds(60'000)));
-        asio::co_spawn(io, [](client c) -> awaitable<void> { static_cast<void>(co_await c.wait_connected(10s)); }(zk),
-                       asio::detached);
+        asio::co_spawn(
+            io, [](client c) -> awaitable<void> { static_cast<void>(co_await c.wait_connected(10s)); }(zk),
+            asio::detached);
         io.run_for(50ms);
         REQUIRE(zookeeper.sessions().size() == 1);
     }

@@ -51,14 +51,15 @@ TEST_CASE("options of the hand-off that cannot be used")
           "handoff.advertise is empty");
     for (const std::string wrong : {"host", "0.0.0.0", "224.0.0.1:7", "192.0.2.1:0", "fe80::1", "192.0.2.1:"}) {
         CAPTURE(wrong);
-        CHECK(fault_of("0.0.0.0:0", wrong) ==
-              "handoff.advertise is \"" + wrong + "\", and has to be empty, or an address or address:port to which "
-              "others can connect, such as 10.1.2.3 or [2001:db8::7]:7411");
+        CHECK(fault_of("0.0.0.0:0", wrong) == "handoff.advertise is \"" + wrong +
+                                                  "\", and has to be empty, or an address or address:port to which "
+                                                  "others can connect, such as 10.1.2.3 or [2001:db8::7]:7411");
     }
     for (const std::string wrong : {"10.0.0.1/8", "10.0.0.0/33", "host", "", "2001:db8::1/32"}) {
         CAPTURE(wrong);
         CHECK(fault_of("0.0.0.0:0", "", {"10.0.0.0/8", wrong}) ==
-              "handoff.peers is \"" + wrong + "\", and has to be networks such as 10.0.0.0/8 or 2001:db8::/32, with "
-              "nothing but zeros behind their bits, or addresses");
+              "handoff.peers is \"" + wrong +
+                  "\", and has to be networks such as 10.0.0.0/8 or 2001:db8::/32, with "
+                  "nothing but zeros behind their bits, or addresses");
     }
 }

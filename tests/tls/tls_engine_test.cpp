@@ -29,8 +29,8 @@ bool counts(const std::string& records, std::size_t which)
 {
     constexpr std::size_t header = 5;
     for (std::size_t at = 0; at + header <= records.size();) {
-        const std::size_t size = static_cast<unsigned char>(records[at + 3]) * 256u +
-                                 static_cast<unsigned char>(records[at + 4]);
+        const std::size_t size =
+            static_cast<unsigned char>(records[at + 3]) * 256u + static_cast<unsigned char>(records[at + 4]);
         if (which < at + header)
             return false;
         if (which < at + header + size)

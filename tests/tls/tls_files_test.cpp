@@ -93,10 +93,9 @@ TEST_CASE("files of authorities that cannot be used")
         s.options.ca_file = file;
         return s.refusal();
     };
-    CHECK(why(s.path("nothing")) ==
-          "tls.ca_file: " + s.path("nothing") + " cannot be read: No such file or directory");
-    CHECK(why(s.folder.path()) == "tls.ca_file: " + s.folder.path().string() +
-                                      " cannot be read: it is not a regular file");
+    CHECK(why(s.path("nothing")) == "tls.ca_file: " + s.path("nothing") + " cannot be read: No such file or directory");
+    CHECK(why(s.folder.path()) ==
+          "tls.ca_file: " + s.folder.path().string() + " cannot be read: it is not a regular file");
     const std::string none = s.write("none.pem", "nothing of that kind\n");
     CHECK(why(none) == "tls.ca_file: in " + none + " is no certificate in the form of PEM");
     CHECK(why(s.write("empty.pem", "")) ==
@@ -187,12 +186,11 @@ TEST_CASE("certificate and key: in two files or one, the key encrypted or not")
             CHECK(seen(s, s.load()) == "CN=shop");
             s.options.key_password = "wrong";
             const std::string wrong = s.refusal();
-            CHECK(wrong.starts_with("the key in " + s.options.key_file +
-                                    " cannot be decrypted with tls.key_password: "));
+            CHECK(
+                wrong.starts_with("the key in " + s.options.key_file + " cannot be decrypted with tls.key_password: "));
             CHECK(wrong.find("wrong") == wrong.npos);
             s.options.key_password.clear();
-            CHECK(s.refusal() ==
-                  "the key in " + s.options.key_file + " is encrypted, and tls.key_password is empty");
+            CHECK(s.refusal() == "the key in " + s.options.key_file + " is encrypted, and tls.key_password is empty");
         }
     }
 }
@@ -203,8 +201,7 @@ TEST_CASE("certificates and keys that cannot be used")
     const identity own = named(s.root, "shop"), other = named(s.root, "other");
     s.show(own);
     s.options.certificate_file = s.path("nothing");
-    CHECK(s.refusal() ==
-          "tls.certificate_file: " + s.path("nothing") + " cannot be read: No such file or directory");
+    CHECK(s.refusal() == "tls.certificate_file: " + s.path("nothing") + " cannot be read: No such file or directory");
     s.options.certificate_file = s.write("a.pem", "spoilt");
     CHECK(s.refusal().starts_with("tls.certificate_file: no certificate in " + s.path("a.pem") + " that can be used"));
     s.options.certificate_file = s.write("a.pem", own.certificate + other.certificate.substr(0, 200));
@@ -279,8 +276,8 @@ TEST_CASE("a renewal: the old pair stays in use until the new one is complete")
     s.write("client.pem", renewed.certificate);
     const auto half = load_tls(s.options, old);
     CHECK(half.context == old);
-    CHECK(half.why == "the key in " + s.path("client.key") + " is not that of the certificate in " +
-                          s.path("client.pem"));
+    CHECK(half.why ==
+          "the key in " + s.path("client.key") + " is not that of the certificate in " + s.path("client.pem"));
     CHECK(load_tls(s.options, half.context).context == old);
 
     // Nor is anything else that goes wrong meanwhile the end of it.

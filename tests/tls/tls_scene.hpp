@@ -79,7 +79,10 @@ struct tls_scene {
     }
 };
 
-inline std::string name_of(int version) { return version == TLS1_3_VERSION ? "TLS 1.3" : "TLS 1.2"; }
+inline std::string name_of(int version)
+{
+    return version == TLS1_3_VERSION ? "TLS 1.3" : "TLS 1.2";
+}
 
 /// What came of a client's handshake: `open`, or why it failed.
 inline std::string outcome(const std::shared_ptr<const bridge::tls_context>& context, const server_settings& settings,

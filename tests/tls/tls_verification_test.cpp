@@ -72,17 +72,20 @@ TEST_CASE("names of servers that are refused, with what the certificate is for")
     };
     const std::string no = "certificate verify failed: ";
     const std::vector<refused> all{
-        {{"DNS:zk1", "DNS:zk2"}, {"zk3", false},
-         no + "hostname mismatch: it is for DNS:zk1, DNS:zk2, and not for zk3"},
+        {{"DNS:zk1", "DNS:zk2"}, {"zk3", false}, no + "hostname mismatch: it is for DNS:zk1, DNS:zk2, and not for zk3"},
         {{"DNS:zk1"}, {"zk", false}, no + "hostname mismatch: it is for DNS:zk1, and not for zk"}, // its common name
         {{}, {"zk1", false}, no + "hostname mismatch: it is for CN=zk, and not for zk1"},
-        {{"DNS:*.example.com"}, {"a.b.example.com", false},
+        {{"DNS:*.example.com"},
+         {"a.b.example.com", false},
          no + "hostname mismatch: it is for DNS:*.example.com, and not for a.b.example.com"},
-        {{"DNS:zk*.example.com"}, {"zk1.example.com", false},
+        {{"DNS:zk*.example.com"},
+         {"zk1.example.com", false},
          no + "hostname mismatch: it is for DNS:zk*.example.com, and not for zk1.example.com"},
-        {{"DNS:zk1", "IP:10.0.0.1"}, {"10.0.0.2", true},
+        {{"DNS:zk1", "IP:10.0.0.1"},
+         {"10.0.0.2", true},
          no + "IP address mismatch: it is for DNS:zk1, IP:10.0.0.1, and not for 10.0.0.2"},
-        {{"DNS:127.0.0.1"}, {"127.0.0.1", true},
+        {{"DNS:127.0.0.1"},
+         {"127.0.0.1", true},
          no + "IP address mismatch: it is for DNS:127.0.0.1, and not for 127.0.0.1"},
         {{"IP:::1"}, {"::2", true}, no + "IP address mismatch: it is for IP:::1, and not for ::2"},
     };
@@ -107,8 +110,11 @@ TEST_CASE("what no certificate can be for fails at once")
 {
     const tls_scene s;
     const auto context = s.load();
-    for (const server_name& name : std::vector<server_name>{{"", false}, {".", false}, {".example.com", false},
-                                                            {"fe80::1%eth0", true}, {"zk1", true},
+    for (const server_name& name : std::vector<server_name>{{"", false},
+                                                            {".", false},
+                                                            {".example.com", false},
+                                                            {"fe80::1%eth0", true},
+                                                            {"zk1", true},
                                                             {std::string(300, 'a'), false}}) {
         const tls_engine client(context, name);
         CHECK(client.now_in() == tls_engine::state::failed);
@@ -127,8 +133,7 @@ TEST_CASE("certificates that are refused, and why")
         r.names = {"DNS:zk1"};
         r.from = -7'200;
         r.until = -3'600;
-        CHECK(outcome(context, s.server_of(r, version)) ==
-              "certificate verify failed: certificate has expired: CN=zk");
+        CHECK(outcome(context, s.server_of(r, version)) == "certificate verify failed: certificate has expired: CN=zk");
         r.from = 3'600;
         r.until = 7'200;
         CHECK(outcome(context, s.server_of(r, version)) ==
@@ -138,12 +143,10 @@ TEST_CASE("certificates that are refused, and why")
         server_settings strange;
         strange.version = version;
         strange.own = authority("strange").issue(r);
-        CHECK(outcome(context, strange) ==
-              "certificate verify failed: unable to get local issuer certificate: CN=zk");
+        CHECK(outcome(context, strange) == "certificate verify failed: unable to get local issuer certificate: CN=zk");
         const authority between = s.root.between("between");
         strange.own = between.issue(r);
-        CHECK(outcome(context, strange) ==
-              "certificate verify failed: unable to get local issuer certificate: CN=zk");
+        CHECK(outcome(context, strange) == "certificate verify failed: unable to get local issuer certificate: CN=zk");
         strange.own.certificate += between.certificate();
         CHECK(outcome(context, strange) == "open");
         tls_scene of_between; // trusts it, and not who has signed it
@@ -177,8 +180,7 @@ TEST_CASE("a context of the user's own: what the client needs is added, and what
     CHECK(context->of_user() == own);
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         CHECK(outcome(context, s.server_named("DNS:zk1", version)) == "open");
-        CHECK(outcome(context, s.server_named("DNS:zk2", version)) ==
-              "certificate verify failed: hostname mismatch");
+        CHECK(outcome(context, s.server_named("DNS:zk2", version)) == "certificate verify failed: hostname mismatch");
         CHECK(outcome(context, s.server_named("IP:::1", version), {"::1", true}) == "open");
         CHECK(outcome(context, s.server_named("IP:::1", version), {"::2", true}) ==
               "certificate verify failed: IP address mismatch");

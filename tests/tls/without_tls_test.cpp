@@ -20,15 +20,15 @@ TEST_CASE("without TLS in the library: the option is refused, and the reason nam
     o.tls.ca_file = "a";
     CHECK(find_fault(o).value().option == "tls.enabled");
     o.tls.enabled = false;
-    CHECK(to_string(find_fault(o).value()) ==
-          "tls.enabled is false, and has to be true where tls.ca_file is set");
+    CHECK(to_string(find_fault(o).value()) == "tls.enabled is false, and has to be true where tls.ca_file is set");
 }
 
 TEST_CASE("without OpenSSL in the library, clients tell each other nothing: the option is refused, and the reason told")
 {
     client_options o;
     o.handoff.listen = "0.0.0.0:0";
-    CHECK(to_string(find_fault(o).value()) ==
-          "handoff.listen is \"0.0.0.0:0\", and has to be empty: this library was built without OpenSSL (with the CMake "
-          "option ZKLOCK_TLS=OFF)");
+    CHECK(
+        to_string(find_fault(o).value()) ==
+        "handoff.listen is \"0.0.0.0:0\", and has to be empty: this library was built without OpenSSL (with the CMake "
+        "option ZKLOCK_TLS=OFF)");
 }

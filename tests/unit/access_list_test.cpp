@@ -10,7 +10,10 @@ namespace {
 
 const std::string own_text = "digest:ann:cdrwa, digest:bob:cdrwa";
 
-access_list own_list() { return {digest_entry("ann", "secret"), digest_entry("bob", "secret")}; }
+access_list own_list()
+{
+    return {digest_entry("ann", "secret"), digest_entry("bob", "secret")};
+}
 
 mutex_options with_own_list()
 {

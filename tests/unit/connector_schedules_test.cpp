@@ -129,16 +129,13 @@ private:
     void take(step next)
     {
         switch (next) {
-        case step::wait:
-            break;
+        case step::wait: break;
         case step::resolve:
             CHECK(connector_.now_in() == phase::resolving);
             tried_.clear();
             tell_names();
             break;
-        case step::attempt:
-            begin_attempt();
-            break;
+        case step::attempt: begin_attempt(); break;
         case step::leave:
             REQUIRE(attempt_began_);
             CHECK_FALSE(servers_[present_].known);
@@ -149,9 +146,7 @@ private:
             CHECK(now_ - *attempt_began_ <= duration(settings_.session_timeout) * 2 / 3);
             lose(loss::connection);
             break;
-        case step::finish:
-            connector_.finished();
-            break;
+        case step::finish: connector_.finished(); break;
         }
     }
 
@@ -163,22 +158,17 @@ private:
         REQUIRE(servers_.contains(present_));
         CHECK(tried_.insert(present_).second); // once in a cycle
         switch (servers_[present_].how) {
-        case manner::serves:
-            open();
-            break;
+        case manner::serves: open(); break;
         case manner::drops:
             open();
             lose(loss::connection);
             break;
-        case manner::refuses:
-            lose(below(2) == 0 ? loss::security : loss::connection);
-            break;
+        case manner::refuses: lose(below(2) == 0 ? loss::security : loss::connection); break;
         case manner::forgets_sessions:
             servers_[present_].how = manner::serves;
             lose(loss::session);
             break;
-        case manner::silent:
-            break; // until its time is over
+        case manner::silent: break; // until its time is over
         }
     }
 
@@ -188,8 +178,8 @@ private:
         // when a new session is asked for, and one is drawn from 0 on.
         opened_at_.push_back(now_);
         if (opened_at_.size() > 4) {
-            const auto longest = std::min({settings_.backoff * 2, settings_.backoff_limit,
-                                           settings_.session_timeout / 8});
+            const auto longest =
+                std::min({settings_.backoff * 2, settings_.backoff_limit, settings_.session_timeout / 8});
             CHECK(now_ - opened_at_.front() >= duration(longest) * 66 / 100);
             opened_at_.pop_front();
         }

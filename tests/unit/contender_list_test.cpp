@@ -27,8 +27,11 @@ TEST_SUITE("session, contenders")
         asked(s).to("children /p").list({"lock-0000000009", "config", "ab__lock__0000000002", "lock-0000000005"});
         asked(s).all_of({"get /p/ab__lock__0000000002", "get /p/lock-0000000005", "get /p/lock-0000000009"});
         asked(s).to("get /p/ab__lock__0000000002").kept().show(6, "two");
-        asked(s).to("get /p/lock-0000000005").ends(outcome::no_node)
-            .to("get /p/lock-0000000009").show(5, "nine\nkey=value");
+        asked(s)
+            .to("get /p/lock-0000000005")
+            .ends(outcome::no_node)
+            .to("get /p/lock-0000000009")
+            .show(5, "nine\nkey=value");
         REQUIRE(found);
         REQUIRE(found->size() == 2);
         CHECK((*found)[0].sequence == 2);
@@ -212,7 +215,7 @@ TEST_SUITE("a client's line, lists")
         const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
         told.reset();
         s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003",
-                          [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
+                         [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
         asked(s).to("set /p/" + uuid + "__WRIT__0000000003").ends(outcome::no_node);
         asked(s).only("set /p/" + uuid + "__READ__0000000003").ends(outcome::unknown);
         s.reconnect();

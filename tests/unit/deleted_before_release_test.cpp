@@ -24,8 +24,8 @@ struct holder : scene {
 
     explicit holder(bool watches = false, mutex_options o = {})
     {
-        options.log = store::leveled_log{
-            log_level::warning, [this](log_level, std::string_view text) { lines.emplace_back(text); }};
+        options.log = store::leveled_log{log_level::warning,
+                                         [this](log_level, std::string_view text) { lines.emplace_back(text); }};
         o.listener = told;
         start();
         connect();
@@ -178,8 +178,7 @@ TEST_SUITE("deleted before the release")
         CHECK(b->handle->withdraw());
         h.clock.run();
         asked(h).to("remove /p/" + scene::node(2, 4)).ends(outcome::no_node);
-        CHECK(h.told->text() ==
-              "2 queued, 2 failed: " + error_code(boost::asio::error::operation_aborted).message());
+        CHECK(h.told->text() == "2 queued, 2 failed: " + error_code(boost::asio::error::operation_aborted).message());
         CHECK(h.lines.empty());
     }
 

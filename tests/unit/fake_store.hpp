@@ -29,10 +29,7 @@ public:
     {
         std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
     }
-    void post(store::unique_function<void()> f) override
-    {
-        posted_.push_back(std::move(f));
-    }
+    void post(store::unique_function<void()> f) override { posted_.push_back(std::move(f)); }
 
     /// Runs what is posted, and what that posts.
     void run()
@@ -86,9 +83,9 @@ public:
         /// The same answer, with the parent's Stat.
         std::function<void(const std::vector<std::string>&, const zklock::store::node_stat&)> list_with;
         std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
-        std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get
-        std::function<void(const zklock::store::node_stat&)> stat;           ///< of an exists, a set or a create
-        std::vector<written> writes;                                         ///< of a batch, and the answers to it:
+        std::function<void(std::int64_t owner, std::string data)> show; ///< of a get
+        std::function<void(const zklock::store::node_stat&)> stat; ///< of an exists, a set or a create
+        std::vector<written> writes; ///< of a batch, and the answers to it:
         std::function<void(const std::vector<std::string>& created)> done;
         std::function<void(std::size_t index, zklock::store::outcome)> fail;
         std::function<void(const zklock::store::node_stat&)> show_stat; ///< of a get
@@ -96,7 +93,7 @@ public:
         std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
         std::function<void(const zklock::store::node_stat&, std::string data)> show_node; ///< of a get
         std::string access; ///< of a create or a set_acl, as text; empty: the client's
-        std::string data;   ///< of a create
+        std::string data; ///< of a create
         std::function<void(const access_list&, const zklock::store::node_stat&)> show_access; ///< of a get_acl
     };
 
@@ -113,7 +110,7 @@ public:
                 create_done done) override
     {
         using zklock::store::node_kind;
-        const char* const verb = kind == node_kind::container               ? "container "
+        const char* const verb = kind == node_kind::container              ? "container "
                                  : kind == node_kind::ephemeral_sequential ? "create "
                                                                            : "persistent ";
         request& r = add(verb, path);
@@ -167,8 +164,8 @@ public:
         for (const auto& w : writes) {
             what += (what.empty() ? "" : ", ") + std::string(verbs[static_cast<int>(w.what)]) + std::string(w.path) +
                     at_version(w.version);
-            copies.push_back({w.what, std::string(w.path), std::string(w.data), w.created, w.version,
-                              as_text(w.access)});
+            copies.push_back(
+                {w.what, std::string(w.path), std::string(w.data), w.created, w.version, as_text(w.access)});
         }
         request& r = add("batch ", what);
         r.writes = std::move(copies);

@@ -199,9 +199,18 @@ TEST_SUITE("group commit")
         SUBCASE("nobody may create anything on its path: nor is the next one there tried")
         {
             outcome why{};
-            SUBCASE("") { why = outcome::no_auth; }
-            SUBCASE("") { why = outcome::invalid_acl; }
-            SUBCASE("") { why = outcome::no_child_allowed; }
+            SUBCASE("")
+            {
+                why = outcome::no_auth;
+            }
+            SUBCASE("")
+            {
+                why = outcome::invalid_acl;
+            }
+            SUBCASE("")
+            {
+                why = outcome::no_child_allowed;
+            }
             s.batch.fail(0, why);
             s.clock.run();
             CHECK(s.c1->ended);

@@ -88,10 +88,7 @@ struct handoff_scene : scene {
         servers.observer->on_node_event(store::event_kind::deleted, of_path(fake_peers::node(secret, sequence)));
         clock.run();
     }
-    void reconnect()
-    {
-        connect(5, false);
-    }
+    void reconnect() { connect(5, false); }
 };
 
 /// The data of another client, which say where it is.

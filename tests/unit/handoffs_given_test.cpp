@@ -40,8 +40,14 @@ TEST_SUITE("hand-offs past the servers, given")
         recipes::acquire_request request;
         request.path = "/p";
         request.done = [](error_code, const recipes::grant&) {};
-        SUBCASE("an election") { request.hands_over = false; }
-        SUBCASE("a line") { request.internal = true; }
+        SUBCASE("an election")
+        {
+            request.hands_over = false;
+        }
+        SUBCASE("a line")
+        {
+            request.internal = true;
+        }
         const auto a = s.locks->acquire(std::move(request));
         s.clock.run();
         CHECK(s.servers.requests.front().what == "create /p/" + prefix(1));

@@ -32,14 +32,38 @@ TEST_SUITE("hand-offs past the servers, taken")
     {
         handoff_scene s;
         std::string data;
-        SUBCASE("") { data = "them"; }
-        SUBCASE("") { data = "them\nhandoff=nonsense"; }
-        SUBCASE("") { data = "them\nhandoff=example.com:7000"; }
-        SUBCASE("") { data = "them\nhandoff=10.0.0.2:0"; }
-        SUBCASE("") { data = "them\nhandoff=10.0.0.2:70000"; }
-        SUBCASE("") { data = "handoff=10.0.0.2:7000"; }
-        SUBCASE("itself, in an earlier session") { data = "them\nhandoff=10.0.0.1:7000"; }
-        SUBCASE("") { data = "__REVOKE__"; }
+        SUBCASE("")
+        {
+            data = "them";
+        }
+        SUBCASE("")
+        {
+            data = "them\nhandoff=nonsense";
+        }
+        SUBCASE("")
+        {
+            data = "them\nhandoff=example.com:7000";
+        }
+        SUBCASE("")
+        {
+            data = "them\nhandoff=10.0.0.2:0";
+        }
+        SUBCASE("")
+        {
+            data = "them\nhandoff=10.0.0.2:70000";
+        }
+        SUBCASE("")
+        {
+            data = "handoff=10.0.0.2:7000";
+        }
+        SUBCASE("itself, in an earlier session")
+        {
+            data = "them\nhandoff=10.0.0.1:7000";
+        }
+        SUBCASE("")
+        {
+            data = "__REVOKE__";
+        }
         const auto a = s.wait_behind(data);
         CHECK(s.peers.heard() == "");
     }
@@ -188,7 +212,10 @@ TEST_SUITE("hand-offs past the servers, taken")
         CHECK(a->ended == error_code());
         s.peers.heard();
         SUBCASE("they are there") {}
-        SUBCASE("one is gone: others may have seen it, and wait") { s.is_gone(52, 1); }
+        SUBCASE("one is gone: others may have seen it, and wait")
+        {
+            s.is_gone(52, 1);
+        }
         s.release(*a);
         CHECK(s.peers.heard() == "publish #1 and #52 and #51");
     }

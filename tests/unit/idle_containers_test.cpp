@@ -43,7 +43,10 @@ TEST_SUITE("idle containers")
     TEST_CASE("others' containers, and persistent parents, are left alone")
     {
         container_scene s;
-        SUBCASE("made by others at the same time") { s.use("/p", 0); }
+        SUBCASE("made by others at the same time")
+        {
+            s.use("/p", 0);
+        }
         SUBCASE("persistent")
         {
             mutex_options persistent;
@@ -60,10 +63,22 @@ TEST_SUITE("idle containers")
         s.use("/p");
         s.come_to_rest();
         store::node_stat found = s.used();
-        SUBCASE("another node") { found = s.fresh(60); }
-        SUBCASE("with data") { found.mzxid = 60, found.version = 1, found.data_length = 4; }
-        SUBCASE("with other data") { found.mzxid = 60; }
-        SUBCASE("with a child") { found.num_children = 1, found.cversion = 3; }
+        SUBCASE("another node")
+        {
+            found = s.fresh(60);
+        }
+        SUBCASE("with data")
+        {
+            found.mzxid = 60, found.version = 1, found.data_length = 4;
+        }
+        SUBCASE("with other data")
+        {
+            found.mzxid = 60;
+        }
+        SUBCASE("with a child")
+        {
+            found.num_children = 1, found.cversion = 3;
+        }
         s.answer_syncs();
         asked(s).to("exists /p").stat(found);
         asked(s).only("unwatch /p").ends(outcome::ok);
@@ -86,8 +101,14 @@ TEST_SUITE("idle containers")
         container_scene s;
         s.use("/p");
         s.begin_to_delete("/p");
-        SUBCASE("") { asked(s).to("remove /p at version 0").ends(outcome::not_empty); }
-        SUBCASE("or write into") { asked(s).to("remove /p at version 0").ends(outcome::bad_version); }
+        SUBCASE("")
+        {
+            asked(s).to("remove /p at version 0").ends(outcome::not_empty);
+        }
+        SUBCASE("or write into")
+        {
+            asked(s).to("remove /p at version 0").ends(outcome::bad_version);
+        }
         asked(s).only("unwatch /p").ends(outcome::ok);
         s.come_to_rest();
         CHECK(s.servers.pending() == "");
@@ -160,9 +181,12 @@ TEST_SUITE("idle containers")
         s.answer_syncs();
         asked(s).to("exists /d").stat(s.used());
         const std::string together = "batch remove /a at version 0, remove /b at version 0, remove /d at version 0";
-        asked(s).all_of({"unwatch /c", together})
-            .to("unwatch /c").ends(outcome::ok)
-            .to(together).fails_at(1, outcome::not_empty);
+        asked(s)
+            .all_of({"unwatch /c", together})
+            .to("unwatch /c")
+            .ends(outcome::ok)
+            .to(together)
+            .fails_at(1, outcome::not_empty);
         asked(s).all_of({"unwatch /b", "sync /", "exists /a", "exists /d"}).to("unwatch /b").ends(outcome::ok);
         s.answer_syncs();
         asked(s).to("exists /a").stat(s.used());
@@ -208,8 +232,7 @@ TEST_SUITE("idle containers")
         look_at(64);
         REQUIRE(s.servers.requests.size() == 1);
         CHECK(s.servers.requests.front().writes.size() == 64);
-        asked(s).to_batch_of(64).fails_at(5, outcome::not_empty)
-            .to("unwatch /p5").ends(outcome::ok); // its watch
+        asked(s).to_batch_of(64).fails_at(5, outcome::not_empty).to("unwatch /p5").ends(outcome::ok); // its watch
         look_at(16);
         CHECK(s.servers.requests.front().writes.size() == 16);
         asked(s).to_batch_of(16).ends(outcome::bad_arguments); // not the fault of one of them
@@ -229,11 +252,17 @@ TEST_SUITE("idle containers")
             s.done("/p");
             asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
             asked(s).all_of({"watch /p", "watch /p", "container /p"}); // after the event, and after the answer
-            asked(s).to("watch /p").ends(outcome::no_node)
-                .to("watch /p").ends(outcome::no_node)
-                .to("container /p").ends(outcome::ok)
-                .to("create /p/" + prefix(4)).number(300, 0)
-                .to("watch /p").alone(1, 300);
+            asked(s)
+                .to("watch /p")
+                .ends(outcome::no_node)
+                .to("watch /p")
+                .ends(outcome::no_node)
+                .to("container /p")
+                .ends(outcome::ok)
+                .to("create /p/" + prefix(4))
+                .number(300, 0)
+                .to("watch /p")
+                .alone(1, 300);
         }
         SUBCASE("and it was not, for others were there")
         {

@@ -53,7 +53,6 @@ lease::duration least_left(const lease_times& times, lease::duration round_trip,
     return least;
 }
 
-
 } // namespace
 
 TEST_SUITE("lease")

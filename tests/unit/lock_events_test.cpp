@@ -156,9 +156,13 @@ TEST_SUITE("lock events")
         asked(h.s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42);
         const auto b = h.s.acquire("/p", h.options);
         const auto c = h.s.acquire("/q", h.options);
-        asked(h.s).to("create /p/" + prefix(2)).number(43, 4)
-            .to("create /q/" + prefix(3)).number(44, 4)
-            .to("watch /q").alone(5, 44);
+        asked(h.s)
+            .to("create /p/" + prefix(2))
+            .number(43, 4)
+            .to("create /q/" + prefix(3))
+            .number(44, 4)
+            .to("watch /q")
+            .alone(5, 44);
         CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued, 3 queued, 3 acquired");
         h.s.release(*c);
         h.s.session->close([] {});
@@ -178,8 +182,8 @@ TEST_SUITE("lock events")
     {
         std::vector<std::string> lines;
         scene s;
-        s.options.log = store::leveled_log{
-            log_level::warning, [&](log_level, std::string_view line) { lines.emplace_back(line); }};
+        s.options.log =
+            store::leveled_log{log_level::warning, [&](log_level, std::string_view line) { lines.emplace_back(line); }};
         s.start();
         s.connect();
         mutex_options options;

@@ -209,11 +209,26 @@ TEST_SUITE("lock path")
     {
         const path_options usual({}, contender_kind::mutex);
         mutex_options other;
-        SUBCASE("") { other.names = naming::kazoo; }
-        SUBCASE("") { other.mark = "-stock-"; }
-        SUBCASE("") { other.also_heeds = {""}; }
-        SUBCASE("") { other.linger = 1s; }
-        SUBCASE("") { other.cohort = 2; }
+        SUBCASE("")
+        {
+            other.names = naming::kazoo;
+        }
+        SUBCASE("")
+        {
+            other.mark = "-stock-";
+        }
+        SUBCASE("")
+        {
+            other.also_heeds = {""};
+        }
+        SUBCASE("")
+        {
+            other.linger = 1s;
+        }
+        SUBCASE("")
+        {
+            other.cohort = 2;
+        }
         CHECK_FALSE(path_options(other, contender_kind::mutex) == usual);
         CHECK_FALSE(path_options({}, contender_kind::writer) == usual);
         CHECK(path_options({}, contender_kind::writer) == path_options({}, contender_kind::reader));

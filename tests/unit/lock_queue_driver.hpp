@@ -34,10 +34,10 @@ struct driver : queue::lock_queue {
 
     std::string act(bool lease_fresh = true)
     {
-        static constexpr const char* names[] = {
-            "sync",   "parent",        "read",    "read and watch", "inspect",   "watch",  "downgrade", "unwatch",
-            "remove", "remove parent", "granted", "refused",        "exhausted", "shares", "lingers",   "lost",
-            "gone",   "gone",          "not_found"};
+        static constexpr const char* names[] = {"sync",    "parent",    "read",      "read and watch", "inspect",
+                                                "watch",   "downgrade", "unwatch",   "remove",         "remove parent",
+                                                "granted", "refused",   "exhausted", "shares",         "lingers",
+                                                "lost",    "gone",      "gone",      "not_found"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";

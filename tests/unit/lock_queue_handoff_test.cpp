@@ -114,7 +114,10 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         q.children_read({ours(1, 1), foreign(0)}, 2, true);
         CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
         CHECK(q.certified(foreign(0)));
-        SUBCASE("the step") { CHECK(q.act() == "granted 1 over let go"); }
+        SUBCASE("the step")
+        {
+            CHECK(q.act() == "granted 1 over let go");
+        }
         SUBCASE("a step in which the lease was not fresh, and the next")
         {
             CHECK(q.act(false) == "");
@@ -174,7 +177,10 @@ TEST_SUITE("lock queue, hand-offs past the servers")
             CHECK(q.act() == "watch " + ours(1, 1));
             q.watched(ours(1, 1));
         }
-        SUBCASE("no lease") { CHECK(q.act(false) == ""); }
+        SUBCASE("no lease")
+        {
+            CHECK(q.act(false) == "");
+        }
         CHECK(q.act() == "granted 1 over let go");
     }
 
@@ -217,7 +223,10 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         CHECK(q.certified(foreign(0)));
         CHECK(q.act() == "granted 1 over let go");
         CHECK(q.known().places().passed_over() == 1);
-        SUBCASE("parent") { q.parent_deleted(); }
+        SUBCASE("parent")
+        {
+            q.parent_deleted();
+        }
         SUBCASE("session")
         {
             q.epoch_ended();

@@ -360,8 +360,8 @@ TEST_SUITE("lock queue, cohorts")
         q.children_read({ours(1, 0)}, 1, true);
         for (int id = 2; id < 10; ++id) {
             q.leave(static_cast<contender_id>(id));
-            CHECK(q.act() == "granted " + std::to_string(id + 1) + " from " + std::to_string(id) + ", gone " +
-                                 std::to_string(id));
+            CHECK(q.act() ==
+                  "granted " + std::to_string(id + 1) + " from " + std::to_string(id) + ", gone " + std::to_string(id));
         }
         q.children_changed();
         q.leave(10);

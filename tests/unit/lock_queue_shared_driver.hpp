@@ -14,10 +14,22 @@ inline std::string node(const std::string& id, const char* mark, int sequence)
     std::snprintf(digits, sizeof digits, "%010d", sequence);
     return "_c_" + id + "-" + mark + digits;
 }
-inline std::string reader(int id, int sequence) { return node(std::to_string(id), "__READ__", sequence); }
-inline std::string writer(int id, int sequence) { return node(std::to_string(id), "__WRIT__", sequence); }
-inline std::string foreign_reader(int sequence) { return node("x", "__READ__", sequence); }
-inline std::string foreign_writer(int sequence) { return node("x", "__WRIT__", sequence); }
+inline std::string reader(int id, int sequence)
+{
+    return node(std::to_string(id), "__READ__", sequence);
+}
+inline std::string writer(int id, int sequence)
+{
+    return node(std::to_string(id), "__WRIT__", sequence);
+}
+inline std::string foreign_reader(int sequence)
+{
+    return node("x", "__READ__", sequence);
+}
+inline std::string foreign_writer(int sequence)
+{
+    return node("x", "__WRIT__", sequence);
+}
 
 /// Contenders that read and write, each create answered at once with the next number.
 struct shared_driver : driver {
@@ -25,8 +37,8 @@ struct shared_driver : driver {
     {
         join(id, look_once, kind);
         REQUIRE(next_to_create() == id);
-        const std::string name = kind == contender_kind::reader ? reader(static_cast<int>(id), 0)
-                                                                : writer(static_cast<int>(id), 0);
+        const std::string name =
+            kind == contender_kind::reader ? reader(static_cast<int>(id), 0) : writer(static_cast<int>(id), 0);
         create_sent(id, name.substr(0, name.size() - queue::sequence_digits));
     }
     void arrive(contender_id id, contender_kind kind, int sequence, bool look_once = false)

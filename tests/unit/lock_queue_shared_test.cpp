@@ -126,9 +126,8 @@ TEST_SUITE("readers and writers")
             q.begin_behind(behind_a_writer ? foreign_writer(0) : foreign_reader(0));
             q.reads(2, 2, true);
             if (behind_a_writer)
-                CHECK(q.act() ==
-                      "watch " + reader(1, 1) + ", watch " + foreign_writer(0) + ", remove 2 " + reader(2, 2) +
-                          ", refused 2");
+                CHECK(q.act() == "watch " + reader(1, 1) + ", watch " + foreign_writer(0) + ", remove 2 " +
+                                     reader(2, 2) + ", refused 2");
             else
                 CHECK(q.act() == "granted 1, granted 2");
         }

@@ -89,9 +89,8 @@ struct logging_scene : scene {
     }
     [[nodiscard]] std::ptrdiff_t said(std::string_view begin, std::string_view more) const
     {
-        return std::ranges::count_if(lines, [&](const std::string& line) {
-            return line.starts_with(begin) && line.find(more) != line.npos;
-        });
+        return std::ranges::count_if(
+            lines, [&](const std::string& line) { return line.starts_with(begin) && line.find(more) != line.npos; });
     }
 
     std::vector<std::string> lines;
@@ -147,8 +146,10 @@ TEST_SUITE("log")
         CHECK_FALSE(runtime::log_of_environment());
         ::setenv("ZKLOCK_LOG", "", 1);
         CHECK_FALSE(runtime::log_of_environment());
-        for (const auto& [name, most] : {std::pair{"error", log_level::error}, {"warning", log_level::warning},
-                                         {"info", log_level::info}, {"debug", log_level::debug}}) {
+        for (const auto& [name, most] : {std::pair{"error", log_level::error},
+                                         {"warning", log_level::warning},
+                                         {"info", log_level::info},
+                                         {"debug", log_level::debug}}) {
             ::setenv("ZKLOCK_LOG", name, 1);
             const auto log = runtime::log_of_environment();
             REQUIRE(log);
@@ -174,8 +175,8 @@ TEST_SUITE("log")
         const store::logger log(some);
         CHECK(log.on(log_level::info));
         CHECK_FALSE(log.on(log_level::debug));
-        log(log_level::info, "a ", 12, " b ", 1234567ms, ", ", store::session_name{0x1000abc},
-            store::times_left_out{3}, store::times_left_out{0});
+        log(log_level::info, "a ", 12, " b ", 1234567ms, ", ", store::session_name{0x1000abc}, store::times_left_out{3},
+            store::times_left_out{0});
         log(log_level::debug, "c");
         log(log_level::error, -5ms);
         CHECK(lines == std::vector<std::string>{"a 12 b 1234.567 s, 0x1000abc (left out since it was said last: 3)",

@@ -140,7 +140,10 @@ TEST_SUITE("lost creates")
         lost_scene s;
         s.look_again();
         asked(s).to("sync /").ends(outcome::ok);
-        SUBCASE("the list") { asked(s).to("children /a").ends(outcome::no_auth); }
+        SUBCASE("the list")
+        {
+            asked(s).to("children /a").ends(outcome::no_auth);
+        }
         SUBCASE("the delete")
         {
             asked(s).to("children /a").list({s.node(1, 0)}).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth);
@@ -160,8 +163,11 @@ TEST_SUITE("lost creates")
         for (int tries = 0; tries < 2; ++tries) {
             asked(s).to("children /a").list({s.node(1, 0), s.node(2, 1)});
             asked(s).all_of({s.removal(), "remove /a/" + s.node(2, 1)});
-            asked(s).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth)
-                .to("remove /a/" + scene::node(2, 1)).ends(outcome::no_auth);
+            asked(s)
+                .to("remove /a/" + scene::node(1, 0))
+                .ends(outcome::no_auth)
+                .to("remove /a/" + scene::node(2, 1))
+                .ends(outcome::no_auth);
             s.clock.pass(1s);
             CHECK(s.servers.pending() == "children /a");
         }

@@ -25,8 +25,7 @@ TEST_SUITE("node names")
               "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-__WRIT__");
         CHECK(name_prefix(naming::curator, contender_kind::reader, uuid) ==
               "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-__READ__");
-        CHECK(name_prefix(naming::kazoo, contender_kind::writer, uuid) ==
-              "0f1e2d3c4b5a46978899aabbccddeeff-w__lock__");
+        CHECK(name_prefix(naming::kazoo, contender_kind::writer, uuid) == "0f1e2d3c4b5a46978899aabbccddeeff-w__lock__");
         CHECK(name_prefix(naming::kazoo, contender_kind::reader, uuid) == "0f1e2d3c4b5a46978899aabbccddeeff__rlock__");
     }
 
@@ -144,11 +143,11 @@ TEST_SUITE("uuids in names of nodes")
 
     TEST_CASE("names of others may have none")
     {
-        for (const char* name : {"", "lock-0000000001", "_c_", "x-72057594037927936-0000000001",
-                                 "_c_01234567-89ab-4cde-8f01-23456789abc",
-                                 "_c_0123456789ab4cde8f0123456789abcd-lock-0000000001",
-                                 "_c_01234567-89AB-4cde-8f01-23456789abcd-lock-0000000001",
-                                 "0123456789ab4cde8f0123456789abc__lock__0000000001"})
+        for (const char* name :
+             {"", "lock-0000000001", "_c_", "x-72057594037927936-0000000001", "_c_01234567-89ab-4cde-8f01-23456789abc",
+              "_c_0123456789ab4cde8f0123456789abcd-lock-0000000001",
+              "_c_01234567-89AB-4cde-8f01-23456789abcd-lock-0000000001",
+              "0123456789ab4cde8f0123456789abc__lock__0000000001"})
             CHECK_MESSAGE(!uuid_of(name), name);
     }
 }
@@ -157,7 +156,9 @@ TEST_SUITE("node paths")
 {
     TEST_CASE("that a server would take")
     {
-        for (const std::string path : {"/a", "/a/b/c", "/a b", "/...", "/a/.b", "/gr\xc3\xbc\xc3\x9f" "e",
+        for (const std::string path : {"/a", "/a/b/c", "/a b", "/...", "/a/.b",
+                                       "/gr\xc3\xbc\xc3\x9f"
+                                       "e",
                                        "/\xef\xa4\x80"}) {
             CAPTURE(path);
             CHECK(valid_path(path));
@@ -167,12 +168,29 @@ TEST_SUITE("node paths")
 
     TEST_CASE("that a server would refuse, or that no lock can have")
     {
-        const std::vector<std::string> bad = {
-            "", "/", "a", "a/b", "/a/", "//a", "/a//b", "/.", "/..", "/a/./b", "/a/..", std::string("/a\0b", 4),
-            "/a\tb", "/a\x7f", "/\xc2\x80", "/\xed\xa0\x80" /* surrogate */, "/\xef\xbf\xbf", "/\xc3" /* cut off */,
-            "/\x80",
-            "/\xf0\x9f\x94\x92" /* two surrogates to a server */, "/\xc0\xaf" /* overlong */,
-            "/\xf8\x88\x80\x80\x80", "/" + std::string(4096, 'x')};
+        const std::vector<std::string> bad = {"",
+                                              "/",
+                                              "a",
+                                              "a/b",
+                                              "/a/",
+                                              "//a",
+                                              "/a//b",
+                                              "/.",
+                                              "/..",
+                                              "/a/./b",
+                                              "/a/..",
+                                              std::string("/a\0b", 4),
+                                              "/a\tb",
+                                              "/a\x7f",
+                                              "/\xc2\x80",
+                                              "/\xed\xa0\x80" /* surrogate */,
+                                              "/\xef\xbf\xbf",
+                                              "/\xc3" /* cut off */,
+                                              "/\x80",
+                                              "/\xf0\x9f\x94\x92" /* two surrogates to a server */,
+                                              "/\xc0\xaf" /* overlong */,
+                                              "/\xf8\x88\x80\x80\x80",
+                                              "/" + std::string(4096, 'x')};
         for (const std::string& path : bad) {
             CAPTURE(path);
             CHECK_FALSE(valid_path(path));

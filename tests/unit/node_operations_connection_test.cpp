@@ -73,9 +73,13 @@ TEST_SUITE("operations on nodes and the connection")
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "sync /, get /a, get /a");
-        asked(s).to("sync /").ends(outcome::unknown)
-            .to("get /a").ends(outcome::unknown)
-            .to("get /a").ends(outcome::unknown);
+        asked(s)
+            .to("sync /")
+            .ends(outcome::unknown)
+            .to("get /a")
+            .ends(outcome::unknown)
+            .to("get /a")
+            .ends(outcome::unknown);
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "sync /, get /a, get /a"); // it had not caught up
@@ -124,9 +128,7 @@ TEST_SUITE("operations on nodes and the connection")
               "its user is told why, and the next asks again")
     {
         int logged = 0;
-        node_scene s([&](client_options& o) {
-            o.log = [&logged](log_level, std::string_view) { ++logged; };
-        });
+        node_scene s([&](client_options& o) { o.log = [&logged](log_level, std::string_view) { ++logged; }; });
         s.connect();
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
@@ -158,8 +160,13 @@ TEST_SUITE("operations on nodes and the connection")
         removing->end_unsent(errc::not_owner); // it left
         CHECK(reading->withdraw() == withdrawal::withdrawn);
         CHECK(writing->withdraw() == withdrawal::too_late);
-        asked(s).to("get /a").ends(outcome::no_node).to("set /a").ends(outcome::no_node)
-            .to("remove /a").ends(outcome::no_node);
+        asked(s)
+            .to("get /a")
+            .ends(outcome::no_node)
+            .to("set /a")
+            .ends(outcome::no_node)
+            .to("remove /a")
+            .ends(outcome::no_node);
         CHECK_FALSE(read.ended);
         CHECK_FALSE(written.ended);
         CHECK(removed.ended == make_error_code(errc::no_node));

@@ -123,7 +123,8 @@ TEST_SUITE("own writes")
         asked(s).only("children /p").list({}); // but others of ours may be back
         CHECK(s.trusts());
     }
-    TEST_CASE("a delete that was asked for twice was done at some time before: that is no later than what is known since")
+    TEST_CASE(
+        "a delete that was asked for twice was done at some time before: that is no later than what is known since")
     {
         compare_scene s;
         const auto a = s.hold("/p", 0);
@@ -221,8 +222,14 @@ TEST_SUITE("own writes")
         compare_scene s;
         s.hold_and_release("/p", 0);
         s.reconnect();
-        SUBCASE("") { asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100))); }
-        SUBCASE("and may not be read") { asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth); }
+        SUBCASE("")
+        {
+            asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+        }
+        SUBCASE("and may not be read")
+        {
+            asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth);
+        }
         CHECK_FALSE(s.trusts());
     }
     TEST_CASE("a node that was deleted is gone, or was never made: as its parent says")
@@ -233,7 +240,10 @@ TEST_SUITE("own writes")
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
         const bool made = [] {
             bool is = false;
-            SUBCASE("made") { is = true; }
+            SUBCASE("made")
+            {
+                is = true;
+            }
             SUBCASE("not made") {}
             return is;
         }();

@@ -61,8 +61,8 @@ TEST_SUITE("owner data")
         check_reads_the_same("host:1", {});
         check_reads_the_same("", {});
         check_reads_the_same("", {{"a", "b"}});
-        check_reads_the_same("host:1", {{"version", "1.2"}, {"empty", ""}, {"sum", "1+1=2"},
-                                        {"binary", std::string("\0\xff\r", 3)}});
+        check_reads_the_same(
+            "host:1", {{"version", "1.2"}, {"empty", ""}, {"sum", "1+1=2"}, {"binary", std::string("\0\xff\r", 3)}});
         check_reads_the_same("key=value", {{"key", "other"}});
         check_reads_the_same("__REVOKE__", {{"a", "b"}});
         check_reads_the_same(std::string(longest, 'x'), {});

@@ -150,7 +150,10 @@ TEST_SUITE("recipe paths")
         CHECK(s.alive == 2);
         CHECK(s.get(1) == nullptr);
         simple_path* third = nullptr;
-        SUBCASE("it ends first") { s.end(first); }
+        SUBCASE("it ends first")
+        {
+            s.end(first);
+        }
         SUBCASE("its successor ends first")
         {
             s.end(next);

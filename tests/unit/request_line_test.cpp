@@ -220,8 +220,8 @@ TEST_SUITE("a client's line")
         s.nodes().commit(transaction(), s.claim_of(*a), waiting.teller());
         CHECK(a->handle->downgrade(downgraded.teller()));
         const std::string reader = scene::downgraded("/p");
-        CHECK(s.servers.pending() == "batch " + s.own(*a) + ", batch create " + reader + ", remove " + a->given.node +
-                                         " at version 0");
+        CHECK(s.servers.pending() ==
+              "batch " + s.own(*a) + ", batch create " + reader + ", remove " + a->given.node + " at version 0");
         s.servers.take().done({});
         s.clock.run();
         CHECK(sent.ended == error_code());

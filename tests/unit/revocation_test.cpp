@@ -77,8 +77,11 @@ TEST_SUITE("revocation")
         store::node_stat two;
         two.num_children = 2;
         two.cversion = 2;
-        asked(s).to("watch /q").show(two)
-            .to("children /q").list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
+        asked(s)
+            .to("watch /q")
+            .show(two)
+            .to("children /q")
+            .list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
         CHECK(s.servers.pending() ==
               "watch /q/" + scene::node(2, 1) + ", watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
         show(s, "/q/" + scene::node(2, 1), request);
@@ -195,8 +198,11 @@ TEST_SUITE("revocation")
             const auto a = s.hold_as_writer("/p");
             std::optional<error_code> downgraded;
             a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
-            asked(s).to(scene::downgrade("/p")).ends(outcome::bad_version)
-                .to("get /p/" + scene::node(1, 0, "__WRIT__")).ends(found);
+            asked(s)
+                .to(scene::downgrade("/p"))
+                .ends(outcome::bad_version)
+                .to("get /p/" + scene::node(1, 0, "__WRIT__"))
+                .ends(found);
             switch (found) {
             case outcome::no_node:
                 CHECK(downgraded == make_error_code(errc::lost));
@@ -227,7 +233,8 @@ TEST_SUITE("revocation")
         CHECK(told == 1);
         told.reset();
         s.queues->revoke_holders("/p", [&](error_code, std::size_t n) { told = n; });
-        asked(s).to("children /p")
+        asked(s)
+            .to("children /p")
             .list({uuid + "__READ__0000000003", "_c_1-__READ__0000000004", uuid + "__WRIT__0000000005"});
         asked(s).all_of({"set /p/" + uuid + "__READ__0000000003", "set /p/_c_1-__READ__0000000004"});
         asked(s).to("set /p/" + uuid + "__READ__0000000003").ends(outcome::no_node); // gone for good: no writer

@@ -26,7 +26,10 @@ inline store::node_stat last_child(int ever, std::int64_t czxid)
 }
 
 /// The Stat of a path that has had one child, which lives, made by that transaction.
-inline store::node_stat one_child(std::int64_t czxid) { return last_child(1, czxid); }
+inline store::node_stat one_child(std::int64_t czxid)
+{
+    return last_child(1, czxid);
+}
 
 /// A session that goes on looks for its last write before the epoch begins, if there is one. Its node is gone, and its
 /// parent has been changed since.

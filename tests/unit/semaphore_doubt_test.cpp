@@ -23,7 +23,8 @@ TEST_SUITE("semaphore, lost creates")
                 CAPTURE(there);
                 CHECK(s.servers.requests.front().what == "sync /"); // before the look
                 s.answer_syncs();
-                asked(s).to("children /s/leases")
+                asked(s)
+                    .to("children /s/leases")
                     .list(there ? std::vector<std::string>{s.permit(2, 7)} : std::vector<std::string>{});
                 CAPTURE(s.servers.pending());
                 CHECK(s.servers.asks("create /s/leases") == (wanted && !there));

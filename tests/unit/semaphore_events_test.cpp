@@ -114,8 +114,9 @@ TEST_SUITE("semaphore, events")
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         CHECK(s.told->text() == "");
         CHECK(a->losses == 1);
-        CHECK(s.logged == std::vector{"lost /s, held for 0.000 s (node " + s.permit(3, 8) + ", token " +
-                                        std::to_string(a->given.fencing_token) + "): somebody else has deleted its node"});
+        CHECK(s.logged ==
+              std::vector{"lost /s, held for 0.000 s (node " + s.permit(3, 8) + ", token " +
+                          std::to_string(a->given.fencing_token) + "): somebody else has deleted its node"});
     }
 
     TEST_CASE("the log says when a holder of permits is asked to let go, and when it does")
@@ -144,15 +145,17 @@ TEST_SUITE("semaphore, events")
         SUBCASE("a permit that it has already")
         {
             asked(s).to("children /s/leases").list({s.permit(3, 8)});
-            CHECK(s.logged == std::vector{"somebody else has deleted the node of a waiter for /s, which has lost its place: " +
-                                            s.permit(2, 7)});
+            CHECK(s.logged ==
+                  std::vector{"somebody else has deleted the node of a waiter for /s, which has lost its place: " +
+                              s.permit(2, 7)});
         }
         SUBCASE("its place")
         {
             s.event(store::event_kind::deleted, "/s/locks/" + s.node(1, 0));
-            CHECK(s.logged ==
-                  std::vector{"somebody else has deleted the node of a waiter for /s/locks, which has lost its place: " +
-                              s.node(1, 0)});
+            CHECK(
+                s.logged ==
+                std::vector{"somebody else has deleted the node of a waiter for /s/locks, which has lost its place: " +
+                            s.node(1, 0)});
         }
     }
 
@@ -181,9 +184,8 @@ TEST_SUITE("semaphore, events")
             std::size_t warnings = 0;
             s.semaphores.reset();
             s.destroy();
-            s.options.log = store::leveled_log{log_level::warning, [&](log_level, std::string_view text) {
-                                                   warnings += text.starts_with("lost /s");
-                                               }};
+            s.options.log = store::leveled_log{
+                log_level::warning, [&](log_level, std::string_view text) { warnings += text.starts_with("lost /s"); }};
             s.uuids = 0;
             s.start();
             s.semaphores.emplace(*s.locks);

@@ -42,10 +42,10 @@ TEST_SUITE("semaphore, holders")
         error_code ended;
         const auto commit = [&] {
             s.operations->commit(transaction().set("/stock", "1"), {a->handle, a->given},
-                                      [&](error_code ec, const commit_result&) {
-                                          ++told;
-                                          ended = ec;
-                                      });
+                                 [&](error_code ec, const commit_result&) {
+                                     ++told;
+                                     ended = ec;
+                                 });
         };
         commit();
         asked(s).only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", " + s.check(4, 9) + ", set /stock").done({});
@@ -59,7 +59,8 @@ TEST_SUITE("semaphore, holders")
         const auto part = a->handle->split(1, [&] { ++lost; });
         REQUIRE(part);
         s.connect(5, false);
-        asked(s).only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", set /stock")
+        asked(s)
+            .only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", set /stock")
             .fails_at(1, outcome::no_node); // not the first
         CHECK(told == 2);
         CHECK(ended == make_error_code(errc::lost));
@@ -116,7 +117,10 @@ TEST_SUITE("semaphore, holders")
         const auto a = s.hold_three();
         const auto listener = std::make_shared<int>();
         a->handle->on_revoked([listener] {});
-        SUBCASE("released") { a->handle->release({}); }
+        SUBCASE("released")
+        {
+            a->handle->release({});
+        }
         SUBCASE("split off, all of them")
         {
             const auto all = a->handle->split(3, {});

@@ -196,10 +196,22 @@ TEST_SUITE("semaphore path")
     {
         const recipes::semaphore_path_options usual(permits_of(2));
         semaphore_options other = permits_of(2);
-        SUBCASE("") { other.names = naming::kazoo; }
-        SUBCASE("") { other.permits = 3; }
-        SUBCASE("") { other.count_path = "/n"; }
-        SUBCASE("") { other.check_permits = !other.check_permits; }
+        SUBCASE("")
+        {
+            other.names = naming::kazoo;
+        }
+        SUBCASE("")
+        {
+            other.permits = 3;
+        }
+        SUBCASE("")
+        {
+            other.count_path = "/n";
+        }
+        SUBCASE("")
+        {
+            other.check_permits = !other.check_permits;
+        }
         CHECK_FALSE(recipes::semaphore_path_options(other) == usual);
         semaphore_options own = permits_of(2); // what is one contender's affair
         own.identifier = "somebody";

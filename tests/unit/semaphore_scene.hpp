@@ -54,10 +54,7 @@ struct semaphore_scene : scene {
     /// And by which it is given back, if it was the first of the path.
     static std::string leave_line(int uuid) { return "remove /s/locks/" + node(uuid, 0); }
     /// Gives the lock of the line to whoever has just asked for it. No requests are left but those at its head.
-    void give_line(int uuid = 1)
-    {
-        asked(*this).to(line_up(uuid)).number(50, 0).to("watch /s/locks").alone(1, 50);
-    }
+    void give_line(int uuid = 1) { asked(*this).to(line_up(uuid)).number(50, 0).to("watch /s/locks").alone(1, 50); }
     static std::string permit(int uuid, int n)
     {
         char text[80];

@@ -178,11 +178,10 @@ TEST_SUITE("session, lease")
 
     TEST_CASE("the servers' tick counts in what they grant, not in what is asked for")
     {
-        for (const auto& [tick, granted, possible] :
-             {std::tuple{2000ms, 4000ms, true},
-              {2000ms, 2500ms, true},
-              {2000ms, 2000ms, false},
-              {500ms, 1000ms, true}}) {
+        for (const auto& [tick, granted, possible] : {std::tuple{2000ms, 4000ms, true},
+                                                      {2000ms, 2500ms, true},
+                                                      {2000ms, 2000ms, false},
+                                                      {500ms, 1000ms, true}}) {
             CAPTURE(granted.count());
             scene s;
             s.options.session_timeout = 1s;

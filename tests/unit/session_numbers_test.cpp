@@ -76,9 +76,13 @@ TEST_SUITE("session, scarce numbers")
         asked(s).only("remove /p at version 0").ends(outcome::ok);
         asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
         asked(s).to("create /p/" + prefix(2)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
-        asked(s).only("container /p").ends(outcome::ok)
-            .to("create /p/" + prefix(3)).number(50, 0)
-            .to("watch /p").alone(1, 50);
+        asked(s)
+            .only("container /p")
+            .ends(outcome::ok)
+            .to("create /p/" + prefix(3))
+            .number(50, 0)
+            .to("watch /p")
+            .alone(1, 50);
         REQUIRE(s.waiting->ended == error_code());
         CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
     }

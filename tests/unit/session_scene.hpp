@@ -63,11 +63,14 @@ struct scene {
 
     void start()
     {
-        session.emplace(servers, clock, counted, options, [this] {
-            char text[40];
-            std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
-            return std::string(text);
-        }, others);
+        session.emplace(
+            servers, clock, counted, options,
+            [this] {
+                char text[40];
+                std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
+                return std::string(text);
+            },
+            others);
         locks.emplace(*session);
         queues.emplace(*session);
         operations.emplace(*session);

@@ -59,9 +59,13 @@ TEST_SUITE("session")
         }
         connected_scene s;
         const auto a = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node)
-            .to("watch /p").ends(outcome::no_node)
-            .to("container /p").ends(outcome::no_node);
+        asked(s)
+            .to("create /p/" + prefix(1))
+            .ends(outcome::no_node)
+            .to("watch /p")
+            .ends(outcome::no_node)
+            .to("container /p")
+            .ends(outcome::no_node);
         CHECK(a->ended == make_error_code(errc::no_such_chroot));
     }
 
@@ -103,9 +107,13 @@ TEST_SUITE("session")
         asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
-        asked(s).to("sync /").ends(outcome::ok)
-            .to("children /p").list({})
-            .to("create /p/" + prefix(2)).number(43, 7); // behind others
+        asked(s)
+            .to("sync /")
+            .ends(outcome::ok)
+            .to("children /p")
+            .list({})
+            .to("create /p/" + prefix(2))
+            .number(43, 7); // behind others
         CHECK_FALSE(a->ended);
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
         s.clock.run();
@@ -142,9 +150,13 @@ TEST_SUITE("session")
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK(s.servers.pending() == "");
         const auto b = s.acquire("/p", {}, recipes::acquire_mode::look_once);
-        asked(s).to("children /p").ends(outcome::no_node)
-            .to("create /p/" + prefix(1)).number(50, 1)
-            .to("watch /p").alone(2, 50);
+        asked(s)
+            .to("children /p")
+            .ends(outcome::no_node)
+            .to("create /p/" + prefix(1))
+            .number(50, 1)
+            .to("watch /p")
+            .alone(2, 50);
         CHECK(b->ended == error_code());
         const auto c = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         CHECK(c->ended == make_error_code(errc::busy));

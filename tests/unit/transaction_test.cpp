@@ -78,9 +78,8 @@ TEST_SUITE("transactions")
         s.nodes().commit(some_writes(), s.claim_of(*a), done.teller());
         s.nodes().commit(transaction(), s.claim_of(*a), looked.teller());
         s.release(*a);
-        CHECK(s.servers.pending() ==
-              "batch " + s.own(*a) + ", create /made-, set /stock at version 7, remove /old, " +
-                  "check /there at version 2, batch " + s.own(*a) + ", remove " + a->given.node);
+        CHECK(s.servers.pending() == "batch " + s.own(*a) + ", create /made-, set /stock at version 7, remove /old, " +
+                                         "check /there at version 2, batch " + s.own(*a) + ", remove " + a->given.node);
         s.fail(2, outcome::bad_version);
         CHECK(done.ended_with(errc::bad_version));
         CHECK(done.value.failed == 1); // counted without the lock's
@@ -262,16 +261,14 @@ TEST_SUITE("transactions")
             both.given = g;
         };
         call.lost = [&both] { ++both.losses; };
-        both.handle =
-            recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(call));
+        both.handle = recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(call));
         s.clock.run();
         asked(s).to("create /p/" + prefix(1)).number(103, 3).to("watch /p").alone(4, 103);
         asked(s).to("create /q/" + prefix(2)).number(104, 4).to("watch /q").alone(5, 104);
         REQUIRE(both.ended == error_code());
         told<commit_result> lost;
         s.nodes().commit(transaction().set("/stock", "1"), s.claim_of(both), lost.teller());
-        CHECK(s.servers.pending() ==
-              "batch check /p/" + s.node(1, 3) + ", check /q/" + s.node(2, 4) + ", set /stock");
+        CHECK(s.servers.pending() == "batch check /p/" + s.node(1, 3) + ", check /q/" + s.node(2, 4) + ", set /stock");
         s.fail(1, outcome::no_node);
         CHECK(lost.ended_with(errc::lost));
         CHECK(both.losses == 1);

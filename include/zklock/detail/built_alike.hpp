@@ -65,9 +65,9 @@ extern const char ZKLOCK_DETAIL_CACHE_SIZE;
 namespace {
 
 // As in same_library.hpp.
-ZKLOCK_DETAIL_KEPT const char* const built_alike[] = {
-    &ZKLOCK_DETAIL_TRACKING, &ZKLOCK_DETAIL_EPOLL,     &ZKLOCK_DETAIL_IO_URING,
-    &ZKLOCK_DETAIL_THREADS,  &ZKLOCK_DETAIL_RECYCLING, &ZKLOCK_DETAIL_CACHE_SIZE};
+ZKLOCK_DETAIL_KEPT const char* const built_alike[] = {&ZKLOCK_DETAIL_TRACKING,  &ZKLOCK_DETAIL_EPOLL,
+                                                      &ZKLOCK_DETAIL_IO_URING,  &ZKLOCK_DETAIL_THREADS,
+                                                      &ZKLOCK_DETAIL_RECYCLING, &ZKLOCK_DETAIL_CACHE_SIZE};
 
 } // namespace
 } // namespace zklock::detail

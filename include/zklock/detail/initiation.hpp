@@ -84,9 +84,7 @@ public:
     template <class Handler> void operator()(Handler&& handler) &&
     {
         std::apply(
-            [&](Args&... args) {
-                Start(std::move(state_), std::move(args)..., erase(std::forward<Handler>(handler)));
-            },
+            [&](Args&... args) { Start(std::move(state_), std::move(args)..., erase(std::forward<Handler>(handler))); },
             args_);
     }
     template <class Handler> void operator()(Handler&& handler) const&

@@ -12,7 +12,9 @@ namespace zklock {
 /// Writes an enumerator of this library as to_string() names it.
 template <class Enum>
     requires std::is_enum_v<Enum> && requires(Enum e) {
-        { to_string(e) } noexcept -> std::same_as<std::string_view>;
+        {
+            to_string(e)
+        } noexcept -> std::same_as<std::string_view>;
     }
 std::ostream& operator<<(std::ostream& out, Enum e)
 {

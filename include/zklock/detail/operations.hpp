@@ -24,12 +24,12 @@
 namespace zklock {
 class guard;
 class multi_guard;
-}
+} // namespace zklock
 
 namespace zklock::detail {
 
 class client_handle; ///< what clients and locks share: the client closes when the last one goes
-class lock_state;    ///< what the handles of one lock share, of any recipe; keeps the client open
+class lock_state; ///< what the handles of one lock share, of any recipe; keeps the client open
 class guard_state;
 class client_state;
 

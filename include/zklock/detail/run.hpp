@@ -103,8 +103,7 @@ template <class T> struct body_outcome {
 };
 
 template <class Handle, class Body, class T>
-asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body, Handle& held,
-                               body_outcome<T>& outcome)
+asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body, Handle& held, body_outcome<T>& outcome)
 {
     try {
         if constexpr (std::is_same_v<std::invoke_result_t<Body&, Handle&>, asio::awaitable<void>>) {
@@ -143,21 +142,19 @@ public:
     {
         const std::weak_ptr<run_control> weak = control_;
         if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([weak](asio::cancellation_type type) {
-                cancel_body(weak, run_control::cause::other, type);
-            });
+            slot.assign([weak](asio::cancellation_type type) { cancel_body(weak, run_control::cause::other, type); });
 
         // The first step is on the strand, too, so that no cancellation comes before the body's slot is filled, or
         // meanwhile.
         asio::post(control_->executor(), [control = control_, &body = body_, &held = held_, &outcome = outcome_,
-                                      handler = std::forward<Handler>(handler)]() mutable {
+                                          handler = std::forward<Handler>(handler)]() mutable {
             when_to_stop<Handle>::watch(held, control);
             auto spawned = run_body(control, body, held, outcome);
             const auto executor = asio::get_associated_executor(handler, control->executor());
             auto done = [control, handler = std::move(handler)](std::exception_ptr) mutable { std::move(handler)(); };
-            asio::co_spawn(control->executor(), std::move(spawned),
-                           asio::bind_cancellation_slot(control->slot(),
-                                                        asio::bind_executor(executor, std::move(done))));
+            asio::co_spawn(
+                control->executor(), std::move(spawned),
+                asio::bind_cancellation_slot(control->slot(), asio::bind_executor(executor, std::move(done))));
         });
     }
 

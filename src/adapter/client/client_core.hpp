@@ -31,11 +31,11 @@ struct client_core {
                 counters::connection_counters& counters)
         : scheduler(strand, turns), store(make_store(strand, turns, scheduler, options, counters.requests)),
           peers(strand, turns, scheduler, options, counters.handoff, *store),
-          session(*store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
+          session(
+              *store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
           locks(session), queue_requests(session), nodes(session), watches(session),
           reentrant(locks, scheduler, std::move(holds)), semaphores(locks),
-          waits(*store, scheduler, session,
-                (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
+          waits(*store, scheduler, session, (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
     }
 

@@ -253,7 +253,10 @@ void client_state::close_in_background() noexcept
     static_cast<void>(post_task(own(close_)));
 }
 
-void client_state::context_gone() { drop_all(false); }
+void client_state::context_gone()
+{
+    drop_all(false);
+}
 
 void client_state::forked()
 {

@@ -204,8 +204,7 @@ private:
     counters::by_name lock_counters_;
     counters::connection_counters connection_counters_;
     std::optional<lease_clock::time_point> turn_time_; // while a turn goes on, if somebody has asked
-    const std::shared_ptr<recipes::hold_counts> holds_ =
-        std::make_shared<recipes::hold_counts>(&runtime::fork_count);
+    const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>(&runtime::fork_count);
 
     mutable std::mutex mutex_; // guards these
     std::shared_ptr<const client_executors> executors_; ///< null once the context is gone

@@ -29,9 +29,9 @@ auto connection_waits::add(std::optional<store::scheduler::time_point> deadline,
         auto end = [this, id] {
             auto expired = waits_.extract(id);
             if (expired)
-                expired.mapped().d(root_error_ ? root_error_
-                                               : make_error_code(store_.is_insecure() ? errc::tls_failed
-                                                                                      : errc::not_connected));
+                expired.mapped().d(
+                    root_error_ ? root_error_
+                                : make_error_code(store_.is_insecure() ? errc::tls_failed : errc::not_connected));
         };
         if (*deadline <= scheduler_.now())
             end();

@@ -30,7 +30,8 @@
 namespace zklock::detail {
 
 /// The types that as_result delivers as an `acquired`.
-template <class T> concept holds_lock = !std::is_same_v<typename delivered<T>::type, result<T>>;
+template <class T>
+concept holds_lock = !std::is_same_v<typename delivered<T>::type, result<T>>;
 
 /// The guard is delivered to somebody who has cancelled the operation: nobody has to look at it.
 void note_unwanted(guard_state*) noexcept;
@@ -184,10 +185,10 @@ void post_error(asio::any_completion_handler<void(error_code, Values...)> handle
 {
     const asio::any_io_executor io = asio::system_executor();
     const auto executor = asio::get_associated_executor(handler, io);
-    asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), why,
-                                                  ... values = std::move(values)]() mutable {
-                   std::move(handler)(make_error_code(why), std::move(values)...);
-               }));
+    asio::post(io, asio::bind_executor(executor,
+                                       [handler = std::move(handler), why, ... values = std::move(values)]() mutable {
+                                           std::move(handler)(make_error_code(why), std::move(values)...);
+                                       }));
 }
 
 /// The deadline of a wait that begins now; nothing if it is beyond the end of the clock.

@@ -119,13 +119,15 @@ fault fault_of_lease(const client_options& o)
                                      o.session_timeout};
     if (times.possible())
         return std::nullopt;
-    const std::string room = "so much less than session_timeout (" + in_words(o.session_timeout) +
-                             ") that two heartbeats fit beside ";
+    const std::string room =
+        "so much less than session_timeout (" + in_words(o.session_timeout) + ") that two heartbeats fit beside ";
     if (o.lease_margin && *o.lease_margin >= o.loss_notice)
         return option_fault("lease_margin", in_words(*o.lease_margin),
                             room + "it, loss_notice (" + in_words(o.loss_notice) + ") and clock_drift");
-    return option_fault("loss_notice", in_words(o.loss_notice), room + "it, lease_margin (" +
-                        (o.lease_margin ? in_words(*o.lease_margin) : std::string("a quarter")) + ") and clock_drift");
+    return option_fault("loss_notice", in_words(o.loss_notice),
+                        room + "it, lease_margin (" +
+                            (o.lease_margin ? in_words(*o.lease_margin) : std::string("a quarter")) +
+                            ") and clock_drift");
 }
 
 fault fault_of_back_off(const client_options& o)
@@ -194,8 +196,9 @@ fault fault_of_connecting([[maybe_unused]] const client_options& o)
     const auto servers = bridge::parse_servers(bridge::split_chroot(o.servers).first);
     for (const bridge::host_port& each : servers.value()) // else there was a fault before
         if (each.numeric && each.host.find('%') != each.host.npos)
-            return option_fault("servers", in_words(std::string_view(o.servers)) + ", where " +
-                                               in_words(std::string_view(each.host)) + " has a scope id",
+            return option_fault("servers",
+                                in_words(std::string_view(o.servers)) + ", where " +
+                                    in_words(std::string_view(each.host)) + " has a scope id",
                                 "without one where tls.enabled is true: certificates are for no such address");
     return std::nullopt;
 #endif
@@ -283,8 +286,8 @@ fault fault_of_handoff(const client_options& o)
         if (handoff.advertise.empty() && handoff.peers.empty())
             return std::nullopt;
         return option_fault("handoff.listen", "empty",
-                            std::string(form) + ", where handoff." +
-                                (handoff.peers.empty() ? "advertise" : "peers") + " is set");
+                            std::string(form) + ", where handoff." + (handoff.peers.empty() ? "advertise" : "peers") +
+                                " is set");
     }
 #ifndef ZKLOCK_WITH_TLS
     return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),

@@ -10,17 +10,23 @@ namespace zklock::detail {
 #ifdef ZKLOCK_WITH_TLS
 
 own_peers::own_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
-                     store::scheduler& scheduler, const client_options& options,
-                     counters::handoff_counters& counted, const runtime::client_store& store)
+                     store::scheduler& scheduler, const client_options& options, counters::handoff_counters& counted,
+                     const runtime::client_store& store)
 {
     if (const auto settings = bridge::peering::settings_of(options.handoff))
         peers_ = std::make_shared<bridge::peering::network_peers>(strand, turns, scheduler, *settings, options.log,
                                                                   counted, [&store] { return store.local_address(); });
 }
 
-own_peers::~own_peers() { stop(false); }
+own_peers::~own_peers()
+{
+    stop(false);
+}
 
-store::peers* own_peers::get() const noexcept { return peers_.get(); }
+store::peers* own_peers::get() const noexcept
+{
+    return peers_.get();
+}
 
 void own_peers::stop(bool told_of_fork) noexcept
 {
@@ -35,7 +41,10 @@ own_peers::own_peers(const runtime::strand&, const std::shared_ptr<runtime::turn
 {
 }
 own_peers::~own_peers() = default;
-store::peers* own_peers::get() const noexcept { return nullptr; }
+store::peers* own_peers::get() const noexcept
+{
+    return nullptr;
+}
 void own_peers::stop(bool) noexcept {}
 
 #endif

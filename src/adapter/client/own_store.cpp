@@ -26,7 +26,8 @@ void look_at_timers(const runtime::strand& strand)
 /// Keeps the execution context in work, as a socket does that is waited for. Made and destroyed on the strand.
 class work {
 public:
-    explicit work(const runtime::strand& strand) : until_destroyed_(strand, std::chrono::steady_clock::time_point::max())
+    explicit work(const runtime::strand& strand)
+        : until_destroyed_(strand, std::chrono::steady_clock::time_point::max())
     {
         until_destroyed_.async_wait([](const error_code&) {});
     }

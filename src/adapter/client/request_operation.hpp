@@ -94,8 +94,7 @@ void launch_request(std::shared_ptr<client_state> client, asked_request asked,
                     asio::any_completion_handler<void(error_code, Values...)> handler)
 {
     using request = plain_request_operation<Values...>;
-    request::launch(
-        std::make_shared<request>(std::move(client), std::move(asked), std::move(ask), std::move(handler)));
+    request::launch(std::make_shared<request>(std::move(client), std::move(asked), std::move(ask), std::move(handler)));
 }
 
 } // namespace zklock::detail

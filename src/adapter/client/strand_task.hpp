@@ -6,8 +6,8 @@
 
 namespace zklock::detail {
 
-/// Something to do on a client's strand. It is its own place in the line there, so to have it done takes no memory. It is
-/// done once, if it is posted again before that.
+/// Something to do on a client's strand. It is its own place in the line there, so to have it done takes no memory. It
+/// is done once, if it is posted again before that.
 class strand_task : public boost::intrusive::slist_base_hook<> {
 public:
     strand_task() = default;

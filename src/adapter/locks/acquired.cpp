@@ -1,6 +1,6 @@
-#include "zklock/result.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/multi_lock.hpp"
+#include "zklock/result.hpp"
 #include "zklock/semaphore.hpp"
 
 namespace zklock {

@@ -36,13 +36,13 @@ public:
                                                                 Request&& request, Wanted wanted, Start start)
     {
         if (*own_)
-            return start(std::move(request));
+            return start(std::forward<Request>(request));
         const Options options = wanted();
         claim there = agreed.claim_path(request.path, options);
         if (*there != options)
-            return refuse(core.session, core.locks.new_id(), std::move(request), *there, options);
+            return refuse(core.session, core.locks.new_id(), std::forward<Request>(request), *there, options);
         request.done = told{own_, std::move(there), std::move(request.done)};
-        return start(std::move(request));
+        return start(std::forward<Request>(request));
     }
 
 private:

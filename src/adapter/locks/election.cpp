@@ -109,8 +109,7 @@ private:
 class candidacy {
 public:
     explicit candidacy(const lock_state& election)
-        : lock_(std::make_shared<lock_state>(
-              election, std::make_shared<candidate_target>(election_of(election), who_)))
+        : lock_(std::make_shared<lock_state>(election, std::make_shared<candidate_target>(election_of(election), who_)))
     {
     }
 

@@ -1,7 +1,7 @@
 // A guard's operations, and what a user asks of it.
+#include "zklock/guard.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/guard.hpp"
 
 #include <boost/asio/system_executor.hpp>
 
@@ -130,8 +130,7 @@ void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, s
 {
     if (!owner)
         return post_error(std::move(handler), errc::not_owner);
-    guard_wait::launch(
-        std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
+    guard_wait::launch(std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
 }
 
 } // namespace

@@ -194,20 +194,20 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     const auto take_back = [](live_hold* live) { live->set_shared(false); };
     std::unique_ptr<live_hold, decltype(take_back)> unless_it_begins(&hold_->live, take_back);
     // The acquisition keeps the function, and is kept by this.
-    downgrading_ = hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
-                                                     error_code ec, const recipes::grant& now) {
-        if (const auto self = weak.lock()) {
-            self->downgrading_ = false;
-            hold* const held = self->hold_.get(); // null if it was cancelled: it is given back next
-            if (held && !ec)
-                held->grant = now;
-            else if (held)
-                held->live.set_shared(false); // refused; or lost, so that it is not held at all
-        }
-        done(ec);
-    });
+    downgrading_ = hold_->acquisition->downgrade(
+        [weak = weak_from_this(), done = std::move(done)](error_code ec, const recipes::grant& now) {
+            if (const auto self = weak.lock()) {
+                self->downgrading_ = false;
+                hold* const held = self->hold_.get(); // null if it was cancelled: it is given back next
+                if (held && !ec)
+                    held->grant = now;
+                else if (held)
+                    held->live.set_shared(false); // refused; or lost, so that it is not held at all
+            }
+            done(ec);
+        });
     if (downgrading_)
-        unless_it_begins.release();
+        static_cast<void>(unless_it_begins.release());
     return downgrading_;
 }
 

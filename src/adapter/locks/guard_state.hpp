@@ -38,9 +38,9 @@ class hold final : public strand_task {
 public:
     /// Whether somebody has looked at the guard that was delivered to him.
     enum class first_look : std::uint8_t {
-        due,     ///< or done
+        due, ///< or done
         excused, ///< he had cancelled
-        missed   ///< the guard was destroyed in the turn in which it was delivered
+        missed ///< the guard was destroyed in the turn in which it was delivered
     };
 
     std::shared_ptr<recipes::acquisition> acquisition;

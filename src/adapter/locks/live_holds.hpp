@@ -16,13 +16,12 @@ class lock_target;
 
 /// What one acquire takes of a lock.
 struct lock_share {
-    bool shared = false;     ///< other readers may hold it, too
+    bool shared = false; ///< other readers may hold it, too
     std::size_t permits = 1; ///< of a semaphore
 };
 
 /// Its destructor leaves the list alone: in a process that was forked off nobody can take anything out of that.
-using place_among_holds =
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+using place_among_holds = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
 /// The place of a hold among those of its lock, for callers that ask what is held. To enter takes no memory. All
 /// functions are for one thread at a time.
@@ -55,7 +54,7 @@ private:
     void leave_the_list() noexcept;
 
     std::shared_ptr<const lock_target> lock_;
-    live_holds* among_ = nullptr;               ///< while it counts
+    live_holds* among_ = nullptr; ///< while it counts
     const recipes::acquisition* what_ = nullptr; ///< null: not a hold, but how far somebody has counted
     lock_share takes_;
 };

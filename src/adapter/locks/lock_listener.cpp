@@ -1,12 +1,18 @@
-#include "zklock/events.hpp"
 #include "adapter/client/listener.hpp"
 #include "zklock/detail/event_sink.hpp"
+#include "zklock/events.hpp"
 
 #include <utility>
 
 namespace zklock {
-static bool is_dropped_last(const lock_event& e) noexcept { return e.what == lock_event::kind::lost; }
-static bool is_dropped_last(const connection_event&) noexcept { return false; }
+static bool is_dropped_last(const lock_event& e) noexcept
+{
+    return e.what == lock_event::kind::lost;
+}
+static bool is_dropped_last(const connection_event&) noexcept
+{
+    return false;
+}
 
 lock_listener listen(boost::asio::any_io_executor executor, std::function<void(const lock_event&)> told,
                      std::size_t most)

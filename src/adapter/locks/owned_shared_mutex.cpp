@@ -1,8 +1,8 @@
-#include "zklock/reentrant_mutex.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "adapter/locks/mutex_target.hpp"
 #include "adapter/locks/reentrant_target.hpp"
 #include "zklock/detail/access.hpp"
+#include "zklock/reentrant_mutex.hpp"
 
 #include <utility>
 

@@ -65,7 +65,8 @@ const semaphore_target& target_of(const lock_state& lock)
     return static_cast<const semaphore_target&>(*lock.target());
 }
 
-/// What a handle of permits has: null where that is nothing, or what a guard of another kind had that was assigned to it.
+/// What a handle of permits has: null where that is nothing, or what a guard of another kind had that was assigned to
+/// it.
 [[nodiscard]] recipes::semaphore_acquisition* permits_in(const std::shared_ptr<guard_state>& held) noexcept
 {
     if (!held || held->is_given())
@@ -102,10 +103,10 @@ protected:
         if (from.is_released() || count_ == 0 || count_ > held_by(from).count()) {
             const errc why = from.is_released() ? errc::not_owner : errc::invalid_option;
             if (why == errc::invalid_option)
-                this->client()->open_core()->session.log(
-                    log_level::error, from.grant().node, " is held by ",
-                    static_cast<std::int64_t>(held_by(from).count()),
-                    " permits, and it is refused to give back, or split off, ", static_cast<std::int64_t>(count_));
+                this->client()->open_core()->session.log(log_level::error, from.grant().node, " is held by ",
+                                                         static_cast<std::int64_t>(held_by(from).count()),
+                                                         " permits, and it is refused to give back, or split off, ",
+                                                         static_cast<std::int64_t>(count_));
             this->complete(make_error_code(why), Values()...);
             return nullptr;
         }
@@ -197,8 +198,7 @@ private:
 
 std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, std::size_t count)
 {
-    return std::make_shared<lock_state>(*lock,
-                                        std::make_shared<semaphore_target>(target_of(*lock).settings(), count));
+    return std::make_shared<lock_state>(*lock, std::make_shared<semaphore_target>(target_of(*lock).settings(), count));
 }
 
 template void start_acquire<permits>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,

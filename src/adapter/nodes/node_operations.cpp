@@ -36,10 +36,9 @@ void log_refused_list(client_core& core, const std::string& path, const std::opt
 
 /// Has the log told if the servers refuse the list that a node is to have. `bytes`: what else is sent.
 template <class... Values>
-std::function<void(error_code, Values...)> noting_refused_list(client_core& core, const std::string& path,
-                                                               const std::optional<access_list>& access,
-                                                               std::size_t bytes,
-                                                               std::function<void(error_code, Values...)> told)
+std::function<void(error_code, Values...)>
+noting_refused_list(client_core& core, const std::string& path, const std::optional<access_list>& access,
+                    std::size_t bytes, std::function<void(error_code, Values...)> told)
 {
     const bool may_be_too_long = path.size() + bytes > store::largest_request / 2; // which is another reason
     if (!access || may_be_too_long || recipes::find_fault(access, core.session.options))
@@ -225,8 +224,7 @@ void start_set_acl(std::shared_ptr<client_handle> client, std::string path, acce
 {
     launch<>(
         client, "set the access list of ", std::move(path),
-        [access = std::optional(std::move(access)), acl_version](client_core& core, const std::string& at,
-                                                                 auto told) {
+        [access = std::optional(std::move(access)), acl_version](client_core& core, const std::string& at, auto told) {
             return core.nodes.set_acl(at, *access, acl_version,
                                       noting_refused_list(core, at, access, 0, std::move(told)));
         },
@@ -250,8 +248,8 @@ void start_guarded_commit(std::shared_ptr<client_state> owner, std::weak_ptr<gua
 {
     if (!owner)
         return post_error(std::move(handler), errc::not_owner, commit_result());
-    commit_operation::launch(std::make_shared<commit_operation>(guard.lock(), std::move(owner), std::move(what),
-                                                                std::move(handler)));
+    commit_operation::launch(
+        std::make_shared<commit_operation>(guard.lock(), std::move(owner), std::move(what), std::move(handler)));
 }
 
 } // namespace zklock::detail

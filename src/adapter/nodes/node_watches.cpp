@@ -21,8 +21,7 @@ template <class... Values> class watch_operation final : public operation<Values
 public:
     watch_operation(std::shared_ptr<client_state> client, std::string path, goal what, std::optional<node_stat> seen,
                     typename operation<Values...>::handler_type handler)
-        : operation<Values...>(std::move(client), std::move(handler)), path_(std::move(path)), what_(what),
-          seen_(std::move(seen))
+        : operation<Values...>(std::move(client), std::move(handler)), path_(std::move(path)), what_(what), seen_(seen)
     {
     }
 
@@ -70,8 +69,7 @@ void launch_wait(const std::shared_ptr<client_handle>& client, std::string path,
                  std::optional<node_stat> seen, asio::any_completion_handler<void(error_code, Values...)> handler)
 {
     using waiting = watch_operation<Values...>;
-    waiting::launch(std::make_shared<waiting>(client->state(), std::move(path), what, std::move(seen),
-                                              std::move(handler)));
+    waiting::launch(std::make_shared<waiting>(client->state(), std::move(path), what, seen, std::move(handler)));
 }
 
 } // namespace
@@ -85,7 +83,7 @@ void start_wait_created(std::shared_ptr<client_handle> client, std::string path,
 void start_wait_deleted(std::shared_ptr<client_handle> client, std::string path, std::optional<node_stat> seen,
                         void_handler handler)
 {
-    launch_wait<>(client, std::move(path), goal::deleted, std::move(seen), std::move(handler));
+    launch_wait<>(client, std::move(path), goal::deleted, seen, std::move(handler));
 }
 
 void start_wait_changed(std::shared_ptr<client_handle> client, std::string path, node_stat seen,

@@ -40,8 +40,7 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
 }
 
 owned_connection make_connection(const runtime::strand& strand, const client_options& options,
-                                 counters::counter& requests,
-                                 const std::shared_ptr<runtime::turns>& turns)
+                                 counters::counter& requests, const std::shared_ptr<runtime::turns>& turns)
 {
     auto made = std::make_shared<connection>(strand, turns, options, requests);
     turns->add(runtime::turns::kind::store, made);
@@ -53,9 +52,7 @@ void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
     if (io_ && !target_.servers.empty())
-        post([](connection& c) {
-            c.take(c.connector_.begin(clock::now()));
-        });
+        post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
 }
 
 // ---- connecting
@@ -64,10 +61,10 @@ void connection::take(connector::step next)
 {
     if (connector_.take_names_missing())
         wire_.log()(log_level::warning, "host names are still being resolved",
-                  next == connector::step::attempt ? "; trying known addresses" : "");
+                    next == connector::step::attempt ? "; trying known addresses" : "");
     if (connector_.take_unanswered())
         wire_.log()(log_level::warning, "host names cannot be asked, and the session should be over: from "
-                  "now on the servers at their last addresses are believed");
+                                        "now on the servers at their last addresses are believed");
     note_unreachable();
     switch (next) {
     case connector::step::wait: break;
@@ -131,7 +128,10 @@ void connection::tell_names()
     take(connector_.names_known({resolver.found(), resolver.busy(), resolver.complete()}, clock::now()));
 }
 
-void connection::attempt() { dialer_.attempt(history_.asks()); }
+void connection::attempt()
+{
+    dialer_.attempt(history_.asks());
+}
 
 void connection::go_on_with_attempt(const std::function<void()>& step)
 {
@@ -153,7 +153,7 @@ void connection::note_unreachable()
     for (const auto& [address, line] : this->failures())
         failures.append(failures.empty() ? "" : "; ").append(line);
     wire_.log()(log_level::error, "no ZooKeeper server of ", options_.servers, " can be reached, for ",
-              connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ", failures);
+                connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ", failures);
 }
 
 std::map<std::string, std::string> connection::failures()
@@ -176,7 +176,7 @@ void connection::note_reached()
 {
     if (std::exchange(unreachable_, false))
         wire_.log()(log_level::warning, "a ZooKeeper server is reached again, after ",
-                  connector_.unconnected_for(clock::now()));
+                    connector_.unconnected_for(clock::now()));
 }
 
 } // namespace zklock::bridge

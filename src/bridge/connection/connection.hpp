@@ -178,9 +178,8 @@ private:
     }
     template <class F> void post(F f)
     {
-        boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
-            self->in_turn([&] { f(*self); });
-        });
+        boost::asio::post(io_->strand,
+                          [self = shared_from_this(), f = std::move(f)] { self->in_turn([&] { f(*self); }); });
     }
     /// A turn in which that is done, made before it is needed.
     [[nodiscard]] runtime::wake_up turn_of(void (connection::*what)())
@@ -207,10 +206,10 @@ private:
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
 
-    bool held_back_ = false;    // requests of this turn, and of others until they are sent
-    bool answers_due_ = false;   // of requests that were sent before the first was held back
-    bool refresh_due_ = false;  // at the end of the turn
-    bool giving_up_ = false;    // the epoch, at the end of the turn
+    bool held_back_ = false; // requests of this turn, and of others until they are sent
+    bool answers_due_ = false; // of requests that were sent before the first was held back
+    bool refresh_due_ = false; // at the end of the turn
+    bool giving_up_ = false; // the epoch, at the end of the turn
 
     const runtime::real_client counted_;
     bool nudged_ = false;
@@ -222,8 +221,8 @@ using owned_connection = std::unique_ptr<connection, runtime::stops_store>;
 
 /// The requests of a turn leave together, at its end, or a posted turn later if answers were due. They are counted in
 /// `requests` until it is stopped.
-[[nodiscard]] owned_connection make_connection(
-    const runtime::strand&, const client_options&, counters::counter& requests,
-    const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
+[[nodiscard]] owned_connection
+make_connection(const runtime::strand&, const client_options&, counters::counter& requests,
+                const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
 
 } // namespace zklock::bridge

@@ -78,10 +78,8 @@ history_check::verdict connection::judge_history()
 bool connection::session_is_overdue()
 {
     const auto ends = connector_.session_ends();
-    const auto margin =
-        options_.lease_margin.value_or(std::max(wire_.granted() / 4, options_.server_tick));
-    return ends && clock::now() >= *ends + margin + options_.server_tick &&
-           connector_.believes_expiry(clock::now());
+    const auto margin = options_.lease_margin.value_or(std::max(wire_.granted() / 4, options_.server_tick));
+    return ends && clock::now() >= *ends + margin + options_.server_tick && connector_.believes_expiry(clock::now());
 }
 
 connector::loss connection::loss_of_the_wire()

@@ -83,7 +83,8 @@ auto connector::names_known(names known, clock::time_point now) -> step
 auto connector::try_known(clock::time_point now) -> step
 {
     names_missing_ = names_missing_ || !known_.complete;
-    cycle_.begin(known_.addresses, [&](const server_address& each) { return is_usable(each, now); }, random_);
+    cycle_.begin(
+        known_.addresses, [&](const server_address& each) { return is_usable(each, now); }, random_);
     if (!cycle_.empty())
         return attempt(now);
     attempt_failed(false, now);
@@ -152,8 +153,8 @@ auto connector::attempt_limit() const -> clock::duration
 {
     const clock::duration longest = session_timeout_ * 2 / 3;
     const auto servers = static_cast<int>(std::max<std::size_t>(cycle_.size(), 1));
-    const auto first = std::clamp<clock::duration>(session_timeout_ / (3 * servers), shortest_attempt,
-                                                   longest_first_attempt);
+    const auto first =
+        std::clamp<clock::duration>(session_timeout_ / (3 * servers), shortest_attempt, longest_first_attempt);
     return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
 }
 

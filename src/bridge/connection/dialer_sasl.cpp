@@ -64,7 +64,7 @@ void dialer::identify()
     const bool exposed = options_.sasl.mechanism == sasl_mechanism::digest_md5 && !options_.tls.enabled;
     if (exposed && !std::exchange(login_->warned, true))
         wire_.log()(log_level::warning, "DIGEST-MD5 without TLS: who listens on the network can find out weak "
-                    "passwords, and change what is said");
+                                        "passwords, and change what is said");
     auto hosts = names_of(connector_.address(), connector_.name());
     if (!login_->credentials->may_block()) {
         identified(start_sasl(*login_->credentials, hosts));
@@ -127,7 +127,10 @@ std::unique_ptr<engine> dialer::gated(std::unique_ptr<engine> tls)
     return made;
 }
 
-bool dialer::has_gate() const noexcept { return login_ && login_->speaks; }
+bool dialer::has_gate() const noexcept
+{
+    return login_ && login_->speaks;
+}
 
 /// False if the exchange has failed, and with it the attempt: the caller then tells the connector.
 bool dialer::follow_gate()

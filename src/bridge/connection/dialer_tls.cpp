@@ -120,12 +120,8 @@ void dialer::shake_hands()
 {
     pair_relay& relay = *socket_.relay();
     switch (relay.shake_hands(socket_.descriptor())) {
-    case pair_relay::state::handshaking:
-        socket_.await(relay.holds_output());
-        return;
-    case pair_relay::state::ended:
-        try_next_name();
-        return;
+    case pair_relay::state::handshaking: socket_.await(relay.holds_output()); return;
+    case pair_relay::state::ended: try_next_name(); return;
     case pair_relay::state::open: break;
     }
     const int end = relay.open_pair();

@@ -22,15 +22,15 @@ class history_check {
 public:
     enum class verdict : std::uint8_t {
         failed, ///< the attempt has, as any other
-        ask,    ///< the same address, at once, what asks() says then
-        over    ///< so is the session
+        ask, ///< the same address, at once, what asks() says then
+        over ///< so is the session
     };
 
     /// What is asked of the present address.
     [[nodiscard]] session_question asks() const noexcept { return asks_; }
 
-    /// The session is to be ended, because the servers were set back: whoever uses it has found that out. Until one does
-    /// not know it any more, nobody is asked for service.
+    /// The session is to be ended, because the servers were set back: whoever uses it has found that out. Until one
+    /// does not know it any more, nobody is asked for service.
     void end_session() noexcept { ends_ = true; }
     [[nodiscard]] bool ends() const noexcept { return ends_; }
     void session_is_over() noexcept { ends_ = false; }
@@ -38,8 +38,8 @@ public:
     /// All addresses are tried once more; or there is a connection, whose end begins all anew.
     void cycle_begins() noexcept { votes_ = 0; }
     void attempt_begins() noexcept;
-    /// `may_ask`: the session should be over; or it is to be ended, and who was asked would be believed. `addresses`: so
-    /// many are tried in this cycle.
+    /// `may_ask`: the session should be over; or it is to be ended, and who was asked would be believed. `addresses`:
+    /// so many are tried in this cycle.
     [[nodiscard]] verdict answered(session_answer, bool may_ask, std::size_t addresses) noexcept;
 
 private:
@@ -50,8 +50,8 @@ private:
 
     session_question asks_ = session_question::service;
     std::size_t votes_ = 0; ///< in this cycle
-    bool ends_ = false;     ///< the session is to be ended
-    int taken_up_ = 0;      ///< so often in this attempt by those who asked for the session
+    bool ends_ = false; ///< the session is to be ended
+    int taken_up_ = 0; ///< so often in this attempt by those who asked for the session
 };
 
 } // namespace zklock::bridge

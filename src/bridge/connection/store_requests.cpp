@@ -67,7 +67,10 @@ message store_requests::take_next() noexcept
     return a;
 }
 
-std::vector<std::unique_ptr<request>> store_requests::take_unsent() noexcept { return std::exchange(unsent_, {}); }
+std::vector<std::unique_ptr<request>> store_requests::take_unsent() noexcept
+{
+    return std::exchange(unsent_, {});
+}
 
 void store_requests::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
                             const access_list* access, create_done done)

@@ -143,20 +143,20 @@ struct blocking_calls::shared {
 
     struct worker {
         std::thread thread;
-        job at;                       ///< none while it looks for one
-        clock::time_point since{};    ///< when it began with that
+        job at; ///< none while it looks for one
+        clock::time_point since{}; ///< when it began with that
         bool ended = false;
     };
 
     explicit shared(unsigned forks) : of_process(forks) {}
 
     const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
-    std::mutex mutex;          // guards what follows
+    std::mutex mutex; // guards what follows
     std::condition_variable look_again;
     std::deque<job> waiting;
     std::list<worker> workers;
     bool in_reserve = false; ///< a worker waits until another is late
-    bool paused = false;     ///< nothing further is begun
+    bool paused = false; ///< nothing further is begun
 
     void add(const std::shared_ptr<name_lookup>& lookup)
     {
@@ -322,11 +322,20 @@ blocking_calls::blocking_calls(asio::execution_context& context)
 {
 }
 
-blocking_calls::~blocking_calls() { delete current_.load(); }
+blocking_calls::~blocking_calls()
+{
+    delete current_.load();
+}
 
-void blocking_calls::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_process().add(lookup); }
+void blocking_calls::begin(const std::shared_ptr<name_lookup>& lookup)
+{
+    of_this_process().add(lookup);
+}
 
-void blocking_calls::begin(std::shared_ptr<errand> work) { of_this_process().add(std::move(work)); }
+void blocking_calls::begin(std::shared_ptr<errand> work)
+{
+    of_this_process().add(std::move(work));
+}
 
 /// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
 /// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.

@@ -36,9 +36,8 @@ std::shared_ptr<server_address> make_address(const asio::ip::address& address, c
 /// Adds an address, or to the same one another name.
 void add(std::vector<address_ptr>& all, const std::shared_ptr<server_address>& made)
 {
-    const auto same = std::ranges::find(all, made->text, [](const address_ptr& each) -> const std::string& {
-        return each->text;
-    });
+    const auto same =
+        std::ranges::find(all, made->text, [](const address_ptr& each) -> const std::string& { return each->text; });
     if (same == all.end()) {
         all.push_back(made);
         return;
@@ -96,8 +95,8 @@ void host_resolver::ask(name& n)
         n.unanswered_since = clock::now();
         is_gathered_ = false;
     }
-    n.lookup = std::make_shared<name_lookup>(
-        n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
+    n.lookup =
+        std::make_shared<name_lookup>(n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
             if (const auto self = weak.lock())
                 self->turns_->run([&] { self->answer(n, answer); });
         });

@@ -17,7 +17,10 @@ namespace {
 
 constexpr int backlog = 1024; // accepted in a quarter of a second: who connects waits for a whole one
 
-boost::system::error_code last_error() { return {errno, boost::system::system_category()}; }
+boost::system::error_code last_error()
+{
+    return {errno, boost::system::system_category()};
+}
 
 /// What accept() says of the connection that it would have given, not of this process or its socket.
 bool is_of_the_other_end(int error) noexcept
@@ -39,8 +42,8 @@ bool is_of_the_other_end(int error) noexcept
 
 acceptor::acceptor(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
                    const store::logger& log, counters::counter& pauses, accepted told)
-    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), pauses_(pauses),
-      accepted_(std::move(told)), forks_(runtime::fork_count()), socket_(strand)
+    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), pauses_(pauses), accepted_(std::move(told)),
+      forks_(runtime::fork_count()), socket_(strand)
 {
 }
 

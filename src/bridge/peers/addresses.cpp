@@ -117,8 +117,8 @@ std::string text_of(const endpoint& of)
 bool is_reachable_by_others(const address& given)
 {
     const address a = unmapped(given);
-    return !a.is_unspecified() && !a.is_multicast() && !is_link_local(a) &&
-           a != address(ip::address_v4::broadcast()) && !(a.is_v6() && a.to_v6().scope_id() != 0);
+    return !a.is_unspecified() && !a.is_multicast() && !is_link_local(a) && a != address(ip::address_v4::broadcast()) &&
+           !(a.is_v6() && a.to_v6().scope_id() != 0);
 }
 
 std::optional<network> parse_network(std::string_view text)

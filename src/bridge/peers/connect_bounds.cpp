@@ -49,17 +49,15 @@ auto inbound_places::take(const address& of, time_point now) -> answer
 {
     const address counted = counted_as(of);
     const auto known = of_each_.find(counted);
-    if (known != of_each_.end() &&
-        (known->second.taken >= most_of_an_address || known->second.entries.next(now) > now))
+    if (known != of_each_.end() && (known->second.taken >= most_of_an_address || known->second.entries.next(now) > now))
         return answer::over_share;
     if (taken_ >= most)
         return answer::all_taken;
     if (entries_.next(now) > now)
         return answer::too_fast;
     if (known == of_each_.end() && of_each_.size() >= most_remembered)
-        std::erase_if(of_each_, [&](const auto& each) {
-            return each.second.taken == 0 && each.second.entries.full(now);
-        });
+        std::erase_if(of_each_,
+                      [&](const auto& each) { return each.second.taken == 0 && each.second.entries.full(now); });
     share& its = known == of_each_.end() ? of_each_[counted] : known->second;
     (void)entries_.take(now);
     (void)its.entries.take(now);

@@ -35,8 +35,8 @@ void set(int descriptor, int level, int option, int value) noexcept
 } // namespace
 
 link::link(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, events told)
-    : turns_(std::move(turns)), events_(std::make_shared<const events>(std::move(told))),
-      forks_(runtime::fork_count()), socket_(strand)
+    : turns_(std::move(turns)), events_(std::make_shared<const events>(std::move(told))), forks_(runtime::fork_count()),
+      socket_(strand)
 {
 }
 
@@ -116,8 +116,8 @@ bool link::flush()
     if (!open_)
         return true;
     while (connected_ && !awaiting_room_ && sent_ < out_.size()) {
-        const auto count = ::send(socket_.native_handle(), out_.data() + sent_, out_.size() - sent_,
-                                  MSG_NOSIGNAL | MSG_DONTWAIT);
+        const auto count =
+            ::send(socket_.native_handle(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count >= 0)
             sent_ += static_cast<std::size_t>(count);
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -134,9 +134,7 @@ bool link::flush()
 
 void link::await_room()
 {
-    auto ready = [self = shared_from_this()](const error_code& ec) {
-        self->in_turn([&] { self->went_on(ec); });
-    };
+    auto ready = [self = shared_from_this()](const error_code& ec) { self->in_turn([&] { self->went_on(ec); }); };
     socket_.async_wait(socket_type::wait_write, asio::bind_allocator(of_write_.get(), std::move(ready)));
     awaiting_room_ = true;
 }

@@ -16,17 +16,19 @@ network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runt
 {
 }
 
-bool network_peers::alive() const noexcept { return strand_ && runtime::fork_count() == forks_; }
+bool network_peers::alive() const noexcept
+{
+    return strand_ && runtime::fork_count() == forks_;
+}
 
 void network_peers::attach(store::peers_observer& observer)
 {
     observer_ = &observer;
-    acceptor_ = std::make_shared<acceptor>(
-        *strand_, turns_, settings_.listen, log_, counted_.accept_pauses,
-        [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
-            if (const auto self = weak.lock())
-                self->accepted(descriptor, from);
-        });
+    acceptor_ = std::make_shared<acceptor>(*strand_, turns_, settings_.listen, log_, counted_.accept_pauses,
+                                           [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
+                                               if (const auto self = weak.lock())
+                                                   self->accepted(descriptor, from);
+                                           });
     turns_->add(runtime::turns::kind::peers, weak_from_this());
     acceptor_->open(lease_clock::now());
     counted_.listens.set(acceptor_->bound() ? 1 : 0);

@@ -104,7 +104,7 @@ private:
     [[nodiscard]] outbound_peer* connection_to(const peering::endpoint&, time_point now);
     void note_not_listed(const peering::endpoint&, time_point now);
     [[nodiscard]] bool make_room();
-    void came_out(const peering::endpoint&, bytes);
+    void came_out(peering::endpoint, bytes); // a copy: it goes with the connection
     void drop(const peering::endpoint&);
     void note_unanswered(const peering::endpoint&);
 
@@ -116,8 +116,7 @@ private:
         to_flush.push_back(key);
         peer.to_flush = true;
     }
-    template <class Key, class Peer>
-    void flush_some(std::deque<Key>& to_flush, std::map<Key, Peer>& peers, int& left);
+    template <class Key, class Peer> void flush_some(std::deque<Key>& to_flush, std::map<Key, Peer>& peers, int& left);
 
     // Turns and time.
     void turn_ends() override;
@@ -168,7 +167,7 @@ private:
 
     void take_endpoint(const peering::endpoint&, const peering::endpoint& bound) const;
     mutable std::optional<peering::endpoint> told_endpoint_; ///< in endpoint_text_
-    mutable std::string endpoint_text_;                      ///< empty if others cannot reach it
+    mutable std::string endpoint_text_; ///< empty if others cannot reach it
 };
 
 } // namespace zklock::bridge::peering

@@ -26,16 +26,15 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from)
         int descriptor;
     } own{descriptor};
     const peer_id peer = ++last_id_;
-    const auto made = std::make_shared<link>(
-        *strand_, turns_,
-        link::events{[weak = weak_from_this(), peer](bytes in) {
-                         if (const auto self = weak.lock())
-                             self->came_in(peer, in);
-                     },
-                     [weak = weak_from_this(), peer] {
-                         if (const auto self = weak.lock())
-                             self->drop(peer);
-                     }});
+    const auto made = std::make_shared<link>(*strand_, turns_,
+                                             link::events{[weak = weak_from_this(), peer](bytes in) {
+                                                              if (const auto self = weak.lock())
+                                                                  self->came_in(peer, in);
+                                                          },
+                                                          [weak = weak_from_this(), peer] {
+                                                              if (const auto self = weak.lock())
+                                                                  self->drop(peer);
+                                                          }});
     try {
         made->adopt(from.protocol(), std::exchange(own.descriptor, -1));
     } catch (const boost::system::system_error&) { // no room in Asio's set: a connection less
@@ -49,8 +48,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from)
     looks_due_ = true;
 }
 
-void network_peers::turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer why,
-                              time_point now)
+void network_peers::turn_away(int descriptor, const peering::endpoint& from, inbound_places::answer why, time_point now)
 {
     const linger at_once{1, 0}; // or the kernel would remember each of a flood for a minute
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

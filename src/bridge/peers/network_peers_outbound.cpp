@@ -97,9 +97,8 @@ bool network_peers::make_room()
     return true;
 }
 
-void network_peers::came_out(const peering::endpoint& given, bytes in)
+void network_peers::came_out(peering::endpoint to, bytes in)
 {
-    const peering::endpoint to = given; // it goes with the connection
     const auto found = outbounds_.find(to);
     if (found == outbounds_.end())
         return;

@@ -22,7 +22,10 @@ constexpr std::array<std::uint16_t, 256> values = [] {
     return made;
 }();
 
-unsigned value_of(char digit) noexcept { return values[static_cast<unsigned char>(digit)]; }
+unsigned value_of(char digit) noexcept
+{
+    return values[static_cast<unsigned char>(digit)];
+}
 
 } // namespace
 

@@ -74,7 +74,10 @@ auto offers::find(const node_id& id) const -> const entry*
 
 // ---- what is on offer no more
 
-auto offers::withdraw(place p, time_point now) -> std::vector<peer_id> { return take_back(p, now, {}, nullptr); }
+auto offers::withdraw(place p, time_point now) -> std::vector<peer_id>
+{
+    return take_back(p, now, {}, nullptr);
+}
 
 auto offers::publish(place p, const store::node_secret& secret, std::span<const store::node_secret> of_nodes_before,
                      time_point now) -> std::vector<peer_id>
@@ -121,7 +124,10 @@ std::uint64_t offers::put_last(std::span<const store::node_secret> secrets)
 
 /// Where the secrets of the next node may begin: not before those of the last one. So what the oldest node that is kept
 /// has no use for, no other has.
-std::uint64_t offers::no_earlier() const noexcept { return kept_.empty() ? told_begin_ : kept_.back().told_from; }
+std::uint64_t offers::no_earlier() const noexcept
+{
+    return kept_.empty() ? told_begin_ : kept_.back().told_from;
+}
 
 void offers::forget_kept(time_point now) noexcept
 {
@@ -235,6 +241,9 @@ bool offers::awaited(const node_id& id) const
     return found && found->is == state::on_offer && !found->peers.empty();
 }
 
-bool offers::subscribes(peer_id peer) const { return of_peers_.contains(peer); }
+bool offers::subscribes(peer_id peer) const
+{
+    return of_peers_.contains(peer);
+}
 
 } // namespace zklock::bridge::peering

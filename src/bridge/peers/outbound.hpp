@@ -24,7 +24,7 @@ public:
     };
 
     static constexpr std::chrono::seconds greeted_within{1}; ///< since the attempt to connect began
-    static constexpr std::chrono::seconds idle_for{30};      ///< then it is hung up on
+    static constexpr std::chrono::seconds idle_for{30}; ///< then it is hung up on
     static constexpr std::size_t most_wanted = most_subscriptions;
     /// Secrets of nodes that were not asked for, and reads that bring no whole secret: each secret that was asked for
     /// allows so many more.

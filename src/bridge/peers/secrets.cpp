@@ -56,7 +56,10 @@ auto secret_source::make() const -> std::array<committed_secret, at_once>
     return made;
 }
 
-node_id secret_source::commitment_to(const store::node_secret& secret) const { return shaped(digest_->of(secret)); }
+node_id secret_source::commitment_to(const store::node_secret& secret) const
+{
+    return shaped(digest_->of(secret));
+}
 
 auto told_secrets::find(const store::node_secret& secret) const noexcept -> const told*
 {

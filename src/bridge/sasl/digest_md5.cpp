@@ -19,13 +19,15 @@ namespace zklock::bridge {
 
 namespace {
 
-constexpr const char* not_understood =
-    "the server's challenge is none of DIGEST-MD5 that this client understands";
+constexpr const char* not_understood = "the server's challenge is none of DIGEST-MD5 that this client understands";
 
 using owned_digest = std::unique_ptr<EVP_MD, freed_by<&EVP_MD_free>>;
 using owned_digest_context = std::unique_ptr<EVP_MD_CTX, freed_by<&EVP_MD_CTX_free>>;
 
-owned_digest fetch_md5() { return owned_digest(EVP_MD_fetch(nullptr, "MD5", nullptr)); }
+owned_digest fetch_md5()
+{
+    return owned_digest(EVP_MD_fetch(nullptr, "MD5", nullptr));
+}
 
 std::string in_hexadecimal(std::span<const unsigned char> bytes)
 {
@@ -144,8 +146,8 @@ sasl_step digest_md5::answer(std::string_view challenge)
     if (!all || (*all)["algorithm"] != "md5-sess" || (*all)["nonce"].empty())
         return failed_step(sasl_failure::broken, not_understood);
     if (all->contains("qop") && !lists((*all)["qop"], "auth"))
-        return failed_step(sasl_failure::broken,
-                           "the server wants more than authentication (qop=" + harmless((*all)["qop"], 60, "...") + ")");
+        return failed_step(sasl_failure::broken, "the server wants more than authentication (qop=" +
+                                                     harmless((*all)["qop"], 60, "...") + ")");
     const bool utf_8 = (*all)["charset"] == "utf-8";
     const std::string& realm = (*all)["realm"];
     const std::string& nonce = (*all)["nonce"];
@@ -173,12 +175,11 @@ sasl_step digest_md5::answer(std::string_view challenge)
     expected_ = response("");
     if (!identity.made() || !session.made() || proof.empty() || expected_.empty())
         return failed_step(sasl_failure::broken, "OpenSSL could not make an MD5");
-    return {sasl_step::kind::token,
-            std::string(utf_8 ? "charset=utf-8," : "") + "username=" +
-                quoted(utf_8 ? std::string_view(user_) : latin_user->text()) + ",realm=" + quoted(realm) +
-                ",nonce=" + quoted(nonce) + ",cnonce=" + quoted(client_nonce) +
-                ",nc=00000001,qop=auth,digest-uri=" + quoted(particulars_.uri) + ",response=" + proof +
-                ",maxbuf=65536"};
+    return {sasl_step::kind::token, std::string(utf_8 ? "charset=utf-8," : "") +
+                                        "username=" + quoted(utf_8 ? std::string_view(user_) : latin_user->text()) +
+                                        ",realm=" + quoted(realm) + ",nonce=" + quoted(nonce) +
+                                        ",cnonce=" + quoted(client_nonce) + ",nc=00000001,qop=auth,digest-uri=" +
+                                        quoted(particulars_.uri) + ",response=" + proof + ",maxbuf=65536"};
 }
 
 } // namespace zklock::bridge

@@ -90,9 +90,15 @@ void sasl_gate::server_ended()
         fail(sasl_failure::broken, "the server has hung up before it was done");
 }
 
-void sasl_gate::sent_to_server(std::size_t bytes) noexcept { to_server_.erase(0, bytes); }
+void sasl_gate::sent_to_server(std::size_t bytes) noexcept
+{
+    to_server_.erase(0, bytes);
+}
 
-void sasl_gate::sent_to_client(std::size_t bytes) noexcept { to_client_.erase(0, bytes); }
+void sasl_gate::sent_to_client(std::size_t bytes) noexcept
+{
+    to_client_.erase(0, bytes);
+}
 
 void sasl_gate::look_at_response()
 {
@@ -133,8 +139,8 @@ bool sasl_gate::look_at_answer()
     const std::string answer = from_server_.substr(length_size, size);
     from_server_.erase(0, length_size + size);
     if (number_at(answer, 0) != number) {
-        fail(sasl_failure::broken, "the server has sent what is no answer to SASL, of the number " +
-                                       std::to_string(signed_at(answer, 0)));
+        fail(sasl_failure::broken,
+             "the server has sent what is no answer to SASL, of the number " + std::to_string(signed_at(answer, 0)));
         return false;
     }
     if (const std::int32_t error = signed_at(answer, error_at); error != 0) {

@@ -23,9 +23,15 @@ constexpr std::size_t longest_words = 600;
 
 constexpr OM_uint32 wanted_flags = GSS_C_MUTUAL_FLAG | GSS_C_SEQUENCE_FLAG | GSS_C_INTEG_FLAG;
 
-gss_OID kerberos() noexcept { return const_cast<gss_OID>(gss_mech_krb5); }
+gss_OID kerberos() noexcept
+{
+    return const_cast<gss_OID>(gss_mech_krb5);
+}
 
-gss_buffer_desc buffer_of(std::string_view text) noexcept { return {text.size(), const_cast<char*>(text.data())}; }
+gss_buffer_desc buffer_of(std::string_view text) noexcept
+{
+    return {text.size(), const_cast<char*>(text.data())};
+}
 
 /// What a call of GSSAPI makes.
 class made_buffer {
@@ -85,7 +91,10 @@ private:
     }
 };
 
-sasl_step token(std::string_view text) { return {sasl_step::kind::token, std::string(text)}; }
+sasl_step token(std::string_view text)
+{
+    return {sasl_step::kind::token, std::string(text)};
+}
 
 /// Where the client's identity was looked for; of its own places Kerberos tells by itself.
 std::string place_of(const kerberos_names& names)
@@ -119,9 +128,8 @@ public:
     {
         gss_buffer_desc service = buffer_of(service_);
         gss_result result;
-        result.major = ::gss_import_name(&result.minor, &service,
-                                         names.is_host ? GSS_C_NT_HOSTBASED_SERVICE : GSS_KRB5_NT_PRINCIPAL_NAME,
-                                         &name_);
+        result.major = ::gss_import_name(
+            &result.minor, &service, names.is_host ? GSS_C_NT_HOSTBASED_SERVICE : GSS_KRB5_NT_PRINCIPAL_NAME, &name_);
         if (!result.failed()) {
             result = acquire(names);
             if (result.failed()) {
@@ -176,9 +184,9 @@ private:
             entries[where.count++] = {"client_keytab", names.keytab.c_str()};
         gss_OID_set_desc mechanisms{1, kerberos()};
         gss_result result;
-        result.major = ::gss_acquire_cred_from(&result.minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &mechanisms,
-                                               GSS_C_INITIATE, where.count != 0 ? &where : GSS_C_NO_CRED_STORE,
-                                               &credential_, nullptr, nullptr);
+        result.major =
+            ::gss_acquire_cred_from(&result.minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE,
+                                    where.count != 0 ? &where : GSS_C_NO_CRED_STORE, &credential_, nullptr, nullptr);
         return result;
     }
 
@@ -242,7 +250,7 @@ private:
     gss_cred_id_t credential_ = GSS_C_NO_CREDENTIAL;
     gss_ctx_id_t context_ = GSS_C_NO_CONTEXT;
     OM_uint32 flags_ = 0;
-    bool proved_ = false;   ///< the server knows its key
+    bool proved_ = false; ///< the server knows its key
     bool answered_ = false; ///< its offer of layers
     std::string first_;
 };

@@ -9,7 +9,10 @@ namespace zklock::bridge {
 
 namespace {
 
-std::string_view text_of(std::span<const char> bytes) noexcept { return {bytes.data(), bytes.size()}; }
+std::string_view text_of(std::span<const char> bytes) noexcept
+{
+    return {bytes.data(), bytes.size()};
+}
 
 } // namespace
 
@@ -67,7 +70,10 @@ void sasl_engine::no_more(std::string_view why) noexcept
     });
 }
 
-std::span<const char> sasl_engine::pending() const noexcept { return tls_ ? tls_->pending() : gate_.to_server(); }
+std::span<const char> sasl_engine::pending() const noexcept
+{
+    return tls_ ? tls_->pending() : gate_.to_server();
+}
 
 void sasl_engine::sent(std::size_t count) noexcept
 {

@@ -18,7 +18,7 @@ class tls_file;
 class tls_context {
 public:
     enum class authorities : std::uint8_t {
-        of_file,  ///< that `tls_options::ca_file` names
+        of_file, ///< that `tls_options::ca_file` names
         of_system ///< because that is empty
     };
 

@@ -71,8 +71,8 @@ bool expect_name(SSL* ssl, const std::string& name)
     if (name.empty() || name.front() == '.') // OpenSSL takes that for all names that end so
         return false;
     X509_VERIFY_PARAM* const expected = SSL_get0_param(ssl);
-    X509_VERIFY_PARAM_set_hostflags(expected, X509_VERIFY_PARAM_get_hostflags(expected) |
-                                                  X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(expected,
+                                    X509_VERIFY_PARAM_get_hostflags(expected) | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return X509_VERIFY_PARAM_set1_ip(expected, nullptr, 0) == 1 &&
            X509_VERIFY_PARAM_set1_host(expected, name.data(), name.size()) == 1 &&
            SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
@@ -90,7 +90,10 @@ bool set_limits(SSL* ssl)
 
 } // namespace
 
-void tls_engine::freed::operator()(SSL* it) const noexcept { SSL_free(it); }
+void tls_engine::freed::operator()(SSL* it) const noexcept
+{
+    SSL_free(it);
+}
 
 tls_engine::tls_engine(std::shared_ptr<const tls_context> context, const server_name& name)
     : context_(std::move(context)), expected_(name.host)
@@ -152,8 +155,8 @@ int tls_engine::note_refusal(int preverified, X509_STORE_CTX* verified) noexcept
     if (preverified)
         return preverified;
     try {
-        const auto* const ssl = static_cast<const SSL*>(
-            X509_STORE_CTX_get_ex_data(verified, SSL_get_ex_data_X509_STORE_CTX_idx()));
+        const auto* const ssl =
+            static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(verified, SSL_get_ex_data_X509_STORE_CTX_idx()));
         auto& self = *static_cast<tls_engine*>(SSL_get_app_data(ssl));
         const int error = X509_STORE_CTX_get_error(verified);
         self.refusal_ = X509_verify_cert_error_string(error);
@@ -282,9 +285,7 @@ void tls_engine::follow(int result) noexcept
         else
             fail("the server has ended the handshake");
         return;
-    case SSL_ERROR_SSL:
-        fail_by([this] { failure_ = reason(); });
-        return;
+    case SSL_ERROR_SSL: fail_by([this] { failure_ = reason(); }); return;
     case SSL_ERROR_SYSCALL: fail("no memory for TLS"); return;
     default: fail("a callback of tls.context puts the handshake off, which is not supported"); return;
     }

@@ -32,7 +32,10 @@ private:
     const int fd_;
 };
 
-std::string error_text(int code) { return std::generic_category().message(code); }
+std::string error_text(int code)
+{
+    return std::generic_category().message(code);
+}
 
 bool same_time(const ::timespec& a, const ::timespec& b) noexcept
 {
@@ -41,7 +44,10 @@ bool same_time(const ::timespec& a, const ::timespec& b) noexcept
 
 } // namespace
 
-void file_contents::wipe() noexcept { OPENSSL_cleanse(text_.data(), text_.size()); }
+void file_contents::wipe() noexcept
+{
+    OPENSSL_cleanse(text_.data(), text_.size());
+}
 
 void tls_file::note(const struct ::stat& found)
 {
@@ -51,7 +57,7 @@ void tls_file::note(const struct ::stat& found)
 
 void tls_file::look()
 {
-    struct ::stat found{};
+    struct ::stat found {};
     traits_.reset();
     if (::stat(path_.c_str(), &found) == 0)
         note(found);
@@ -77,7 +83,7 @@ std::optional<file_contents> tls_file::read(std::string& why)
     };
     // Without waiting: a pipe that nobody writes to would wait for ever.
     const open_file file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct ::stat found{};
+    struct ::stat found {};
     if (file.get() == -1 || ::fstat(file.get(), &found) != 0)
         return failed(error_text(errno));
     note(found);

@@ -11,7 +11,8 @@ namespace zklock::bridge {
 [[nodiscard]] inline std::string harmless(std::string_view text, std::size_t longest, std::string_view more)
 {
     std::string shown(text.substr(0, longest));
-    std::ranges::replace_if(shown, [](unsigned char c) { return c < ' ' || c >= 0x7f; }, '?');
+    std::ranges::replace_if(
+        shown, [](unsigned char c) { return c < ' ' || c >= 0x7f; }, '?');
     if (text.size() > longest)
         shown += more;
     return shown;

@@ -77,7 +77,10 @@ owned_key read_key(std::string_view text, const tls_options& options, std::strin
 
 } // namespace
 
-int refuse_to_ask(char*, int, int, void*) noexcept { return -1; }
+int refuse_to_ask(char*, int, int, void*) noexcept
+{
+    return -1;
+}
 
 bool no_more_pem() noexcept
 {

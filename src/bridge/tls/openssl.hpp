@@ -47,6 +47,9 @@ private:
 }
 
 /// The reason of the first error in the queue.
-[[nodiscard]] inline std::string first_error() { return error_reason(ERR_peek_error()); }
+[[nodiscard]] inline std::string first_error()
+{
+    return error_reason(ERR_peek_error());
+}
 
 } // namespace zklock::bridge

@@ -71,6 +71,9 @@ struct give {
 
 } // namespace
 
-void answer::deliver() { std::visit(give{*this}, to->done); }
+void answer::deliver()
+{
+    std::visit(give{*this}, to->done);
+}
 
 } // namespace zklock::bridge

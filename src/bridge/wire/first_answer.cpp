@@ -22,7 +22,10 @@ namespace layout = connect_response;
 constexpr std::size_t most_shown = 32;
 
 /// A record of the type alert, of any version of TLS, and of SSL 3.
-bool begins_an_alert(std::string_view bytes) { return bytes.starts_with("\x15\x03"); }
+bool begins_an_alert(std::string_view bytes)
+{
+    return bytes.starts_with("\x15\x03");
+}
 
 std::string printable(std::string_view bytes)
 {

@@ -30,7 +30,10 @@ void close_descriptor(int& fd) noexcept
         ::close(open);
 }
 
-bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
+bool would_block(int error) noexcept
+{
+    return error == EAGAIN || error == EWOULDBLOCK;
+}
 
 } // namespace
 
@@ -84,7 +87,10 @@ int pair_relay::open_pair() noexcept
     return clients_end_;
 }
 
-void pair_relay::close_clients_end() noexcept { close_descriptor(clients_end_); }
+void pair_relay::close_clients_end() noexcept
+{
+    close_descriptor(clients_end_);
+}
 
 bool pair_relay::is_empty() const noexcept
 {

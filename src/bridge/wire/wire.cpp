@@ -34,7 +34,10 @@ wire::~wire()
     inbox_.drop_discarded();
 }
 
-bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
+bool wire::is_forked() const noexcept
+{
+    return runtime::fork_count() != fork_count_;
+}
 
 void wire::begin(const std::string& address, session_question asks)
 {
@@ -116,7 +119,10 @@ bool wire::connect(int socket)
     return has_socket();
 }
 
-bool wire::go_on_with(int socket) noexcept { return has_socket() && ::dup3(socket, fd_, O_CLOEXEC) != -1; }
+bool wire::go_on_with(int socket) noexcept
+{
+    return has_socket() && ::dup3(socket, fd_, O_CLOEXEC) != -1;
+}
 
 /// -1 when the library does not want to connect there.
 int wire::socket_towards(decoy& where)

@@ -24,7 +24,10 @@ namespace {
 constexpr std::size_t request_header = 8;
 constexpr std::size_t write_header = 9; // and one more behind the last write
 constexpr std::size_t number = 4;
-constexpr std::size_t text(std::string_view s) { return number + s.size(); }
+constexpr std::size_t text(std::string_view s)
+{
+    return number + s.size();
+}
 
 /// What a sequence number may add to a path: it is negative past 2^31.
 constexpr std::size_t longest_sequence = sizeof "-2147483648" - 1;
@@ -151,8 +154,8 @@ public:
     std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
     std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
-    std::vector<ACL_vector> lists;  ///< access lists that are not the client's
-    std::vector<ACL> entries;       ///< theirs
+    std::vector<ACL_vector> lists; ///< access lists that are not the client's
+    std::vector<ACL> entries; ///< theirs
 
 private:
     std::unique_ptr<char[]> texts_;

@@ -220,8 +220,8 @@ void wire::cut()
             disconnect(fd_); // or the library would read what nobody has looked at
         else if (!std::exchange(shut, true))
             ::shutdown(fd_, SHUT_RDWR);
-        code = zookeeper_process(handle_, state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE
-                                                                        : ZOOKEEPER_READ | ZOOKEEPER_WRITE);
+        code = zookeeper_process(handle_,
+                                 state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE : ZOOKEEPER_READ | ZOOKEEPER_WRITE);
     }
 }
 
@@ -231,9 +231,11 @@ void wire::cut()
 void wire::fail_unanswered()
 {
     const auto left = [&] { return requests_.unanswered() != 0; };
-    if (left() && !inbox_.discards() && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
-        (fd_ = socket_towards(*decoy_)) != -1)
-        cut(); // before it sends anything
+    if (left() && !inbox_.discards() && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE) {
+        fd_ = socket_towards(*decoy_);
+        if (fd_ != -1)
+            cut(); // before it sends anything
+    }
     if (left() || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
         drop_handle(); // answers all that is left; the session goes on in the next handle
         phase_ = phase::none;

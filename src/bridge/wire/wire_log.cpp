@@ -48,8 +48,9 @@ void wire_log::refused(std::string_view how)
 
 void wire_log::refused_by_all() const
 {
-    (*this)(log_level::error, refusal_, ", and no other server that answers takes this client: it will not connect any "
-                                        "more");
+    (*this)(log_level::error, refusal_,
+            ", and no other server that answers takes this client: it will not connect any "
+            "more");
 }
 
 void wire_log::will_end(std::string_view why)

@@ -84,9 +84,7 @@ template <class Call> void wire_requests::submit(std::unique_ptr<request> r, std
 {
     auto full = on_server(path);
     r->sender = this;
-    const int code = !handle_                       ? ZCONNECTIONLOSS
-                     : path.find('\0') != path.npos ? ZBADARGUMENTS
-                                                     : call(full, r.get());
+    const int code = !handle_ ? ZCONNECTIONLOSS : path.find('\0') != path.npos ? ZBADARGUMENTS : call(full, r.get());
     hand_over(std::move(r), code);
 }
 
@@ -162,8 +160,8 @@ void wire_requests::set(std::unique_ptr<request> r, std::string_view path, std::
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (data.size() > INT_MAX)
             return static_cast<int>(ZBADARGUMENTS);
-        return zoo_aset(handle_, full.c_str(), data.data(), static_cast<int>(data.size()), version,
-                        &callbacks::on_stat, context);
+        return zoo_aset(handle_, full.c_str(), data.data(), static_cast<int>(data.size()), version, &callbacks::on_stat,
+                        context);
     });
 }
 
@@ -207,7 +205,7 @@ void wire_requests::get_acl(std::unique_ptr<request> r, std::string_view path)
 }
 
 void wire_requests::set_acl(std::unique_ptr<request> r, std::string_view path, const access_list& access,
-                   std::int32_t acl_version)
+                            std::int32_t acl_version)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (!is_text(access))
@@ -245,7 +243,10 @@ void callbacks::on_void(int code, const void* context) noexcept
 {
     finish([](answer&) {}, code, context);
 }
-void callbacks::on_string(int code, const char*, const void* context) noexcept { on_void(code, context); }
+void callbacks::on_string(int code, const char*, const void* context) noexcept
+{
+    on_void(code, context);
+}
 
 void callbacks::on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept
 {

@@ -39,8 +39,8 @@ public:
         sql << std::ifstream(ZKLOCK_STOCK_SQL).rdbuf();
         sqlite3* made = nullptr;
         REQUIRE(sqlite3_open(path().c_str(), &made) == SQLITE_OK);
-        const std::string all = sql.str() + "INSERT OR REPLACE INTO stock (id, units) VALUES (1, " +
-                                std::to_string(units) + ");";
+        const std::string all =
+            sql.str() + "INSERT OR REPLACE INTO stock (id, units) VALUES (1, " + std::to_string(units) + ");";
         char* why = nullptr;
         CHECK_MESSAGE(sqlite3_exec(made, all.c_str(), nullptr, nullptr, &why) == SQLITE_OK, (why ? why : ""));
         sqlite3_close(made);

@@ -91,8 +91,7 @@ public:
     {
         state_ = state::over;
         call_.lost = nullptr;
-        session_.news.tell(shared_from_this(),
-                           [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
+        session_.news.tell(shared_from_this(), [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
     }
 
     /// Nobody will be told anything any more.

@@ -233,9 +233,7 @@ const std::string& multi_acquisition::path() const noexcept
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
     const auto is_held = [now](const member_state& m) { return m.now->handle->held(now); };
-    return granted_ &&
-           std::all_of(members_.begin(),
-                       members_.end(), is_held);
+    return granted_ && std::all_of(members_.begin(), members_.end(), is_held);
 }
 
 std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point now) const noexcept

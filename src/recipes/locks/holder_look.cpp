@@ -31,16 +31,20 @@ void holder_look::restart()
 void holder_look::send()
 {
     if (child_.empty()) {
-        session_.store.children(path_, false, one_answered([this](const store::children_reply& answer) {
-            if (answer.result == outcome::ok)
-                child_ = choose_(*answer.names);
-        }, request_line::weight_of_list));
+        session_.store.children(path_, false,
+                                one_answered(
+                                    [this](const store::children_reply& answer) {
+                                        if (answer.result == outcome::ok)
+                                            child_ = choose_(*answer.names);
+                                    },
+                                    request_line::weight_of_list));
         return;
     }
     session_.store.get(queue::child_of(path_, child_), false, one_answered([this](const store::get_reply& answer) {
-        if (answer.result == outcome::ok)
-            found_ = contender_as_read(session_, queue::child_of(path_, child_), rules_.parse(child_), answer);
-    }));
+                           if (answer.result == outcome::ok)
+                               found_ = contender_as_read(session_, queue::child_of(path_, child_),
+                                                          rules_.parse(child_), answer);
+                       }));
     asked_ = true;
 }
 

@@ -36,10 +36,7 @@ public:
     bool downgrade(std::function<void(error_code, recipes::grant)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
-    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
-    {
-        return state_.held(now);
-    }
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return state_.held(now); }
     [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
     {
         return state_.loss(now);
@@ -56,10 +53,7 @@ public:
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
     [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
     /// The access list of its nodes; null means the client's.
-    [[nodiscard]] const access_list* access() const noexcept
-    {
-        return options().access ? &*options().access : nullptr;
-    }
+    [[nodiscard]] const access_list* access() const noexcept { return options().access ? &*options().access : nullptr; }
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
     /// It takes part in hand-offs past the servers. The line of a semaphore does not: permits are taken under its lock.
@@ -70,7 +64,10 @@ public:
     /// whom it waits behind, unless it is known or the wait is over.
     void queued(std::string_view node) noexcept;
     [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
-    void waits_behind(std::shared_ptr<const zklock::contender> whom) noexcept { events_->waits_behind(std::move(whom)); }
+    void waits_behind(std::shared_ptr<const zklock::contender> whom) noexcept
+    {
+        events_->waits_behind(std::move(whom));
+    }
     /// Says who it is, as others may see it.
     void describe(zklock::contender& as) const;
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
@@ -104,13 +101,13 @@ public:
     void forget_caller() noexcept;
 
     const queue::contender_id id;
-    unsigned creates = 0;                       ///< that were sent
-    errc setback = errc::lost;                  ///< why the last one was not enough
-    std::int64_t czxid = 0;                     ///< of its node
-    unsigned grants_before = 0;                 ///< of that czxid: what its token counts
-    unsigned further_grants = 0;                ///< how many grants more that can count
-    std::size_t reserved = 0;                   ///< bytes of the node budget
-    handoffs::offered offer;                    ///< its node, where others may ask for it
+    unsigned creates = 0; ///< that were sent
+    errc setback = errc::lost; ///< why the last one was not enough
+    std::int64_t czxid = 0; ///< of its node
+    unsigned grants_before = 0; ///< of that czxid: what its token counts
+    unsigned further_grants = 0; ///< how many grants more that can count
+    std::size_t reserved = 0; ///< bytes of the node budget
+    handoffs::offered offer; ///< its node, where others may ask for it
 
 private:
     [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
@@ -130,15 +127,15 @@ private:
     acquire_request request_;
     recipes::grant given_; ///< by the acquire or the downgrade, until it is told
     store::unique_function<void(error_code)> released_;
-    std::string data_;                      ///< if it says more than who it is
+    std::string data_; ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
-    bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended
-    bool deleting_ = false;       ///< the answer to a delete of its node is due
+    bool gives_back_ = false; ///< what it held, and nobody was told yet how that has ended
+    bool deleting_ = false; ///< the answer to a delete of its node is due
     bool may_be_deleted_ = false; ///< by a delete of its own
-    bool found_gone_ = false;     ///< by its delete: so the session lived, and did not take the node along
+    bool found_gone_ = false; ///< by its delete: so the session lived, and did not take the node along
     std::int64_t fencing_token_ = 0;
     grant_state state_;
 };

@@ -37,8 +37,8 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
     : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
       queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules),
       handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); })),
-      nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()),
-      holder_(part()), linger_timer_(part(), options_.linger), places_(part())
+      nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()), holder_(part()),
+      linger_timer_(part(), options_.linger), places_(part())
 {
     session_.add(*this);
     session_.listeners.listen(path_, *this);
@@ -82,9 +82,8 @@ bool lock_path::idle() const noexcept
 bool lock_path::only_leaving() const noexcept
 {
     return !parents_.busy() && queue_.own().lingering() == nullptr &&
-           std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
-        return each.second->waiting() || each.second->holding();
-    });
+           std::none_of(contenders_.begin(), contenders_.end(),
+                        [](const auto& each) { return each.second->waiting() || each.second->holding(); });
 }
 
 std::string lock_path::full(std::string_view node) const
@@ -279,8 +278,9 @@ void lock_path::log_handoff(const lock_contender& contender) const noexcept
         return;
     const std::string_view node = queue_.known().places().passed_over_by(contender.id);
     const std::string_view endpoint = handoffs_->asked_at(node);
-    session_.log(log_level::debug, "granted ", path_, " by word of who let it go, before the servers told of it: ",
-                 node, endpoint.empty() ? "" : " at ", endpoint);
+    session_.log(log_level::debug, "granted ", path_,
+                 " by word of who let it go, before the servers told of it: ", node, endpoint.empty() ? "" : " at ",
+                 endpoint);
 }
 
 void lock_path::end_release(lock_contender& contender, std::string_view node)

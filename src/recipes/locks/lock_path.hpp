@@ -151,7 +151,7 @@ private:
     const std::string path_;
     const path_options options_;
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
-    std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
+    std::optional<access_list> access_; ///< of the path, as the last acquire wants it
     std::optional<shared_options> taken_; ///< those of the last acquire
     queue::contender_kind taken_kind_{};
     // What each step looks at stands together, beside what the queue looks at.

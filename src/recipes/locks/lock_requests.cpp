@@ -65,9 +65,7 @@ void lock_requests::remove_parent()
     const auto removed = [this](const store::reply& answer) {
         session_.wrote(answer);
         switch (answer.result) {
-        case outcome::ok:
-            queue_.parent_absent();
-            return lock_.parent_removed();
+        case outcome::ok: queue_.parent_absent(); return lock_.parent_removed();
         case outcome::no_node: return queue_.parent_absent();
         case outcome::not_empty:
         case outcome::bad_version: return queue_.parent_occupied();
@@ -85,9 +83,7 @@ void lock_requests::remove_parent()
             return session_.store.remove(lock_.path(), answer.stat.version, lock_.expect(removed));
         case outcome::no_node: return queue_.parent_absent();
         case outcome::unknown: return queue_.remove_parent_unknown();
-        default:
-            lock_.notice_refusal(answer.result);
-            return queue_.parent_stays();
+        default: lock_.notice_refusal(answer.result); return queue_.parent_stays();
         }
     }));
 }
@@ -207,16 +203,12 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
         session_.wrote(answer);
         const queue::contender_id id = contender->id;
         switch (answer.result) {
-        case outcome::ok:
-            session_.own_writes.made(lock_.full(queue::reader_name(node)));
-            return queue_.downgraded(id);
+        case outcome::ok: session_.own_writes.made(lock_.full(queue::reader_name(node))); return queue_.downgraded(id);
         case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);
-        default:
-            lock_.notice_refusal(answer.result);
-            look_for_downgraded(contender, node, error_of(answer.result));
+        default: lock_.notice_refusal(answer.result); look_for_downgraded(contender, node, error_of(answer.result));
         }
     });
     const std::span<const store::batch_write> all(both);

@@ -12,8 +12,7 @@ std::optional<errc> locks::check(const std::string& path, const mutex_options& o
     return check(path, paths_.find(path), options);
 }
 
-std::optional<errc> locks::check(const std::string& path, const lock_path* known,
-                                 const mutex_options& options) const
+std::optional<errc> locks::check(const std::string& path, const lock_path* known, const mutex_options& options) const
 {
     if (const auto why = session_.why_unusable(path, known != nullptr))
         return why;

@@ -48,8 +48,9 @@ void told_places::was_read(const std::string& node, const store::get_reply& answ
     drop_told();
     for (const queue::contender_id id : untold_)
         if (predecessor_of(queue_.known(), id).node == node)
-            (*contenders_.find(id))->waits_behind(std::make_shared<const zklock::contender>(contender_as_read(
-                session_, lock_.full(node), lock_.options().rules.parse(node), answer)));
+            (*contenders_.find(id))
+                ->waits_behind(std::make_shared<const zklock::contender>(
+                    contender_as_read(session_, lock_.full(node), lock_.options().rules.parse(node), answer)));
 }
 
 } // namespace zklock::recipes

@@ -8,7 +8,8 @@
 
 namespace zklock::recipes {
 
-/// Tells contenders of a path that have a listener whom they wait behind, as soon as that is known. It asks for nothing.
+/// Tells contenders of a path that have a listener whom they wait behind, as soon as that is known. It asks for
+/// nothing.
 class told_places final : private path_part {
 public:
     explicit told_places(const path_part& part) : path_part(part) {}

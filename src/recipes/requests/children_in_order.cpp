@@ -17,8 +17,7 @@ auto children_in_order::later() const noexcept
     };
 }
 
-void children_in_order::assign(const std::vector<std::string>& children, reader read,
-                               const queue::name_rules& rules)
+void children_in_order::assign(const std::vector<std::string>& children, reader read, const queue::name_rules& rules)
 {
     clear();
     for (const std::string& child : children) {

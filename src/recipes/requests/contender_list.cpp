@@ -95,15 +95,18 @@ void contender_list::send()
 {
     if (std::exchange(listing_, true))
         return read();
-    session_.store.children(path_, false, answered([this](const store::children_reply& answer) {
-        if (ended())
-            return;
-        if (answer.result != outcome::ok && answer.result != outcome::no_node)
-            return fail(error_of(answer.result));
-        if (answer.result == outcome::ok)
-            to_read_.assign(*answer.names, what_.reader, what_.rules);
-        advance();
-    }, request_line::weight_of_list));
+    session_.store.children(path_, false,
+                            answered(
+                                [this](const store::children_reply& answer) {
+                                    if (ended())
+                                        return;
+                                    if (answer.result != outcome::ok && answer.result != outcome::no_node)
+                                        return fail(error_of(answer.result));
+                                    if (answer.result == outcome::ok)
+                                        to_read_.assign(*answer.names, what_.reader, what_.rules);
+                                    advance();
+                                },
+                                request_line::weight_of_list));
 }
 
 void contender_list::read()

@@ -132,7 +132,7 @@ auto node_operations::remove(const std::string& path, std::int32_t version, done
     const auto why_not = check_to_remove(path);
     const auto send = [this, path, version](op& self) {
         session_.store.remove(path, version,
-                               self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
+                              self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
     };
     return begin<>(op::access::write, why_not, 0, logged("remove ", path, std::move(d)), send);
 }
@@ -142,9 +142,12 @@ auto node_operations::children(const std::string& path, done_function<std::vecto
     using op = node_operation<std::vector<std::string>>;
     const auto why_not = check_to_use(path);
     return begin<std::vector<std::string>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
-        session_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
-            o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
-        }, request_line::weight_of_list));
+        session_.store.children(path, false,
+                                self.answered(
+                                    [](op& o, const store::children_reply& answer) {
+                                        o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
+                                    },
+                                    request_line::weight_of_list));
     });
 }
 
@@ -224,8 +227,8 @@ auto node_operations::logged(const commitment& c, done_function<commit_result> d
             d = std::move(d)](error_code ec, commit_result result) {
         char why[message_length];
         if (ec)
-            log(log_level::debug, line, " has failed: ",
-                result.failed ? std::string_view(operations[*result.failed]) : std::string_view(),
+            log(log_level::debug, line,
+                " has failed: ", result.failed ? std::string_view(operations[*result.failed]) : std::string_view(),
                 ec.message(why, sizeof why));
         d(ec, std::move(result));
     };
@@ -274,9 +277,8 @@ void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<
             writes.push_back(write_of(operation));
     if (writes.empty())
         return self.end(error_code(), {});
-    session_.store.batch(writes, self.answered([this, c](auto& o, const store::batch_reply& answer) {
-        on_committed(*c, o, answer);
-    }));
+    session_.store.batch(
+        writes, self.answered([this, c](auto& o, const store::batch_reply& answer) { on_committed(*c, o, answer); }));
 }
 
 void node_operations::on_committed(const commitment& c, node_operation<commit_result>& self,

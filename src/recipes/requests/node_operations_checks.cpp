@@ -121,8 +121,9 @@ std::optional<errc> node_operations::check(const transaction& t, std::size_t byt
             return why;
         // The C client cannot ask for a container among other operations.
         if (op.what == transaction::operation::kind::create && op.created == node_kind::container)
-            return report_fault(session_, op.path, {"the node's kind", "node_kind::container",
-                                                   "another one: the C client creates none in a transaction"});
+            return report_fault(
+                session_, op.path,
+                {"the node's kind", "node_kind::container", "another one: the C client creates none in a transaction"});
         bytes += size_of(op);
         if (bytes + frame_of_a_request > store::largest_request)
             return too_long(session_, bytes + frame_of_a_request);

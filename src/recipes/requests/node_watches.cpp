@@ -12,8 +12,8 @@ public:
     /// `may_linger`: the watch tells of a creation. Others who ask for one may be told that there is no such node, and
     /// have none then; this one stays, and is to be taken back all the same.
     watch_return(node_watches& all, std::string path, bool may_linger)
-        : request_for<>(all.session_, if_lost::asked_again, [](error_code) {}),
-          all_(all), path_(std::move(path)), epoch_(all.epoch_), ask_again_(may_linger)
+        : request_for<>(all.session_, if_lost::asked_again, [](error_code) {}), all_(all), path_(std::move(path)),
+          epoch_(all.epoch_), ask_again_(may_linger)
     {
     }
 
@@ -59,7 +59,7 @@ node_watches::~node_watches()
 std::shared_ptr<node_wait> node_watches::wait(const std::string& path, node_wait::goal what,
                                               std::optional<node_stat> seen, node_wait::done_function done)
 {
-    auto fresh = std::make_shared<node_wait>(session_, what, std::move(seen), std::move(done));
+    auto fresh = std::make_shared<node_wait>(session_, what, seen, std::move(done));
     if (const auto why = why_not_asked(session_, path)) {
         fresh->end(make_error_code(*why));
         return fresh;

@@ -38,7 +38,7 @@ private:
 
     void epoch_began() override;
     void epoch_ended() override;
-    void session_ended() override {}  // the nodes are looked at in the next
+    void session_ended() override {} // the nodes are looked at in the next
     void lease_lapsed() override {}
     void refuse_all(errc) override {}
     void stop(errc why) override;

@@ -15,7 +15,7 @@ using store::outcome;
 // --- one who waits ---------------------------------------------------------------------------------------------------
 
 node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_function d)
-    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d))
+    : session_(s), for_(what), seen_(seen), done_(std::move(d))
 {
 }
 
@@ -82,15 +82,17 @@ void watched_path::look::send()
     under_way_ = true;
     if (what_ == side::data)
         session_.store.exists(where_.path_, watch_, answered([this](const store::stat_reply& answer) {
-            answer_came(answer.result, answer.stat);
-        }));
+                                  answer_came(answer.result, answer.stat);
+                              }));
     else
-        session_.store.children(where_.path_, watch_, answered([this](const store::children_reply& answer) {
-            answer_came(answer.result, answer.stat);
-        }, weight()));
+        session_.store.children(
+            where_.path_, watch_,
+            answered([this](const store::children_reply& answer) { answer_came(answer.result, answer.stat); },
+                     weight()));
 }
 
-/// What is known to be short weighs less than a list that may be long: so many are watched again soon after a reconnect.
+/// What is known to be short weighs less than a list that may be long: so many are watched again soon after a
+/// reconnect.
 std::size_t watched_path::look::weight() const noexcept
 {
     constexpr std::size_t children_of_a_read = 1'000;

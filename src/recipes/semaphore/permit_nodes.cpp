@@ -200,9 +200,8 @@ void permit_nodes::on_look_up(const std::vector<std::string>& names)
     semaphore_.look_again();
     std::vector<std::shared_ptr<semaphore_acquisition>> set_back; // each once: its nodes stand together
     for (const permit_ptr& node : std::exchange(unknown_, {})) {
-        const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-            return layout_.made_from(node->asked, name);
-        });
+        const auto found = std::find_if(names.begin(), names.end(),
+                                        [&](const std::string& name) { return layout_.made_from(node->asked, name); });
         if (found == names.end())
             session_.lost_creates.not_found(layout_.permits, node->asked);
         if (found != names.end()) {

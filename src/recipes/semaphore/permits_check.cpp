@@ -41,8 +41,8 @@ void permits_check::on_read(const store::get_reply& answer)
         now_ = state::passed; // other text is somebody's own business
     else
         semaphore_.fail_heads(report_fault(session_, semaphore_.path(),
-                                {"permits", std::to_string(semaphore_.options().permits),
-                                 std::to_string(*number) + ", as the path's data says (check_permits)"}));
+                                           {"permits", std::to_string(semaphore_.options().permits),
+                                            std::to_string(*number) + ", as the path's data says (check_permits)"}));
 }
 
 void permits_check::write(std::int32_t version)

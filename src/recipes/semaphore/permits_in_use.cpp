@@ -42,22 +42,20 @@ void permits_in_use::send_look()
     check_.begin();
     count_.read(watch);
     const bool armed = watch;
-    session_.store.children(
-        semaphore_.layout().permits, armed, semaphore_.expect([this, watch](const store::children_reply& answer) {
-            static const std::vector<std::string> none;
-            listing_ = false;
-            switch (answer.result) {
-            case outcome::ok:
-                watching_ = watching_ || watch;
-                watch_refused_ = watch_refused_ && !watch;
-                return on_list(*answer.names);
-            case outcome::no_node: return on_list(none);
-            case outcome::unknown: stale_ = true; return;
-            default:
-                semaphore_.fail_heads(error_of(answer.result));
-                notice_refusal(answer.result);
-            }
-        }));
+    session_.store.children(semaphore_.layout().permits, armed,
+                            semaphore_.expect([this, watch](const store::children_reply& answer) {
+                                static const std::vector<std::string> none;
+                                listing_ = false;
+                                switch (answer.result) {
+                                case outcome::ok:
+                                    watching_ = watching_ || watch;
+                                    watch_refused_ = watch_refused_ && !watch;
+                                    return on_list(*answer.names);
+                                case outcome::no_node: return on_list(none);
+                                case outcome::unknown: stale_ = true; return;
+                                default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
+                                }
+                            }));
 }
 
 void permits_in_use::on_list(const std::vector<std::string>& names)
@@ -87,8 +85,8 @@ void permits_in_use::on_list(const std::vector<std::string>& names)
 void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::string>& permits, std::size_t in_use)
 {
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
-    const bool all_there = head.nodes.size() == head.request().count &&
-                           std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
+    const bool all_there =
+        head.nodes.size() == head.request().count && std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
     if (!all_there || !count_.is_current() || !check_.passed())
         return; // what is missing makes it look again
     head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();

@@ -28,7 +28,8 @@ public:
     void look_again() noexcept { stale_ = true; }
     /// Looks, if there is a head for whom that is due. `path_is_there`: as far as is known.
     void look(bool path_is_there);
-    /// Takes note of an answer about the nodes' own path. Who may not read it hears of no event: so the head looks again.
+    /// Takes note of an answer about the nodes' own path. Who may not read it hears of no event: so the head looks
+    /// again.
     void notice_refusal(store::outcome) noexcept;
     /// There is a watch on the list.
     [[nodiscard]] bool watched() const noexcept { return watching_; }
@@ -55,8 +56,8 @@ private:
     bool listing_ = false;
     bool watching_ = false;
     bool watch_refused_ = false; ///< that watch counts for nothing: something was refused since
-    bool shall_watch_ = false;   ///< with the next look
-    std::size_t others_ = 0;     ///< nodes that are not ours, when last seen
+    bool shall_watch_ = false; ///< with the next look
+    std::size_t others_ = 0; ///< nodes that are not ours, when last seen
 };
 
 } // namespace zklock::recipes

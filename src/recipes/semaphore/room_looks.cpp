@@ -43,8 +43,7 @@ void room_looks::send()
 }
 
 /// `grants`: the catching up that went before; see catch_up::behind_handoffs().
-void room_looks::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer,
-                             std::uint64_t grants)
+void room_looks::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer, std::uint64_t grants)
 {
     if (answer.result == outcome::ok && session_.catch_up.behind_handoffs(grants))
         return acquisition.fail(session_.catch_up.refusal());

@@ -288,8 +288,8 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
     request_.lost = nullptr;
     if (holding() && path_) {
         if (revoked_ && session_.log.on(log_level::info))
-            session_.log(log_level::info, "lets go of permits of ", path_->path(), ", as it was asked to: ",
-                         first_node());
+            session_.log(log_level::info, "lets go of permits of ", path_->path(),
+                         ", as it was asked to: ", first_node());
         const auto self = shared_from_this();
         const auto ending = std::make_shared<permits_release>();
         state_.end();
@@ -303,9 +303,7 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         path_->advance();
     } else if (released) {
         session_.news.tell([told = std::move(released),
-                            ec = make_error_code(state_.lost() ? errc::lost : errc::not_owner)] {
-            told(ec);
-        });
+                            ec = make_error_code(state_.lost() ? errc::lost : errc::not_owner)] { told(ec); });
     }
 }
 

@@ -75,10 +75,7 @@ public:
     void line_up();
     [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
-    [[nodiscard]] bool looks_once() const noexcept
-    {
-        return request_.mode == acquire_mode::look_once;
-    }
+    [[nodiscard]] bool looks_once() const noexcept { return request_.mode == acquire_mode::look_once; }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
     /// The access list of its nodes; null means the client's.
     [[nodiscard]] const access_list* access() const noexcept
@@ -117,7 +114,7 @@ public:
     /// Nobody will be told anything any more.
     void forget_caller() noexcept;
 
-    std::uint64_t id = 0;      ///< in the order in which its path got to know them
+    std::uint64_t id = 0; ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
     bool no_room = false; ///< for these: the last list has shown too many permits in use
 
@@ -147,12 +144,12 @@ private:
     semaphore_path* path_;
     permits_request request_;
     std::shared_ptr<permit_events> events_; ///< if it has a listener
-    std::string data_;                      ///< if it says more than who it is
-    unsigned setbacks_ = 0;                 ///< attempts that were used up
-    errc setback_ = errc::lost;             ///< what the next one would be
+    std::string data_; ///< if it says more than who it is
+    unsigned setbacks_ = 0; ///< attempts that were used up
+    errc setback_ = errc::lost; ///< what the next one would be
     std::shared_ptr<place> place_;
     std::function<void()> asked_; ///< to be called when the holder is asked to let go
-    bool revoked_ = false;        ///< as the log says
+    bool revoked_ = false; ///< as the log says
     std::int64_t token_ = 0;
     grant untold_; ///< what is granted, until that is told
     grant_state state_;

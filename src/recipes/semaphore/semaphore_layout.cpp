@@ -41,9 +41,9 @@ std::size_t semaphore_layout::longest_name() const
 
 std::string first_permit(const std::vector<std::string>& permits)
 {
-    const auto first =
-        std::min_element(permits.begin(), permits.end(),
-                         [](const std::string& a, const std::string& b) { return digits_of(a) < digits_of(b); });
+    const auto first = std::min_element(permits.begin(), permits.end(), [](const std::string& a, const std::string& b) {
+        return digits_of(a) < digits_of(b);
+    });
     return first == permits.end() ? std::string() : *first;
 }
 

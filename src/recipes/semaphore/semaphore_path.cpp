@@ -14,10 +14,9 @@ using store::outcome;
 semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path_options options,
                                std::function<void()> idle)
     : recipe_path(l.session(), std::move(idle)), locks_(l), path_(path), options_(std::move(options)),
-      layout_(path, options_.names),
-      nodes_(*this, session_, layout_), count_(*this, session_, options_.count_path, options_.permits),
-      check_(*this, session_, options_.check_permits), in_use_(*this, session_, nodes_, count_, check_),
-      looks_(*this, session_, nodes_, count_)
+      layout_(path, options_.names), nodes_(*this, session_, layout_),
+      count_(*this, session_, options_.count_path, options_.permits), check_(*this, session_, options_.check_permits),
+      in_use_(*this, session_, nodes_, count_, check_), looks_(*this, session_, nodes_, count_)
 {
     session_.add(*this);
     session_.listeners.listen(layout_.permits, *this);
@@ -132,9 +131,8 @@ std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::heads() cons
 
 bool semaphore_path::head_finds_room() const noexcept
 {
-    return !heads_.empty() && std::none_of(heads_.begin(), heads_.end(), [](const semaphore_acquisition* head) {
-        return head->lacks_room();
-    });
+    return !heads_.empty() && std::none_of(heads_.begin(), heads_.end(),
+                                           [](const semaphore_acquisition* head) { return head->lacks_room(); });
 }
 
 std::size_t semaphore_path::permits_known() const noexcept

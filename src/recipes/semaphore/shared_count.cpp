@@ -79,13 +79,9 @@ void shared_count::on_read(const store::get_reply& answer, bool watch)
                                                 std::to_string(answer.data.size()) + " bytes",
                                                 "four bytes, the most significant first"}));
         return;
-    case outcome::no_node:
-        maximum_ = std::nullopt;
-        return make();
+    case outcome::no_node: maximum_ = std::nullopt; return make();
     case outcome::unknown: return;
-    default:
-        maximum_ = std::nullopt;
-        semaphore_.fail_heads(error_of(answer.result));
+    default: maximum_ = std::nullopt; semaphore_.fail_heads(error_of(answer.result));
     }
 }
 

@@ -49,9 +49,9 @@ void epoch_checks::go_on()
         compare({});
 }
 
-/// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up. It does so
-/// by a transaction that writes nothing: even one that is refused is agreed on by a majority. A sync may be answered by
-/// a leader that others have replaced, and that does not know it yet.
+/// A server that lags would show nodes of ours as gone. So nobody hears of the epoch before it has caught up. It does
+/// so by a transaction that writes nothing: even one that is refused is agreed on by a majority. A sync may be answered
+/// by a leader that others have replaced, and that does not know it yet.
 void epoch_checks::catch_up_first()
 {
     store::batch_write nothing;

@@ -45,7 +45,7 @@ private:
 
     struct removal {
         recipe_path* member; ///< null: it has ended
-        made_containers* of;    ///< a list of the member's
+        made_containers* of; ///< a list of the member's
         made_container which;
         std::string node;
         store::outcome found = store::outcome::unknown; ///< by the look: `ok` for what may go

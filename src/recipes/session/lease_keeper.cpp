@@ -214,8 +214,8 @@ void lease_keeper::forget(session_member& member) noexcept
 /// By how much a turn may be late that a timer has begun: the lease cannot bear more often.
 lease_clock::duration lease_keeper::bearable_delay() const noexcept
 {
-    return std::max({lease_clock::duration(times().margin() / 4), lease_clock::duration(times().timeout / 16),
-                     least_slow_turn});
+    return std::max(
+        {lease_clock::duration(times().margin() / 4), lease_clock::duration(times().timeout / 16), least_slow_turn});
 }
 
 void lease_keeper::notice_slow_turn(time_point due) noexcept

@@ -60,9 +60,8 @@ bool listeners::wanted(std::string_view node) const
         return true;
     const std::string_view parent = queue::parent_of(node);
     const auto [first, last] = by_path_.equal_range(parent);
-    return std::any_of(first, last, [&](const auto& entry) {
-        return entry.second->watches_child(parent, queue::name_of(node));
-    });
+    return std::any_of(first, last,
+                       [&](const auto& entry) { return entry.second->watches_child(parent, queue::name_of(node)); });
 }
 
 bool listeners::own_child(std::string_view path, std::string_view child) const

@@ -13,7 +13,8 @@ class session;
 class session_member;
 
 /// Which members listen at which paths. The servers keep one watch of a kind for each node and session. So members
-/// share it, and pass it on to each other; and one who has no use for it any more hears whether it should be taken back.
+/// share it, and pass it on to each other; and one who has no use for it any more hears whether it should be taken
+/// back.
 class listeners {
 public:
     explicit listeners(const session& s) : session_(s) {}

@@ -41,7 +41,7 @@ void losses::log(const lock_loss& lost, std::string_view path, std::string_view 
     const std::string_view names_it = node.empty() ? "" : "node ";
     const auto say = [&](const auto&... more) {
         session_.log(log_level::warning, "lost ", path, ", held for ", lost.held, " (", names_it, node,
-            node.empty() ? "token " : ", token ", fencing_token, "): ", describe(lost.reason), more...);
+                     node.empty() ? "token " : ", token ", fencing_token, "): ", describe(lost.reason), more...);
     };
     if (lost.reason == loss_reason::lease_ended || lost.reason == loss_reason::session_expired)
         say("; nothing was heard from the servers for ", lost.unheard);
@@ -56,7 +56,7 @@ errc losses::note_waiters_node_gone(std::string_view path, std::string_view node
     const bool expired = unheard >= session_.lease.times().timeout;
     const auto say = [&](const auto&... who) {
         session_.log(log_level::warning, who..., " the node of a waiter for ", path, ", which has lost its place",
-            node.empty() ? "" : ": ", node);
+                     node.empty() ? "" : ": ", node);
     };
     if (expired)
         say("most likely the servers have ended the session, of which nothing was heard for ", unheard,
@@ -71,7 +71,8 @@ errc losses::note_waiters_node_gone(std::string_view path, std::string_view node
 void losses::log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept
 {
     if (context_gone_)
-        session_.log(log_level::warning, "left ", path, " held (node ", node, ", token ", fencing_token,
+        session_.log(
+            log_level::warning, "left ", path, " held (node ", node, ", token ", fencing_token,
             "): the execution context was destroyed before the client was closed; the node goes with the session, when "
             "that expires at the latest");
 }

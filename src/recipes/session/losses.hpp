@@ -21,8 +21,7 @@ public:
     /// The loss of a lock that was granted at `held_since`: it is lost now, for the reason that is known.
     [[nodiscard]] lock_loss of(time_point held_since) const noexcept;
     /// Writes a loss to the log. The node's name may be missing, because its end was heard of before.
-    void log(const lock_loss&, std::string_view path, std::string_view node,
-             std::int64_t fencing_token) const noexcept;
+    void log(const lock_loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
     /// The node of a waiter is gone: has the log say so, and gives what has cost it its place. Where nothing was heard
     /// from the servers for its time-out, they may have ended the session, with its nodes.
     errc note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept;

@@ -14,8 +14,8 @@ class session;
 /// counts as made by it, and nothing that comes later; where there is nothing, it has made none. So others have made
 /// what it takes for its own only if they did so between those two looks.
 ///
-/// Left to the servers is one that a leader does not know of whom others have replaced unawares, and one that this client
-/// may not look at.
+/// Left to the servers is one that a leader does not know of whom others have replaced unawares, and one that this
+/// client may not look at.
 class lost_containers {
 public:
     explicit lost_containers(session& s) : session_(s) {}

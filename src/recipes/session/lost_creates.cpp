@@ -20,9 +20,8 @@ void lost_creates::not_found(const std::string& parent, std::string name)
 bool lost_creates::knows(std::string_view parent, std::string_view child) const
 {
     const auto there = lost_.find(parent);
-    return there != lost_.end() && std::any_of(there->second.begin(), there->second.end(), [child](const auto& create) {
-        return child.starts_with(create.first);
-    });
+    return there != lost_.end() && std::any_of(there->second.begin(), there->second.end(),
+                                               [child](const auto& create) { return child.starts_with(create.first); });
 }
 
 void lost_creates::epoch_began()

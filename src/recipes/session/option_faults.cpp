@@ -29,7 +29,10 @@ std::string in_words(double number)
 
 namespace {
 
-bool is_control(unsigned char c) noexcept { return c < ' ' || c == 0x7f; }
+bool is_control(unsigned char c) noexcept
+{
+    return c < ' ' || c == 0x7f;
+}
 
 } // namespace
 
@@ -95,8 +98,7 @@ std::chrono::milliseconds shortest_session(lease_times times)
 std::string too_short_for_a_lease(const client_options& o, std::chrono::milliseconds granted)
 {
     const lease_times times{o.clock_drift, o.server_tick, o.lease_margin, o.loss_notice, {}};
-    const std::string margin =
-        o.lease_margin ? in_words(*o.lease_margin) : "not stated (so 21 %, and a tick at least)";
+    const std::string margin = o.lease_margin ? in_words(*o.lease_margin) : "not stated (so 21 %, and a tick at least)";
     return "session_timeout is " + in_words(granted) + ", as the servers grant it (" + in_words(o.session_timeout) +
            " were asked for), and has to be " + in_words(shortest_session(times)) +
            " or more for a lease, with server_tick " + in_words(o.server_tick) + ", lease_margin " + margin +
@@ -180,8 +182,9 @@ std::optional<option_fault> find_digest_fault(const access_list& access)
         if (colon == id.npos) // it may be secret
             return option_fault("access", "an entry of the scheme digest whose id has no hash", accepted);
         if (!may_be_hash(id.substr(colon + 1)))
-            return option_fault("access", "an entry of the digest of " + in_words(id.substr(0, colon)) +
-                                              " whose hash cannot be one", accepted);
+            return option_fault(
+                "access", "an entry of the digest of " + in_words(id.substr(0, colon)) + " whose hash cannot be one",
+                accepted);
     }
     return std::nullopt;
 }
@@ -240,9 +243,10 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access,
 void log_refusal(session& s, const std::string& path, const std::optional<access_list>& access, store::outcome answer)
 {
     if (access && answer == store::outcome::invalid_acl)
-        report_fault(s, path, {"access", in_words(*access),
-                               "of schemes and ids that the servers know, and of auth only for a client that has shown "
-                               "them credentials"});
+        report_fault(s, path,
+                     {"access", in_words(*access),
+                      "of schemes and ids that the servers know, and of auth only for a client that has shown "
+                      "them credentials"});
 }
 
 errc report_fault(session& s, const std::string& path, const option_fault& fault)

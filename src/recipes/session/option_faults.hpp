@@ -1,8 +1,8 @@
 #pragma once
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
-#include "zklock/lock_options.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/lock_options.hpp"
 
 #include <chrono>
 #include <cstddef>

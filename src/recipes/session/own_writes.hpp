@@ -18,7 +18,8 @@ class session;
 /// has all of them:
 ///
 /// - *A node that was deleted is back*, no matter who had deleted it: that is lost.
-/// - *A node is missing.* If it was made, and others have deleted it, the children of its parent have changed since. (Or
+/// - *A node is missing.* If it was made, and others have deleted it, the children of its parent have changed since.
+/// (Or
 ///   if that is gone, too, those of the next node above that is there.) So if their last change, pzxid, is older than
 ///   the write, the write is lost; if it is not, and of the time of the same leader, the servers have the write.
 /// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
@@ -71,8 +72,8 @@ private:
     struct write {
         std::string node;
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
-        bool numbered = true;   ///< or it has a larger one, which may follow
-        bool ordered = true;    ///< it is later than those that stand after it
+        bool numbered = true; ///< or it has a larger one, which may follow
+        bool ordered = true; ///< it is later than those that stand after it
         state now = state::made;
     };
 
@@ -92,11 +93,11 @@ private:
     session& session_;
     std::vector<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
-    std::int64_t largest_ = 0;  ///< zxid of this session that is known
-    std::vector<write> asked_;  ///< those still to be asked for, the last at the back
-    std::string above_;         ///< what is looked at there
+    std::int64_t largest_ = 0; ///< zxid of this session that is known
+    std::vector<write> asked_; ///< those still to be asked for, the last at the back
+    std::string above_; ///< what is looked at there
     std::vector<std::string> children_; ///< likewise, the lowest number last
-    std::size_t looks_left_ = 0;        ///< at such, in this epoch
+    std::size_t looks_left_ = 0; ///< at such, in this epoch
     std::function<void()> known_;
 };
 

@@ -40,9 +40,8 @@ void made_containers::add(const made_containers& others)
 
 std::vector<made_container>::iterator made_containers::find(const made_container& made) noexcept
 {
-    return std::ranges::find_if(made_, [&](const made_container& known) {
-        return known.level == made.level && known.czxid == made.czxid;
-    });
+    return std::ranges::find_if(
+        made_, [&](const made_container& known) { return known.level == made.level && known.czxid == made.czxid; });
 }
 
 void made_containers::remove(const made_container& made) noexcept

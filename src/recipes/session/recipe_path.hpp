@@ -31,8 +31,8 @@ public:
     /// Nobody has used it for long: takes back what it has left on the servers. Then it is finished and tells that it
     /// is idle, unless it was used meanwhile.
     void retire();
-    /// It goes next, while the session goes on: it listens no more, and watches are taken back that nobody has a use for
-    /// then. (What goes with the session takes nothing back.)
+    /// It goes next, while the session goes on: it listens no more, and watches are taken back that nobody has a use
+    /// for then. (What goes with the session takes nothing back.)
     virtual void give_way() {}
     /// Takes over what the one before it at the same path has made.
     void take_over(recipe_path& before) noexcept { parents_.made = std::exchange(before.parents_.made, {}); }

@@ -17,9 +17,9 @@ class session;
 class user_request : public std::enable_shared_from_this<user_request> {
 public:
     enum class withdrawal : std::uint8_t {
-        ended,     ///< before: its user is told, or has been
+        ended, ///< before: its user is told, or has been
         withdrawn, ///< nothing has been done that matters, and nothing will be
-        too_late   ///< it was sent, and is not one to be repeated: it may be done
+        too_late ///< it was sent, and is not one to be repeated: it may be done
     };
 
     virtual ~user_request() = default;
@@ -62,8 +62,9 @@ private:
 class request_line {
 public:
     /// How many of these requests may be under way at once, each of weight 1. All requests of a client go one after the
-    /// other through one connection: a heartbeat, a create or a delete that is sent now waits for these answers, and for
-    /// no more. Servers answer 64 small reads in a few milliseconds, and more of them under way would make nothing faster.
+    /// other through one connection: a heartbeat, a create or a delete that is sent now waits for these answers, and
+    /// for no more. Servers answer 64 small reads in a few milliseconds, and more of them under way would make nothing
+    /// faster.
     static constexpr std::size_t most_under_way = 64;
     /// What a list of children weighs: it may have 100,000 of them, which take a server 0.1 s. So eight are under way.
     static constexpr std::size_t weight_of_list = most_under_way / 8;
@@ -107,7 +108,7 @@ private:
 
     session& session_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, in the order of the calls
-    requests going_on_;                                              ///< one after the other
+    requests going_on_; ///< one after the other
     std::uint64_t last_place_ = 0;
     std::size_t under_way_ = 0; ///< by weight
     std::size_t bytes_ = 0; ///< of those

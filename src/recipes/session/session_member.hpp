@@ -37,8 +37,8 @@ public:
     virtual void stop(errc why) = 0;
     /// Does whatever can be done now: the lease is fresh again, say.
     virtual void advance() = 0;
-    /// Is called some time after lease_keeper::granted(), and has the nodes of those watched that still hold. False when
-    /// there is none to look at again.
+    /// Is called some time after lease_keeper::granted(), and has the nodes of those watched that still hold. False
+    /// when there is none to look at again.
     virtual bool notice_long_holder(store::scheduler::time_point /*now*/) { return false; }
     /// There is room again in the node budget, for which it has waited.
     virtual void budget_freed() {}
@@ -52,7 +52,8 @@ public:
     /// Whether that child of a path that it listens to is a node of its own, or of a create whose answer was lost.
     [[nodiscard]] virtual bool owns_child(std::string_view /*path*/, std::string_view /*child*/) const { return false; }
     /// Whether a list of that path's children lacks a node of its own, of which it does not want to be rid.
-    [[nodiscard]] virtual bool misses_child(std::string_view /*path*/, const std::set<std::string_view>& /*names*/) const
+    [[nodiscard]] virtual bool misses_child(std::string_view /*path*/,
+                                            const std::set<std::string_view>& /*names*/) const
     {
         return false;
     }

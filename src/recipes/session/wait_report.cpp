@@ -60,8 +60,8 @@ std::string to_string(const wait_report& report)
     }
     const bool of_permits = report.permits != 0;
     if (of_permits && report.held_by)
-        line += report.permits == 1 ? "its only permit is "
-                                    : "one of " + std::to_string(report.permits) + " permits is ";
+        line +=
+            report.permits == 1 ? "its only permit is " : "one of " + std::to_string(report.permits) + " permits is ";
     if (report.held_by)
         add_holder(line, *report.held_by);
     else

@@ -20,7 +20,7 @@ struct node_write {
     std::uint64_t id = 0; ///< the source's own, by which it knows the node
     bool creates = false; ///< an ephemeral sequential node; or deletes
     // What it says, as the source has filled it in:
-    std::string node;     ///< full path; of a create, without the number
+    std::string node; ///< full path; of a create, without the number
     std::string_view data; ///< of a create; to be kept by the source until the answer
     const access_list* access = nullptr; ///< of a create, kept as the data are; null: the client's
 };
@@ -33,8 +33,8 @@ public:
     write_source(const write_source&) = delete;
     write_source& operator=(const write_source&) = delete;
 
-    /// The write is about to be sent: fills in what it says. False if it is not needed any more, or cannot be done. If it
-    /// is a create, name_create() is called in either case: after false, not with the same node again.
+    /// The write is about to be sent: fills in what it says. False if it is not needed any more, or cannot be done. If
+    /// it is a create, name_create() is called in either case: after false, not with the same node again.
     virtual bool prepare(node_write&) = 0;
     /// A create that was refused together with others is sent alone.
     virtual void create_goes_again(std::uint64_t id) = 0;
@@ -61,8 +61,8 @@ private:
         return !urgent_removes_.empty() || !removes_.empty() || (!urgent && create_ != 0);
     }
 
-    ids urgent_removes_;       ///< others may be waiting for them
-    ids removes_;              ///< may wait, and go along with other writes
+    ids urgent_removes_; ///< others may be waiting for them
+    ids removes_; ///< may wait, and go along with other writes
     std::uint64_t create_ = 0; ///< 0: none
     bool in_line_ = false;
     bool in_urgent_line_ = false;

@@ -6,9 +6,9 @@
 #include "tool/program/voice.hpp"
 #include "tool/queue/queue_listing.hpp"
 
-#include <zklock/node.hpp>
 #include <zklock/errc.hpp>
 #include <zklock/mutex.hpp>
+#include <zklock/node.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -134,8 +134,8 @@ asio::awaitable<void> examine_queue(client zk, std::string path, findings& found
                       {{"node", utf8(each.who.node)}});
         } else if (each.holds) {
             const auto age = std::chrono::duration_cast<std::chrono::seconds>(each.who.age(now)).count();
-            const std::string who = each.who.revoked ? "one who was asked to let go, and has not yet"
-                                                     : printable(each.who.identifier);
+            const std::string who =
+                each.who.revoked ? "one who was asked to let go, and has not yet" : printable(each.who.identifier);
             const std::string text = fmt::format("held by {} since {} s or less, session {:#x}: {}", who, age,
                                                  static_cast<std::uint64_t>(each.who.session_id), node);
             if (each.who.revoked)

@@ -26,9 +26,10 @@ asio::awaitable<void> examine_identity(client zk, std::string server, findings& 
     const auto made = co_await std::move(creating);
     const error_code why = made.has_error() ? made.error() : error_code();
     if (why == errc::invalid_option) { // there is nobody whom the server would know again
-        found.bad("SASL", fmt::format("{} has let us in, but not as whom we are: it does not accept the identity, and is "
-                                      "told not to say so (allowSaslFailedClients), or has no SASL",
-                                      server),
+        found.bad("SASL",
+                  fmt::format("{} has let us in, but not as whom we are: it does not accept the identity, and is "
+                              "told not to say so (allowSaslFailedClients), or has no SASL",
+                              server),
                   {{"server", server}});
         co_return;
     }
@@ -42,16 +43,17 @@ asio::awaitable<void> examine_identity(client zk, std::string server, findings& 
     auto removing = zk.remove(node);
     static_cast<void>(co_await std::move(removing)); // it is ephemeral
     if (access.has_error()) {
-        found.doubtful("SASL", fmt::format("{}: whom it takes us for cannot be read: {}", server,
-                                           access.error().message()),
+        found.doubtful("SASL",
+                       fmt::format("{}: whom it takes us for cannot be read: {}", server, access.error().message()),
                        {{"server", server}});
         co_return;
     }
     const auto& all = access.value().list.entries();
     const auto own = std::ranges::find(all, "sasl", &access_entry::scheme);
     if (own == all.end()) {
-        found.bad("SASL", fmt::format("{} takes us for {}, and for nobody by SASL", server,
-                                      printable(to_string(access.value().list))),
+        found.bad("SASL",
+                  fmt::format("{} takes us for {}, and for nobody by SASL", server,
+                              printable(to_string(access.value().list))),
                   {{"server", server}});
         co_return;
     }

@@ -38,14 +38,15 @@ asio::awaitable<std::string> mode_of(server_address server, milliseconds limit, 
         found.doubtful("server", fmt::format("{} does not say its mode: {}", server.text(), printable(first_line)),
                        {{"server", server.text()}});
     else
-        found.good("server", fmt::format("{} is {}, ZooKeeper {}", server.text(), printable(mode),
-                                         printable(version.substr(0, version.find(',')), 40)),
+        found.good("server",
+                   fmt::format("{} is {}, ZooKeeper {}", server.text(), printable(mode),
+                               printable(version.substr(0, version.find(',')), 40)),
                    {{"server", server.text()}, {"mode", utf8(mode)}, {"version", utf8(version)}});
     co_return mode;
 }
 
-/// Whether its ticks are as long as the lease takes them to be at most. Where `conf` is not on the server's list of words
-/// that it answers (4lw.commands.whitelist), nobody can tell.
+/// Whether its ticks are as long as the lease takes them to be at most. Where `conf` is not on the server's list of
+/// words that it answers (4lw.commands.whitelist), nobody can tell.
 asio::awaitable<void> examine_tick(server_address server, milliseconds longest, milliseconds limit, findings& found)
 {
     auto asking = ask_server(server, "conf", limit);
@@ -56,13 +57,15 @@ asio::awaitable<void> examine_tick(server_address server, milliseconds longest, 
         co_return;
     const boost::json::object details{{"server", server.text()}, {"tick", tick}};
     if (tick > longest.count())
-        found.bad("tick", fmt::format("{} has a tickTime of {} ms, and the lease counts on {} ms at most: say so to all "
-                                      "clients (--server-tick, client_options::server_tick), or two may hold one lock",
-                                      server.text(), tick, longest.count()),
+        found.bad("tick",
+                  fmt::format("{} has a tickTime of {} ms, and the lease counts on {} ms at most: say so to all "
+                              "clients (--server-tick, client_options::server_tick), or two may hold one lock",
+                              server.text(), tick, longest.count()),
                   details);
     else
-        found.good("tick", fmt::format("{} has a tickTime of {} ms, and the lease counts on {} ms at most",
-                                       server.text(), tick, longest.count()),
+        found.good("tick",
+                   fmt::format("{} has a tickTime of {} ms, and the lease counts on {} ms at most", server.text(), tick,
+                               longest.count()),
                    details);
 }
 

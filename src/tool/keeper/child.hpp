@@ -10,13 +10,13 @@ namespace zklock::tool {
 /// How signals were when the tool was started: what its command is started with, like any command of a shell.
 struct inherited_signals {
     sigset_t mask{};
-    struct sigaction child{}; ///< what SIGCHLD did
+    struct sigaction child {}; ///< what SIGCHLD did
 };
 
 /// What came of the attempt to start a command.
 struct started_child {
-    pid_t id = 0;        ///< 0 if it could not be started
-    int error = 0;       ///< then this is why
+    pid_t id = 0; ///< 0 if it could not be started
+    int error = 0; ///< then this is why
     bool forked = false; ///< whether that is an error of the execution, and not of the attempt to make a process for it
 };
 

@@ -37,11 +37,11 @@ private:
     using time_point = lease_clock::time_point;
 
     enum class phase {
-        idle,     ///< no command
-        running,  ///< the command runs
+        idle, ///< no command
+        running, ///< the command runs
         draining, ///< it has ended, and others of its group are still there: they have a while to end by themselves
         stopping, ///< TERM was sent
-        killing   ///< KILL was sent, and is again for those who came to be meanwhile
+        killing ///< KILL was sent, and is again for those who came to be meanwhile
     };
 
     void wait();
@@ -70,9 +70,9 @@ private:
 
     bool tool_gone_ = false;
     phase phase_ = phase::idle;
-    pid_t group_ = 0;          ///< the command's process, and its group; not used again while the group has members
+    pid_t group_ = 0; ///< the command's process, and its group; not used again while the group has members
     bool command_ended_ = false;
-    bool everything_ = false;  ///< what has left the group is stopped, too
+    bool everything_ = false; ///< what has left the group is stopped, too
     bool outlived_told_ = false;
     bool stuck_told_ = false;
     bool denied_told_ = false;
@@ -80,7 +80,7 @@ private:
     time_point drain_end_{};
     time_point stop_began_{};
     time_point kill_began_{};
-    time_point next_look_{};   ///< nobody tells of the end of a process whose parent is not the keeper
+    time_point next_look_{}; ///< nobody tells of the end of a process whose parent is not the keeper
 };
 
 } // namespace zklock::tool

@@ -84,8 +84,9 @@ int tell_unconnected(voice& out, const std::string& servers, error_code why, con
     const std::string words = reason.empty() ? why.message() : reason;
     out.warn(unreachable ? "no_connection" : "failed",
              {{"servers", utf8(servers)}, {"error", why.message()}, {"reason", reason}},
-             unreachable ? fmt::format("no connection to {}: {}", servers, words)
-             : why == errc::invalid_option ? words : fmt::format("{}: {}", why.message(), words));
+             unreachable                   ? fmt::format("no connection to {}: {}", servers, words)
+             : why == errc::invalid_option ? words
+                                           : fmt::format("{}: {}", why.message(), words));
     if (unreachable)
         return no_connection;
     return why == errc::invalid_option ? usage : failed;

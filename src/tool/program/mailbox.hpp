@@ -14,7 +14,7 @@ namespace zklock::tool {
 template <class Event> class mailbox {
 public:
     explicit mailbox(boost::asio::any_io_executor executor)
-        : bell_(std::move(executor), boost::asio::steady_timer::time_point::max())
+        : bell_(executor, boost::asio::steady_timer::time_point::max())
     {
     }
 

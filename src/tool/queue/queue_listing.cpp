@@ -167,9 +167,9 @@ std::string to_text(const queue_listing& listing, system_time now)
     for (const bool permits : {false, true}) {
         if (std::ranges::find(listing.all, permits, &listed::permit) == listing.all.end())
             continue;
-        text += fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", path,
-                            permits ? " (semaphore)" : "", "", "SEQUENCE", "SESSION", "AGE", "TOKEN", "IDENTIFIER",
-                            "NODE");
+        text +=
+            fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", path, permits ? " (semaphore)" : "",
+                        "", "SEQUENCE", "SESSION", "AGE", "TOKEN", "IDENTIFIER", "NODE");
         for (const listed& each : listing.all)
             if (each.permit == permits)
                 text += to_row(each, now);
@@ -186,17 +186,16 @@ boost::json::object to_json(const queue_listing& listing, system_time now)
         boost::json::object properties;
         for (const auto& [key, value] : each.who.properties)
             properties[utf8(key)] = utf8(value);
-        boost::json::object entry{
-            {"node", utf8(each.who.node)},
-            {"holds", each.holds},
-            {"shared", each.who.shared},
-            {"permit", each.permit},
-            {"sequence", each.who.sequence},
-            {"session", fmt::format("{:#x}", static_cast<std::uint64_t>(each.who.session_id))},
-            {"identifier", each.who.revoked ? std::string() : utf8(each.who.identifier)},
-            {"revoked", each.who.revoked},
-            {"age", std::chrono::duration<double>(each.who.age(now)).count()},
-            {"properties", std::move(properties)}};
+        boost::json::object entry{{"node", utf8(each.who.node)},
+                                  {"holds", each.holds},
+                                  {"shared", each.who.shared},
+                                  {"permit", each.permit},
+                                  {"sequence", each.who.sequence},
+                                  {"session", fmt::format("{:#x}", static_cast<std::uint64_t>(each.who.session_id))},
+                                  {"identifier", each.who.revoked ? std::string() : utf8(each.who.identifier)},
+                                  {"revoked", each.who.revoked},
+                                  {"age", std::chrono::duration<double>(each.who.age(now)).count()},
+                                  {"properties", std::move(properties)}};
         if (each.token != 0)
             entry["token"] = each.token;
         all.push_back(std::move(entry));

@@ -5,8 +5,8 @@
 #include "tool/program/exit_status.hpp"
 #include "tool/run/other_kind.hpp"
 
-#include <zklock/events.hpp>
 #include <zklock/errc.hpp>
+#include <zklock/events.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -26,8 +26,11 @@ using kind = event::kind;
 
 lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* commands, voice& out)
     : plan_(plan), commands_(commands), out_(out), events_(io.get_executor()),
-      signals_(io, [this](int number) { events_.put({kind::caught, number}); }), ticks_(io),
-      zk_(io, log_.attached_to(listening(io, plan.client))), lock_(zk_, plan.lock),
+      signals_(io,
+               [this](int number) {
+                   events_.put({kind::caught, number});
+               }),
+      ticks_(io), zk_(io, log_.attached_to(listening(io, plan.client))), lock_(zk_, plan.lock),
       deadline_(plan.wait ? lease_clock::now() + *plan.wait : lease_clock::time_point::max())
 {
     if (commands_ != nullptr)
@@ -195,14 +198,13 @@ int lock_session::acquire_failed(error_code why)
     const auto waited = lock_.last_timeout();
     if (why == errc::timed_out) {
         const std::string words = waited ? to_string(*waited) : path + ": " + why.message();
-        out_.warn("timed_out",
-                  {{"path", path}, {"before_us", waited ? waited->before_us : 0}, {"reason", utf8(words)}}, words);
+        out_.warn("timed_out", {{"path", path}, {"before_us", waited ? waited->before_us : 0}, {"reason", utf8(words)}},
+                  words);
         return plan_.conflict_status.value_or(timed_out);
     }
     if (why == condition::not_in_time && waited && !waited->not_connected_for) {
         const std::string& servers = plan_.client.servers;
-        out_.warn("no_answer",
-                  {{"servers", utf8(servers)}, {"path", path}, {"reason", utf8(to_string(*waited))}},
+        out_.warn("no_answer", {{"servers", utf8(servers)}, {"path", path}, {"reason", utf8(to_string(*waited))}},
                   fmt::format("no answer of {} in time: {}", printable(servers), to_string(*waited)));
         return no_connection;
     }

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 /// For scripts: which node, and which token. One line, or one object.
 bool print_hold(const lock_session& session, const run_plan& plan)
 {
-    const std::string node = session.node();
+    const std::string& node = session.node();
     const std::int64_t token = session.token();
     const std::string line = plan.json ? json_line({{"path", plan.lock.path}, {"node", node}, {"token", token}})
                                        : node + ' ' + std::to_string(token) + '\n';

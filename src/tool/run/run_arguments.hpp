@@ -43,7 +43,7 @@ struct run_plan {
     lock_choice lock;
     std::optional<std::chrono::milliseconds> wait; ///< zero: do not
     std::optional<int> conflict_status;
-    std::chrono::milliseconds connect_timeout{};   ///< zero: for ever
+    std::chrono::milliseconds connect_timeout{}; ///< zero: for ever
     std::chrono::milliseconds hold_at_least{}; ///< counted from the grant
     stop_times stop;
     std::vector<std::string> command; ///< to be executed; empty: there is none

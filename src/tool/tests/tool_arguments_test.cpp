@@ -35,9 +35,9 @@ struct subcommand {
     std::string name, behind_the_options;
     bool hands_over = false;
 };
-const std::vector<subcommand> subcommands{{"run", "/x true", true}, {"lead", "/x true", true}, {"ls", "/x"},
-                                          {"top", "/x"},            {"revoke", "/x"},          {"break", "--yes /x 1"},
-                                          {"doctor", "/x"}};
+const std::vector<subcommand> subcommands{
+    {"run", "/x true", true}, {"lead", "/x true", true}, {"ls", "/x"},    {"top", "/x"},
+    {"revoke", "/x"},         {"break", "--yes /x 1"},   {"doctor", "/x"}};
 
 ended_tool run_with(tool_scene& scene, const subcommand& sub, const option_with_variable& each,
                     const std::string& variable, const std::string& option)
@@ -107,8 +107,8 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
         INFO(words, ": ", ended.text);
         CHECK(ended.status == 120);
         CHECK(steady_clock::now() - began < std::chrono::seconds(8)); // the limit for a connection is 10 s
-        for (const char* const foreign : {" ms", "session_timeout", "loss_notice", "server_tick", "tls.", "sasl.", "handoff.",
-                                          "lease_margin", "clock_drift", "client_options", "acl::"})
+        for (const char* const foreign : {" ms", "session_timeout", "loss_notice", "server_tick", "tls.", "sasl.",
+                                          "handoff.", "lease_margin", "clock_drift", "client_options", "acl::"})
             CHECK_MESSAGE(ended.text.find(foreign) == std::string::npos, foreign);
         CHECK(ended.text.find(why) != std::string::npos);
     };
@@ -116,7 +116,8 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("ls --session-timeout 0.01 /x", "--session-timeout is 0.01 s");
     refused("run --kill-after 1e9 /x -- true", "--kill-after is 1000000000 s, and has to be ");
     refused("run --kill-after 7 --session-timeout 8 /x -- true", "--session-timeout (8 s)");
-    refused("run --kill-after 100 /x -- true", "--kill-after with its reserve 100.25 s"); // as the servers' answer shows
+    refused("run --kill-after 100 /x -- true",
+            "--kill-after with its reserve 100.25 s"); // as the servers' answer shows
     refused("ls \"$(printf '/x\\033[2J\\302\\233\\377')\"", "the path /x?[2J??: ");
     refused("ls --server-tick 0 /x", "--server-tick is 0 s");
     refused("ls --\"$(printf 'no\\033[2J\\302\\233\\377')\" /x", "--no?[2J??");

@@ -147,8 +147,9 @@ TEST_CASE("fifty processes, twenty steps each, and holders that are killed: a th
     CHECK(done.size() == workers * steps);
     std::map<int, int> attempts = failed_attempts(scene);
     MESSAGE("after a kill, with sessions of ", session, " s, the node had gone after ", longest_end.count(),
-            " s at the latest, and there was a step ", longest_step.count(), " s later; attempts that were killed: ",
-            attempts[128 + SIGKILL], ", that have lost the lock: ", attempts[123]);
+            " s at the latest, and there was a step ", longest_step.count(),
+            " s later; attempts that were killed: ", attempts[128 + SIGKILL],
+            ", that have lost the lock: ", attempts[123]);
     CHECK(attempts[128 + SIGKILL] <= kills);
     CHECK(attempts[123] <= tolerated_losses);
     for (const auto& [status, count] : attempts)

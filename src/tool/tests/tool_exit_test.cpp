@@ -53,7 +53,7 @@ TEST_CASE("a name server that does not answer holds up no exit")
         return skip("a name server of one's own needs root");
     const std::string options = " --servers zookeeper.example:2181 --connect-timeout 1 ";
     for (const std::string& words : {"ls" + options + "/exit/x", "doctor" + options, "top" + options + "/exit/x",
-                                    "run" + options + "/exit/x -- true", "run -w 1" + options + "/exit/x"}) {
+                                     "run" + options + "/exit/x -- true", "run -w 1" + options + "/exit/x"}) {
         CAPTURE(words);
         const auto began = steady_clock::now();
         const ended_tool ended =
@@ -89,9 +89,10 @@ TEST_CASE("a signal ends top well while its reader does not read")
 {
     tool_scene scene;
     pipe_ends shown;
-    auto top = scene.start_command({"sh", "-c", "mkfifo full; exec 3<>full; dd if=/dev/zero of=full bs=4096 "
-                                                "oflag=nonblock 2>/dev/null; echo $$; exec " +
-                                                    tool_scene::program() + " top /exit/top >full"});
+    auto top = scene.start_command({"sh", "-c",
+                                    "mkfifo full; exec 3<>full; dd if=/dev/zero of=full bs=4096 "
+                                    "oflag=nonblock 2>/dev/null; echo $$; exec " +
+                                        tool_scene::program() + " top /exit/top >full"});
     const pid_t id = scene.await_pid("output");
     wait_until("a wait for the reader", default_limit, [&] {
         std::ifstream in("/proc/" + std::to_string(id) + "/wchan");

@@ -141,8 +141,8 @@ TEST_CASE("a keeper that was stopped for longer than a lease heeds all extension
 TEST_CASE("a keeper that cannot look at /proc takes nobody in the command's group for dead")
 {
     tool_scene scene;
-    auto tool = scene.start({"run", "/keeper/blind", "--", "sh", "-c",
-                             "mkfifo go; sleep 1000 & echo $! >member; read line <go; exit 4"});
+    auto tool = scene.start(
+        {"run", "/keeper/blind", "--", "sh", "-c", "mkfifo go; sleep 1000 & echo $! >member; read line <go; exit 4"});
     const pid_t member = scene.await_pid("member");
     allow_no_descriptors(await_child(tool.pid()));
     CHECK(scene.run_command({"sh", "-c", "echo go >go"}).status == 0);
@@ -167,8 +167,8 @@ TEST_CASE("a process that has ended, and that nobody waits for, does not keep th
 TEST_CASE("a keeper that somebody has stopped is woken: while the command runs, and when the tool ends")
 {
     tool_scene scene;
-    auto tool = scene.start(
-        {"run", "/keeper/woken", "--", "sh", "-c", "mkfifo go; echo $$ >command; read line <go; exit 4"});
+    auto tool =
+        scene.start({"run", "/keeper/woken", "--", "sh", "-c", "mkfifo go; echo $$ >command; read line <go; exit 4"});
     static_cast<void>(scene.await_pid("command"));
     ::kill(await_child(tool.pid()), SIGSTOP);
     CHECK(scene.run_command({"sh", "-c", "echo go >go"}).status == 0);
@@ -186,14 +186,16 @@ TEST_CASE("a command that has become another user's cannot be killed, which is t
     tool_scene scene;
     std::filesystem::permissions(scene.file("."), std::filesystem::perms(0755));
     const std::string nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
-    const ended_tool possible = scene.run_command(
-        {"sh", "-c", "cp \"$(command -v setpriv)\" as_root && chmod 4755 as_root && test \"$(" + nobody +
-                         "./as_root --reuid=0 id -u)\" = 0 && " + nobody + tool_scene::program() + " --version"});
+    const ended_tool possible =
+        scene.run_command({"sh", "-c",
+                           "cp \"$(command -v setpriv)\" as_root && chmod 4755 as_root && test \"$(" + nobody +
+                               "./as_root --reuid=0 id -u)\" = 0 && " + nobody + tool_scene::program() + " --version"});
     if (possible.status != 0)
         return skip("a command of another user needs root: " + possible.text);
-    auto tool = scene.start_command(
-        {"sh", "-c", "exec " + nobody + tool_scene::program() + " run --server-tick 0.5 --kill-after 0.1 " +
-                         "/keeper/other -- ./as_root --reuid=0 sh -c 'echo $$ >command; exec sleep 1000'"});
+    auto tool =
+        scene.start_command({"sh", "-c",
+                             "exec " + nobody + tool_scene::program() + " run --server-tick 0.5 --kill-after 0.1 " +
+                                 "/keeper/other -- ./as_root --reuid=0 sh -c 'echo $$ >command; exec sleep 1000'"});
     const pid_t command = scene.await_pid("command");
     tool.signal(SIGTERM);
     scene.await_text("output", "1 processes of the command are another user's");

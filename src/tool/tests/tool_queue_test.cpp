@@ -249,8 +249,9 @@ TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server
     const ended_tool well = scene.run({"doctor", "/queue/doctor"});
     INFO(well.text);
     CHECK(well.status == 0);
-    for (const char* const each : {"standalone", "time-out 20.000 s", "world:anyone", "held by somebody",
-                                   "without the servers", "1.0 % apart", "leader's clock", "the lease counts on 500 ms"})
+    for (const char* const each :
+         {"standalone", "time-out 20.000 s", "world:anyone", "held by somebody", "without the servers", "1.0 % apart",
+          "leader's clock", "the lease counts on 500 ms"})
         CHECK_MESSAGE(well.text.find(each) != std::string::npos, each);
     const ended_tool too_long =
         scene.run_command({"sh", "-c", tool_scene::program() + " doctor --server-tick 0.1 /queue/doctor"});
@@ -318,9 +319,9 @@ TEST_CASE("where authentication is demanded, doctor, ls and run end with the rea
         const std::string command = std::string(words_of);
         const auto space = command.find(' ');
         const std::string rest = space == command.npos ? "" : command.substr(space);
-        const ended_tool well = scene.run_command(
-            {"sh", "-c", tool_scene::program() + ' ' + command.substr(0, space) +
-                             " --auth digest:ann:secret --servers " + servers + rest});
+        const ended_tool well = scene.run_command({"sh", "-c",
+                                                   tool_scene::program() + ' ' + command.substr(0, space) +
+                                                       " --auth digest:ann:secret --servers " + servers + rest});
         INFO(well.text);
         CHECK(well.status == 0);
     }

@@ -18,7 +18,10 @@ const server_starts_with digest_md5([](server_options& options) {
     servers.add_to(options);
 });
 
-std::string as_bob(const std::string& more) { return "--sasl digest-md5 --sasl-user bob " + more; }
+std::string as_bob(const std::string& more)
+{
+    return "--sasl digest-md5 --sasl-user bob " + more;
+}
 
 } // namespace
 
@@ -33,13 +36,11 @@ TEST_CASE("the password is in a file, or in the environment; a wrong one is told
     const ended_tool locked = run(program + "run " + in_file + "--acl creator /tool-sasl -- echo locked");
     CHECK_MESSAGE(locked.status == 0, locked.text);
     CHECK(locked.text.find("locked") != std::string::npos);
-    const ended_tool listed =
-        run("ZKLOCK_SASL_PASSWORD=bobsecret " + program + "ls " + as_bob("/tool-sasl"));
+    const ended_tool listed = run("ZKLOCK_SASL_PASSWORD=bobsecret " + program + "ls " + as_bob("/tool-sasl"));
     CHECK_MESSAGE(listed.status == 0, listed.text);
     CHECK(run(program + "ls /tool-sasl").status != 0); // it is bob's
 
-    const ended_tool refused =
-        run("ZKLOCK_SASL_PASSWORD=wrong-password " + program + "ls " + as_bob("/tool-sasl"));
+    const ended_tool refused = run("ZKLOCK_SASL_PASSWORD=wrong-password " + program + "ls " + as_bob("/tool-sasl"));
     CHECK(refused.status != 0);
     CHECK_MESSAGE(refused.text.find("refuses this client") != std::string::npos, refused.text);
     CHECK(refused.text.find("wrong-password") == std::string::npos);

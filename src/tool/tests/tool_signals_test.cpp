@@ -87,8 +87,9 @@ TEST_CASE("a signal ends a wait for a connection")
     // Its signals are caught from the moment on at which /proc says so.
     const std::string caught = "cd /proc/" + std::to_string(tool.pid()) +
                                "; grep -qx zklock comm && grep -q '^SigCgt:.*[4567cdef]...$' status";
-    wait_until("a handler of SIGTERM", default_limit,
-               [&] { return scene.run_command({"sh", "-c", caught}).status == 0; });
+    wait_until("a handler of SIGTERM", default_limit, [&] {
+        return scene.run_command({"sh", "-c", caught}).status == 0;
+    });
     ::kill(tool.pid(), SIGTERM);
     CHECK(tool.wait() == 128 + SIGTERM);
 }

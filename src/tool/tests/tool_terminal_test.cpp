@@ -95,8 +95,7 @@ public:
     /// Until a job is in the foreground, and has what is typed. The shell names a job before it puts it there.
     void await_job() const
     {
-        wait_until("a job in the foreground", default_limit,
-                   [this] { return ::tcgetpgrp(terminal_.get()) != shell_; });
+        wait_until("a job in the foreground", default_limit, [this] { return ::tcgetpgrp(terminal_.get()) != shell_; });
     }
 
 private:

@@ -43,9 +43,10 @@ TEST_CASE("a file of TLS that cannot be used is told at once, with its option")
         {"sh", "-c", "ZKLOCK_TLS_KEY_PASSWORD=wrong " + tool_scene::program() + " ls /x --tls " + of_locked});
     CHECK(wrong.status == 120);
     CHECK(wrong.text.find("the password in ZKLOCK_TLS_KEY_PASSWORD does not open it") != std::string::npos);
-    const ended_tool usable = scene.run_command(
-        {"sh", "-c", "ZKLOCK_SERVERS=127.0.0.1:1 ZKLOCK_TLS_KEY_PASSWORD=secret " + tool_scene::program() +
-                         " ls /x --connect-timeout 0.1 --tls --tls-ca " + authority.file() + " --tls-cert " +
-                         locked.certificate + " --tls-key " + locked.key});
+    const ended_tool usable =
+        scene.run_command({"sh", "-c",
+                           "ZKLOCK_SERVERS=127.0.0.1:1 ZKLOCK_TLS_KEY_PASSWORD=secret " + tool_scene::program() +
+                               " ls /x --connect-timeout 0.1 --tls --tls-ca " + authority.file() + " --tls-cert " +
+                               locked.certificate + " --tls-key " + locked.key});
     CHECK_MESSAGE(usable.status == 122, usable.text);
 }

@@ -37,9 +37,12 @@ void check_list(std::string_view list)
         require(s.numeric == is_address(address, v6 ? AF_INET6 : AF_INET),
                 "an address is what the system takes for one");
         if (!s.numeric)
-            require(!s.host.empty() && std::all_of(s.host.begin(), s.host.end(), [](unsigned char c) {
-                return c < 0x80 && (std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_');
-            }), "a name can be one of a host");
+            require(!s.host.empty() && std::all_of(s.host.begin(), s.host.end(),
+                                                   [](unsigned char c) {
+                                                       return c < 0x80 && (std::isalnum(c) != 0 || c == '.' ||
+                                                                           c == '-' || c == '_');
+                                                   }),
+                    "a name can be one of a host");
         require(std::none_of(s.host.begin(), s.host.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }),
                 "no control character gets through");
         again += again.empty() ? "" : " , ";

@@ -1,7 +1,7 @@
 // The names of a lock's children, which anybody may have made: against a second reading of them, and back from the
 // names that zklock asks for.
-#include "input.hpp"
 #include "queue/node_name.hpp"
+#include "input.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -29,9 +29,12 @@ std::optional<queue::contender_kind> reference_kind(const std::string& prefix)
 {
     using enum queue::contender_kind;
     static const std::pair<std::regex, queue::contender_kind> patterns[] = {
-        {std::regex("[^]*-w__lock__"), writer}, {std::regex("[^]*__WRIT__"), writer},
-        {std::regex("[^]*__READ__"), reader},   {std::regex("[^]*__rlock__"), reader},
-        {std::regex("[^]*__lock__"), mutex},    {std::regex("[^]*lock-"), mutex},
+        {std::regex("[^]*-w__lock__"), writer},
+        {std::regex("[^]*__WRIT__"), writer},
+        {std::regex("[^]*__READ__"), reader},
+        {std::regex("[^]*__rlock__"), reader},
+        {std::regex("[^]*__lock__"), mutex},
+        {std::regex("[^]*lock-"), mutex},
         {std::regex("x-(-?[0-9]{1,19}|[0-9a-f]{16})-"), mutex}};
     // The patterns recurse with each character, and only the last ones matter.
     const std::string end = prefix.size() <= 64 ? prefix : "." + prefix.substr(prefix.size() - 64);

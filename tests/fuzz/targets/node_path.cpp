@@ -1,6 +1,6 @@
 // Paths, as users write them: against the table of well-formed UTF-8 and the ranges the servers forbid.
-#include "input.hpp"
 #include "queue/node_path.hpp"
+#include "input.hpp"
 
 using namespace zklock;
 using fuzz::require;

@@ -1,7 +1,7 @@
 // What other clients write into their nodes, and how they call them, as contenders() and holders() read it.
+#include "queue/owner_data.hpp"
 #include "input.hpp"
 #include "queue/node_name.hpp"
-#include "queue/owner_data.hpp"
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/session/session.hpp"
 
@@ -10,13 +10,13 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <span>
+#include <sstream>
 #include <tuple>
 
 using namespace zklock;
-using fuzz::require;
 using boost::system::error_code;
+using fuzz::require;
 using store::outcome;
 
 namespace {

@@ -31,14 +31,12 @@ std::int32_t scarce_from(std::uint8_t first)
 
 } // namespace
 
-queue_world::queue_world(input& in) : queue_world(in, in.byte())
-{
-}
+queue_world::queue_world(input& in) : queue_world(in, in.byte()) {}
 
 queue_world::queue_world(input& in, std::uint8_t first)
     : in_(in), lists_lie_(first % 4 == 3), lying_(lists_lie_), shared_(first >= 96 && first < 160),
-      hands_off_((first >= 128 && first < 152) || (first >= 176 && first < 208)),
-      gathers_(in.below(2) == 1), allowed_(reuse_from(in, shared_)), queue_(allowed_, scarce_from(first))
+      hands_off_((first >= 128 && first < 152) || (first >= 176 && first < 208)), gathers_(in.below(2) == 1),
+      allowed_(reuse_from(in, shared_)), queue_(allowed_, scarce_from(first))
 {
     tree_.ever = counters[in.below(4)];
     known_ = tree_;

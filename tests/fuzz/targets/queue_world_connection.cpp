@@ -10,7 +10,7 @@ namespace zklock::fuzz {
 const char* queue_world::text_of(operation what)
 {
     static constexpr const char* names[] = {
-        "write", "number", "sync", "watch parent", "read", "watch children", "inspect",
+        "write", "number",  "sync",      "watch parent",    "read",           "watch children", "inspect",
         "watch", "unwatch", "downgrade", "look for reader", "look at parent", "delete parent"};
     return names[static_cast<int>(what)];
 }
@@ -162,8 +162,7 @@ void queue_world::answer(const request& r, const arrival& a)
     case operation::downgrade: return answer_downgrade(r, a.result);
     case operation::look_for_reader: return answer_look_for_reader(r, ok);
     case operation::look_at_parent: return answer_look_at_parent(a);
-    case operation::delete_parent:
-        return a.result == outcome::failed ? queue_.parent_occupied() : parent_absent();
+    case operation::delete_parent: return a.result == outcome::failed ? queue_.parent_occupied() : parent_absent();
     }
 }
 

@@ -103,9 +103,8 @@ void queue_world::check_passes_over(const queue::action& a, const std::string& o
     if (!a.over_let_go || lists_lie_)
         return;
     require(!let_go_.empty() && in_contact_, "nodes that were let go are passed over in contact with the server");
-    const bool told = std::any_of(arriving_.begin(), arriving_.end(), [&](const arrival& each) {
-        return !each.answered && each.node == own;
-    });
+    const bool told = std::any_of(arriving_.begin(), arriving_.end(),
+                                  [&](const arrival& each) { return !each.answered && each.node == own; });
     require(watched_.contains(own) || told || listed_.contains(own), "by one that hears of its own node's end");
 }
 

@@ -57,7 +57,6 @@ struct outcome {
     std::string to_server, to_client, why;
     state last = state::asking;
     bool authenticated = false;
-
 };
 
 outcome play(const std::vector<piece>& pieces, bool by_bytes, bool digest)

@@ -18,6 +18,8 @@ packages_redis=(redis-server libhiredis-dev)
 packages_etcd=(etcd-server golang-go golang-etcd-server-dev)
 packages_packaging=(dpkg-dev file) # what makes Debian packages
 packages_plots=(python3-matplotlib) # see install_if_possible
+# The versions that .clang-format and .clang-tidy are written for; where there is none, they are not looked at.
+packages_habits=(clang-format-16 clang-tidy-16)
 # For the demonstration's page: some 100 MB, and half a minute. The test is skipped without it; see install_if_possible.
 packages_browser=(chromium-headless-shell)
 

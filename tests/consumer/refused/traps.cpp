@@ -8,32 +8,21 @@ using namespace std::chrono_literals;
 
 asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::multi_lock both)
 {
-    if (co_await lock.acquire(5s))
-        co_return; // refused
-    if (!co_await lock.acquire(5s))
-        co_return; // refused
-    if ((co_await lock.acquire()).has_value())
-        co_return; // refused
-    if ((co_await lock.try_acquire()).has_error())
-        co_return; // refused
-    if ((co_await lock.acquire()).has_failure())
-        co_return; // refused
-    if (co_await lock.acquire(asio::use_awaitable))
-        co_return; // refused
-    if (!co_await gate.permits_of(2).acquire())
-        co_return; // refused
-    if (!co_await gate.permits_of(2).acquire(asio::use_awaitable))
-        co_return; // refused
-    if (!co_await both.acquire())
-        co_return; // refused
-    if (!co_await both.acquire(asio::use_awaitable))
-        co_return; // refused
+    if (co_await lock.acquire(5s)) co_return; // refused
+    if (!co_await lock.acquire(5s)) co_return; // refused
+    if ((co_await lock.acquire()).has_value()) co_return; // refused
+    if ((co_await lock.try_acquire()).has_error()) co_return; // refused
+    if ((co_await lock.acquire()).has_failure()) co_return; // refused
+    if (co_await lock.acquire(asio::use_awaitable)) co_return; // refused
+    if (!co_await gate.permits_of(2).acquire()) co_return; // refused
+    if (!co_await gate.permits_of(2).acquire(asio::use_awaitable)) co_return; // refused
+    if (!co_await both.acquire()) co_return; // refused
+    if (!co_await both.acquire(asio::use_awaitable)) co_return; // refused
 }
 
 asio::awaitable<void> wrong_details(zklock::mutex lock, zklock::semaphore gate, zklock::multi_lock both)
 {
-    if ((co_await lock.acquire(5s)).error() == zklock::errc::timed_out)
-        co_return; // refused
+    if ((co_await lock.acquire(5s)).error() == zklock::errc::timed_out) co_return; // refused
     auto why = (co_await lock.try_acquire()).assume_error(); // refused
     auto token = (co_await lock.acquire(5s)).value().fencing_token(); // refused
     const auto& node = (co_await lock.acquire(5s)).value().node(); // refused
@@ -45,16 +34,14 @@ asio::awaitable<void> wrong_details(zklock::mutex lock, zklock::semaphore gate, 
     auto whose = (co_await gate.permits_of(2).acquire()).value().fencing_token(); // refused
     auto permitted = (co_await gate.permits_of(2).acquire(asio::use_awaitable)).held_until(); // refused
     auto withdrawn = (co_await gate.permits_of(2).acquire(asio::use_awaitable)).loss(); // refused
-    for (auto& each : (co_await both.acquire(5s)).value().locks())
-        co_return; // refused
+    for (auto& each : (co_await both.acquire(5s)).value().locks()) co_return; // refused
     auto together = (co_await both.acquire(5s)).value().held_until(); // refused
     auto apart = (co_await both.acquire(5s)).value().loss(); // refused
 }
 
 void wrong_leader(zklock::leadership& term)
 {
-    if (std::move(term))
-        return; // refused
+    if (std::move(term)) return; // refused
     auto token = std::move(term).fencing_token(); // refused
     auto node = std::move(term).node(); // refused
     auto until = std::move(term).held_until(); // refused
@@ -63,22 +50,14 @@ void wrong_leader(zklock::leadership& term)
 
 asio::awaitable<void> wrong_too(zklock::shared_mutex book, zklock::reentrant_mutex again, zklock::lock_owner me)
 {
-    if (!co_await book.acquire())
-        co_return; // refused
-    if (!co_await book.try_acquire())
-        co_return; // refused
-    if (!co_await book.shared().acquire(5s))
-        co_return; // refused
-    if (co_await book.shared().acquire(asio::use_awaitable))
-        co_return; // refused
-    if ((co_await book.shared().try_acquire()).has_value())
-        co_return; // refused
-    if (!co_await again.owned_by(me).acquire())
-        co_return; // refused
-    if (!co_await again.owned_by(me).acquire(5s, asio::use_awaitable))
-        co_return; // refused
-    if ((co_await again.owned_by(me).try_acquire()).has_error())
-        co_return; // refused
+    if (!co_await book.acquire()) co_return; // refused
+    if (!co_await book.try_acquire()) co_return; // refused
+    if (!co_await book.shared().acquire(5s)) co_return; // refused
+    if (co_await book.shared().acquire(asio::use_awaitable)) co_return; // refused
+    if ((co_await book.shared().try_acquire()).has_value()) co_return; // refused
+    if (!co_await again.owned_by(me).acquire()) co_return; // refused
+    if (!co_await again.owned_by(me).acquire(5s, asio::use_awaitable)) co_return; // refused
+    if ((co_await again.owned_by(me).try_acquire()).has_error()) co_return; // refused
 }
 
 asio::awaitable<zklock::result<zklock::guard>> hand_on(zklock::mutex lock)

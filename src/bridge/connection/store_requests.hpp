@@ -33,7 +33,7 @@ public:
 
 protected:
     store_requests(runtime::turns&, inbox&, wire&, counters::counter& made);
-    ~store_requests() = default;
+    ~store_requests() override = default;
 
     /// The wire has the connection of which the caller has been told.
     [[nodiscard]] bool knows_connection() const noexcept { return known_open_ && wire_.epoch() == known_epoch_; }

@@ -92,7 +92,7 @@ void dialer::identify()
 
 void dialer::kdc_answered(ticket_call& call)
 {
-    if (login_->call.get() != &call)
+    if (!login_ || login_->call.get() != &call) // none is left in a forked process
         return;
     owner_.go_on_with_attempt([&] {
         const auto ended = std::exchange(login_->call, nullptr);

@@ -76,7 +76,8 @@ TEST_CASE("a lazy release that is kept, and a wait for the loss that begins afte
     guard held = hold(io, lock);
     std::vector<std::string> order;
     auto note = [&](std::string what) {
-        return [&order, what](error_code ec) { order.push_back(what + ec.message()); };
+        return asio::bind_executor(io.get_executor(),
+                                   [&order, what](error_code ec) { order.push_back(what + ec.message()); });
     };
     const auto waiting = held.wait_lost(asio::deferred);
     const auto releasing = std::move(held).release(asio::deferred);

@@ -35,9 +35,9 @@ protected:
 };
 
 std::unique_ptr<workload> make_raw_latency_workload(const request& asked); ///< uncontended, first, children, handoff
-std::unique_ptr<workload> make_raw_apart_workload(const request& asked); ///< handoff between processes
-std::unique_ptr<workload> make_raw_rate_workload(const request& asked); ///< crowd, independent, arrivals
-std::unique_ptr<workload> make_raw_service(const request& asked); ///< prepare, until_children
-std::unique_ptr<workload> make_raw_fleet(const request& asked); ///< fleet
+std::unique_ptr<workload> make_raw_apart_workload(const request& asked);   ///< handoff between processes
+std::unique_ptr<workload> make_raw_rate_workload(const request& asked);    ///< crowd, independent, arrivals
+std::unique_ptr<workload> make_raw_service(const request& asked);          ///< prepare, until_children
+std::unique_ptr<workload> make_raw_fleet(const request& asked);            ///< fleet
 
 } // namespace zklock::bench

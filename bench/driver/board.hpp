@@ -26,7 +26,7 @@ public:
 private:
     struct words {
         std::atomic<std::int64_t> start, released; ///< nanoseconds of the clock
-        std::atomic<std::int64_t> holder; ///< the process that released, from 1; 0 before that
+        std::atomic<std::int64_t> holder;          ///< the process that released, from 1; 0 before that
     };
     static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 

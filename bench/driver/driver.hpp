@@ -35,7 +35,7 @@ struct report {
     std::uint64_t operations = 0;
     steady_clock::duration elapsed{};
     std::map<std::string, histogram> latencies; ///< by what was timed: acquire, cycle, handoff …
-    std::map<std::string, double> figures; ///< whatever else there is to tell
+    std::map<std::string, double> figures;      ///< whatever else there is to tell
 };
 
 /// Something to be measured, in three steps. Between them the harness reads the servers' packet counters.

@@ -43,7 +43,7 @@ public:
 private:
     bool first_ = true;
     std::size_t length_bytes_ = 0; ///< of the next frame's length
-    std::uint32_t left_ = 0; ///< of the frame, as far as its length is known
+    std::uint32_t left_ = 0;       ///< of the frame, as far as its length is known
 };
 
 } // namespace zklock::bench

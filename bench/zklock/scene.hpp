@@ -64,10 +64,10 @@ private:
     std::exception_ptr failure_;
 };
 
-std::unique_ptr<workload> make_latency_workload(const request& asked); ///< uncontended, first, handoff
-std::unique_ptr<workload> make_apart_workload(const request& asked); ///< handoff and crowd, between processes
-std::unique_ptr<workload> make_rate_workload(const request& asked); ///< crowd, independent, arrivals
+std::unique_ptr<workload> make_latency_workload(const request& asked);   ///< uncontended, first, handoff
+std::unique_ptr<workload> make_apart_workload(const request& asked);     ///< handoff and crowd, between processes
+std::unique_ptr<workload> make_rate_workload(const request& asked);      ///< crowd, independent, arrivals
 std::unique_ptr<workload> make_multitude_workload(const request& asked); ///< cancel, memory
-std::unique_ptr<workload> make_fleet_workload(const request& asked); ///< fleet
+std::unique_ptr<workload> make_fleet_workload(const request& asked);     ///< fleet
 
 } // namespace zklock::bench

@@ -25,12 +25,12 @@ namespace zklock {
 
 /// How much a line of the log matters.
 enum class log_level : std::uint8_t {
-    error, ///< nothing goes on until somebody acts: no server can be reached, credentials are refused
+    error,   ///< nothing goes on until somebody acts: no server can be reached, credentials are refused
     warning, ///< the client goes on, but somebody has lost something, or is about to: a lock, a session, time;
              ///< and acquires that an outage has ended at their deadline
-    info, ///< what has changed: connections, sessions, revocations; and acquires that ended with `timed_out`
-    debug ///< what happens all the time: attempts to connect, acquires that ended without the lock for other
-          ///< reasons than time, what the C client says
+    info,    ///< what has changed: connections, sessions, revocations; and acquires that ended with `timed_out`
+    debug    ///< what happens all the time: attempts to connect, acquires that ended without the lock for other
+             ///< reasons than time, what the C client says
 };
 
 /// The level's name, as it is spelt above.
@@ -129,8 +129,8 @@ struct tls_options {
 
 /// By which mechanism a client identifies itself. A server speaks one of the two.
 enum class sasl_mechanism : std::uint8_t {
-    off, ///< the client does not identify itself by SASL
-    gssapi, ///< Kerberos
+    off,       ///< the client does not identify itself by SASL
+    gssapi,    ///< Kerberos
     digest_md5 ///< a user's name and password
 };
 
@@ -165,9 +165,9 @@ enum class sasl_mechanism : std::uint8_t {
 /// Options that contradict each other are `errc::invalid_option`, and `find_fault()` names them; it reads no file. So
 /// is any mechanism where the library was built without SASL (CMake's option ZKLOCK_SASL).
 struct sasl_options {
-    sasl_options() = default; // no aggregate: see client_options
+    sasl_options() = default;                    // no aggregate: see client_options
     sasl_options(const sasl_options&) = default; ///< copies the password, too
-    sasl_options(sasl_options&&) = default; ///< moves it
+    sasl_options(sasl_options&&) = default;      ///< moves it
     /// Copies it, and overwrites the one that was there.
     sasl_options& operator=(const sasl_options& from) { return *this = sasl_options(from); }
     /// Moves it, and overwrites the one that was there.
@@ -369,8 +369,8 @@ struct option_fault {
     /// A fault of these three.
     option_fault(std::string the_option, std::string the_value, std::string what_is_accepted);
 
-    std::string option; ///< the member's name, such as `session_timeout`
-    std::string value; ///< what it is, such as `50 ms`; of credentials, nothing that is secret
+    std::string option;   ///< the member's name, such as `session_timeout`
+    std::string value;    ///< what it is, such as `50 ms`; of credentials, nothing that is secret
     std::string accepted; ///< what it has to be, in words
 };
 

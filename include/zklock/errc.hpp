@@ -16,40 +16,40 @@ using boost::system::error_code;
 
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
-    timed_out = 1, ///< an acquire's deadline passed, and others were before it, or no permit was free. The
-                   ///< servers have said so, and were heard from within the session's time-out. The acquire's
-                   ///< node is gone, or its delete queued. See `condition::not_in_time`
-    busy, ///< a `try_acquire()`: somebody holds the lock or queues for it, or too few permits are free
-          ///< (an `acquire()` with no time to wait says `timed_out`)
-    lost, ///< the lock was lost before it was released. An acquire ends with it if the lock was lost
-          ///< before the grant could be told, or if others deleted its node and no attempts were left
-    session_expired, ///< expired sessions used up the attempts that the options allow
-    not_connected, ///< a deadline passed, and no servers had told by then that others are before the acquire:
-                   ///< there was no connection, or no answer came in time. Or the operation does not wait for
-                   ///< a connection, and there is none
-    not_owner, ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …
-    access_denied, ///< the server's ACL forbids it
+    timed_out = 1,         ///< an acquire's deadline passed, and others were before it, or no permit was free. The
+                           ///< servers have said so, and were heard from within the session's time-out. The acquire's
+                           ///< node is gone, or its delete queued. See `condition::not_in_time`
+    busy,                  ///< a `try_acquire()`: somebody holds the lock or queues for it, or too few permits are free
+                           ///< (an `acquire()` with no time to wait says `timed_out`)
+    lost,                  ///< the lock was lost before it was released. An acquire ends with it if the lock was lost
+                           ///< before the grant could be told, or if others deleted its node and no attempts were left
+    session_expired,       ///< expired sessions used up the attempts that the options allow
+    not_connected,         ///< a deadline passed, and no servers had told by then that others are before the acquire:
+                           ///< there was no connection, or no answer came in time. Or the operation does not wait for
+                           ///< a connection, and there is none
+    not_owner,             ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …
+    access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< every server that answered refuses the credentials, or demands others: the log tells
                            ///< which of both. The client is of no further use
-    no_such_chroot, ///< the chroot's own node does not exist
-    invalid_path, ///< it is no valid path: `find_path_fault()` and the log tell which rule it breaks; or what
-                  ///< was to be created would have an ephemeral node as its parent
-    invalid_option, ///< an option is out of range, or contradicts others of the path; a request is too large
-    over_budget, ///< one more node could make the session's end unreadable for the servers
-    sequence_exhausted, ///< the path's sequence numbers are close to 2^31: see `mutex_options::parents`
-    token_exhausted, ///< the ensemble's zxid no longer fits a fencing token
-    server_error, ///< the server answered with an error that has no better name here: the log has its number
-    closed, ///< the client is closed, or its last handle went away
-    no_node, ///< there is no such node, or no parent for it
-    node_exists, ///< there is such a node already
-    bad_version, ///< the node has another version than the one asked for
-    not_empty, ///< the node has children
-    outcome_unknown, ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
-    not_upgradable, ///< a reader cannot become a writer: two of them would wait for each other for ever
-    tls_failed, ///< `not_connected`, because TLS has failed with all servers: a certificate, theirs or the
-                ///< client's, was refused or could not be read, or they speak no TLS. The log tells which
-                ///< (see `tls_options`)
-    quota_exceeded ///< a quota of the node or of one above it is used up, in nodes or in bytes
+    no_such_chroot,        ///< the chroot's own node does not exist
+    invalid_path,          ///< it is no valid path: `find_path_fault()` and the log tell which rule it breaks; or what
+                           ///< was to be created would have an ephemeral node as its parent
+    invalid_option,        ///< an option is out of range, or contradicts others of the path; a request is too large
+    over_budget,           ///< one more node could make the session's end unreadable for the servers
+    sequence_exhausted,    ///< the path's sequence numbers are close to 2^31: see `mutex_options::parents`
+    token_exhausted,       ///< the ensemble's zxid no longer fits a fencing token
+    server_error,          ///< the server answered with an error that has no better name here: the log has its number
+    closed,                ///< the client is closed, or its last handle went away
+    no_node,               ///< there is no such node, or no parent for it
+    node_exists,           ///< there is such a node already
+    bad_version,           ///< the node has another version than the one asked for
+    not_empty,             ///< the node has children
+    outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
+    not_upgradable,        ///< a reader cannot become a writer: two of them would wait for each other for ever
+    tls_failed,            ///< `not_connected`, because TLS has failed with all servers: a certificate, theirs or the
+                           ///< client's, was refused or could not be read, or they speak no TLS. The log tells which
+                           ///< (see `tls_options`)
+    quota_exceeded         ///< a quota of the node or of one above it is used up, in nodes or in bytes
 };
 
 /// The error's name, as it is spelt above; the message of its error_code says more.

@@ -33,11 +33,11 @@ template <class Event> class event_sink;
 ///
 /// Thread safety: `now()` may be called from any thread.
 struct lease_clock {
-    using duration = std::chrono::nanoseconds; ///< what a difference of two times is
-    using rep = duration::rep; ///< the number in it
-    using period = duration::period; ///< and its unit
+    using duration = std::chrono::nanoseconds;               ///< what a difference of two times is
+    using rep = duration::rep;                               ///< the number in it
+    using period = duration::period;                         ///< and its unit
     using time_point = std::chrono::time_point<lease_clock>; ///< a time of this clock
-    static constexpr bool is_steady = true; ///< it is never set back
+    static constexpr bool is_steady = true;                  ///< it is never set back
 
     /// The time. From any thread.
     [[nodiscard]] static time_point now() noexcept;
@@ -47,11 +47,11 @@ struct lease_clock {
 enum class connection_state : std::uint8_t {
     connecting, ///< no session yet, or the last one expired and the next is being opened; or, with a session's id,
                 ///< nothing was heard for so long that it should be over: it goes on if the servers still know it
-    connected, ///< a session is alive and a server answers
-    suspended, ///< the connection is gone, the session may still be alive: holders hold until their lease ends
-    closed, ///< close() was called, or the last handle went away
-    failed ///< an option is out of range, the servers refused the credentials, or memory failed in the client;
-           ///< nothing will work any more
+    connected,  ///< a session is alive and a server answers
+    suspended,  ///< the connection is gone, the session may still be alive: holders hold until their lease ends
+    closed,     ///< close() was called, or the last handle went away
+    failed      ///< an option is out of range, the servers refused the credentials, or memory failed in the client;
+                ///< nothing will work any more
 };
 
 /// The state's name, as it is spelt above; it is valid for ever. May be called from any thread.
@@ -70,8 +70,8 @@ enum class connection_state : std::uint8_t {
 /// A client has come into another state: what a `connection_listener` is told.
 struct connection_event {
     connection_state state = connection_state::connecting; ///< the new one
-    std::int64_t session_id = 0; ///< 0 where there is none
-    lease_clock::time_point at{}; ///< when the client came into it
+    std::int64_t session_id = 0;                           ///< 0 where there is none
+    lease_clock::time_point at{};                          ///< when the client came into it
     /// How many events the listener has left out since the call before: see `listen_to_connection()`.
     std::uint64_t dropped = 0;
     /// Why the state is `failed`: `errc::authentication_failed`, `errc::invalid_option`, `not_enough_memory`
@@ -105,12 +105,12 @@ using connection_listener = std::shared_ptr<detail::event_sink<connection_event>
 /// Why a lock was lost that was held. A holder that is asked to let go (`guard::wait_revoked()`) goes on holding: that
 /// is no loss.
 enum class loss_reason : std::uint8_t {
-    lease_ended, ///< nothing heard of the servers for too long; or this process did not run
-    session_expired, ///< the servers have ended the session
-    node_deleted, ///< somebody else has deleted the lock's node
-    client_closed, ///< the client was closed or has failed, or its execution context was destroyed
+    lease_ended,           ///< nothing heard of the servers for too long; or this process did not run
+    session_expired,       ///< the servers have ended the session
+    node_deleted,          ///< somebody else has deleted the lock's node
+    client_closed,         ///< the client was closed or has failed, or its execution context was destroyed
     authentication_failed, ///< all servers that answered have refused the credentials at a reconnect
-    forked ///< this process is a fork: the lock is still its parent's, as far as this process knows
+    forked                 ///< this process is a fork: the lock is still its parent's, as far as this process knows
 };
 
 /// The reason's name, as it is spelt above; it is valid for ever. May be called from any thread.
@@ -130,8 +130,8 @@ enum class loss_reason : std::uint8_t {
 /// How a lock was lost.
 struct lock_loss {
     loss_reason reason = loss_reason::lease_ended; ///< why
-    lease_clock::duration held{}; ///< from the grant to the loss
-    lease_clock::duration unheard{}; ///< how long before the loss the servers' leader was last heard of
+    lease_clock::duration held{};                  ///< from the grant to the loss
+    lease_clock::duration unheard{};               ///< how long before the loss the servers' leader was last heard of
 };
 
 /// One node in a lock's queue, as `contenders()` lists it. `identifier` and `properties` are what its program wrote,
@@ -140,16 +140,16 @@ struct lock_loss {
 struct contender {
     contender() = default; // no aggregate: see client_options
 
-    std::string node; ///< full path
-    std::int32_t sequence = 0; ///< the place in the queue: lower ones come first
+    std::string node;            ///< full path
+    std::int32_t sequence = 0;   ///< the place in the queue: lower ones come first
     std::int64_t session_id = 0; ///< the session that the node belongs to
-    bool ours = false; ///< it belongs to the client that asked for the list
-    std::string identifier; ///< first line of the node's data
+    bool ours = false;           ///< it belongs to the client that asked for the list
+    std::string identifier;      ///< first line of the node's data
     /// The lines `key=value` that follow; this library writes `mutex_options::properties` there.
     std::map<std::string, std::string> properties;
-    bool revoked = false; ///< it was asked to let go: the request took the place of the data
+    bool revoked = false;                          ///< it was asked to let go: the request took the place of the data
     std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
-    bool shared = false; ///< a reader of a `shared_mutex`
+    bool shared = false;                           ///< a reader of a `shared_mutex`
 
     /// How long its node has existed at `now`, never less than 0. `created` is by the clock of the ensemble's leader,
     /// and `now` by this machine's: the result is wrong by as much as the two differ.
@@ -178,28 +178,28 @@ struct contender {
 struct lock_event {
     /// What has happened to an acquire.
     enum class kind : std::uint8_t {
-        queued, ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
+        queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
         acquired, ///< it holds the lock
-        lost, ///< the lock was lost while it was held, which its release may be the first to find out; no release
-              ///< is told. A lock can be lost before its caller could be told of the grant: then the acquire fails
-              ///< with `errc::lost`
+        lost,     ///< the lock was lost while it was held, which its release may be the first to find out; no release
+                  ///< is told. A lock can be lost before its caller could be told of the grant: then the acquire fails
+                  ///< with `errc::lost`
         released, ///< it was given back, and its node is gone or passed on; with an `error`, the client ended first
-        failed ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
-               ///< Where an acquire with no time to wait finds it `busy`, its caller hears `timed_out`, or
-               ///< `not_connected` if no others are known; and where it is `not_connected` because TLS has failed
-               ///< with all servers, `tls_failed`
+        failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
+                  ///< Where an acquire with no time to wait finds it `busy`, its caller hears `timed_out`, or
+                  ///< `not_connected` if no others are known; and where it is `not_connected` because TLS has failed
+                  ///< with all servers, `tls_failed`
     };
 
-    kind what = kind::queued; ///< what has happened
-    std::uint64_t acquire = 0; ///< the acquire's id: no other acquire of the client has it
-    std::string path; ///< the lock's path
-    std::string node; ///< full path of its node; empty before it was queued
-    std::int32_t sequence = 0; ///< its node's place in the queue: lower ones come first
-    std::int64_t fencing_token = 0; ///< 0 before it was acquired
+    kind what = kind::queued;        ///< what has happened
+    std::uint64_t acquire = 0;       ///< the acquire's id: no other acquire of the client has it
+    std::string path;                ///< the lock's path
+    std::string node;                ///< full path of its node; empty before it was queued
+    std::int32_t sequence = 0;       ///< its node's place in the queue: lower ones come first
+    std::int64_t fencing_token = 0;  ///< 0 before it was acquired
     boost::system::error_code error; ///< why, if it has failed
-    lock_loss loss; ///< with `lost`: why, and after how long
+    lock_loss loss;                  ///< with `lost`: why, and after how long
     lease_clock::time_point began{}; ///< when the acquire began
-    lease_clock::time_point at{}; ///< when this happened: it may be told later
+    lease_clock::time_point at{};    ///< when this happened: it may be told later
     /// With `released`: its guard was destroyed in the turn that delivered it, and nobody had looked whether there was
     /// one. Most probably its `co_await` has no name on its left: see `acquired`.
     bool unseen = false;
@@ -268,8 +268,8 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 
 /// One of several locks that are held together.
 struct held_lock {
-    std::string path; ///< the lock's path
-    std::string node; ///< full path of the node by which it is held
+    std::string path;               ///< the lock's path
+    std::string node;               ///< full path of the node by which it is held
     std::int64_t fencing_token = 0; ///< see `guard::fencing_token()`
 };
 
@@ -286,11 +286,11 @@ struct wait_report {
     /// address.
     struct failed_address {
         std::string address; ///< such as `192.0.2.7:2181`, or the name
-        std::string why; ///< in words, with the address: `cannot connect to 192.0.2.7:2181: Connection refused`
+        std::string why;     ///< in words, with the address: `cannot connect to 192.0.2.7:2181: Connection refused`
     };
 
-    std::string path; ///< of the lock; of a `multi_lock`, the path of the member that was waited for
-    std::string node; ///< our own in the queue, full path; empty if there was none
+    std::string path;               ///< of the lock; of a `multi_lock`, the path of the member that was waited for
+    std::string node;               ///< our own in the queue, full path; empty if there was none
     lease_clock::duration waited{}; ///< since the acquire was started
     /// How many were before us in the queue, those who held the lock among them. Of a semaphore: in the waiting line,
     /// where those who hold permits do not stand.

@@ -42,7 +42,7 @@ public:
 
     /// An empty guard.
     guard() noexcept = default;
-    guard(guard&&) noexcept = default; ///< the other is empty then
+    guard(guard&&) noexcept = default;            ///< the other is empty then
     guard& operator=(guard&&) noexcept = default; ///< what it held before is released in the background
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;

@@ -18,7 +18,7 @@ namespace zklock {
 /// How contenders are named, so that programs of other clients can share the path.
 enum class naming : std::uint8_t {
     curator, ///< `_c_<uuid>-lock-<sequence>`
-    kazoo ///< `<uuid>__lock__<sequence>`
+    kazoo    ///< `<uuid>__lock__<sequence>`
 };
 
 /// The name, as it is spelt above.

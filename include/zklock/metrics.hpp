@@ -46,7 +46,7 @@ struct latency_histogram {
     latency_histogram& operator+=(const latency_histogram&) noexcept;
 
     std::array<std::uint64_t, buckets> counts{}; ///< of each bucket alone
-    std::chrono::nanoseconds sum{}; ///< of all times that were counted
+    std::chrono::nanoseconds sum{};              ///< of all times that were counted
 };
 
 inline constexpr std::size_t loss_reasons = 6; ///< how many values `loss_reason` has
@@ -60,24 +60,24 @@ struct lock_metrics {
     std::string name;
 
     // Each acquire that has ended counts in one of these six, by what its caller was told.
-    std::uint64_t acquired = 0; ///< those that got the lock
-    std::uint64_t timed_out = 0; ///< those that ended with `errc::timed_out`: others were first
+    std::uint64_t acquired = 0;      ///< those that got the lock
+    std::uint64_t timed_out = 0;     ///< those that ended with `errc::timed_out`: others were first
     std::uint64_t not_connected = 0; ///< those that ended with `errc::not_connected` or `tls_failed`: an outage
-    std::uint64_t cancelled = 0; ///< those that the caller cancelled
-    std::uint64_t busy = 0; ///< only `try_acquire()` ends so
-    std::uint64_t failed = 0; ///< all else, such as `errc::access_denied` or `closed`
+    std::uint64_t cancelled = 0;     ///< those that the caller cancelled
+    std::uint64_t busy = 0;          ///< only `try_acquire()` ends so
+    std::uint64_t failed = 0;        ///< all else, such as `errc::access_denied` or `closed`
 
     // Each hold that has ended counts in one of these, when its guard hears of the loss, or when its release has ended:
     // that may be the first to find a loss out. Permits that were split off, or released one by one, are not counted
     // apart from the guard they were acquired with.
-    std::uint64_t released = 0; ///< those that were given back without a loss
+    std::uint64_t released = 0;                        ///< those that were given back without a loss
     std::array<std::uint64_t, loss_reasons> lost_by{}; ///< by the value of `loss_reason`
     /// How many were lost for that reason.
     [[nodiscard]] std::uint64_t lost(loss_reason why) const noexcept { return lost_by[static_cast<std::size_t>(why)]; }
     [[nodiscard]] std::uint64_t lost() const noexcept; ///< for any reason
 
     std::uint64_t waiting = 0; ///< acquires that wait now: what this client adds to the queues
-    std::uint64_t held = 0; ///< what is held now, or being released: guards, not permits
+    std::uint64_t held = 0;    ///< what is held now, or being released: guards, not permits
 
     latency_histogram waits; ///< of what was acquired: from the call to the grant
     latency_histogram holds; ///< of what has ended: from the grant to the release, or to the loss as it was noticed
@@ -96,15 +96,15 @@ struct handoff_metrics {
 
     // What kept clients from telling each other. The servers tell it then, as without.
     std::uint64_t not_listed = 0; ///< nodes not asked for: their clients' addresses are in none of the `peers`
-    std::uint64_t not_tried = 0; ///< nodes not asked for: too many connections, or none came about seconds ago
-    std::uint64_t no_answer = 0; ///< attempts to connect where no client answered within a second
-    std::uint64_t refused = 0; ///< connections of others, hung up on: too many, or it was for no node of this client
+    std::uint64_t not_tried = 0;  ///< nodes not asked for: too many connections, or none came about seconds ago
+    std::uint64_t no_answer = 0;  ///< attempts to connect where no client answered within a second
+    std::uint64_t refused = 0;    ///< connections of others, hung up on: too many, or it was for no node of this client
     std::uint64_t over_share = 0; ///< … because too many were from that address, at once or within a second
     /// How often it accepted nobody for some milliseconds, because more came than it can hang up on cheaply.
     std::uint64_t accept_pauses = 0;
 
-    bool listens = false; ///< now: it has the port on which others reach it
-    std::uint64_t connected_to = 0; ///< now: clients to which it is connected
+    bool listens = false;             ///< now: it has the port on which others reach it
+    std::uint64_t connected_to = 0;   ///< now: clients to which it is connected
     std::uint64_t connected_from = 0; ///< now: connections that others have made to it
 };
 
@@ -117,15 +117,15 @@ struct metrics {
     metrics() = default; // no aggregate: see client_options
 
     connection_state state = connection_state::connecting; ///< where the client stands with its ensemble
-    std::uint64_t reconnects = 0; ///< connections after the first one, of the same session or a new one
+    std::uint64_t reconnects = 0;  ///< connections after the first one, of the same session or a new one
     std::uint64_t disconnects = 0; ///< connections that have ended, but for the client's close
-    std::uint64_t expiries = 0; ///< sessions that the servers have ended
+    std::uint64_t expiries = 0;    ///< sessions that the servers have ended
     /// How often the servers have refused the credentials: 0 or 1, for then `state` is `failed` until it is closed.
     std::uint64_t authentication_failures = 0;
     /// What was sent to the servers for the client's users, its locks and its lease. A transaction counts once. What
     /// the C client sends on its own (to connect, and pings) does not count.
     std::uint64_t requests = 0;
-    std::uint64_t unseen = 0; ///< guards that died in the turn that delivered them: see `acquired`
+    std::uint64_t unseen = 0;     ///< guards that died in the turn that delivered them: see `acquired`
     latency_histogram heartbeats; ///< of the lease: from sending one to its answer
     /// How much later than planned its turn came: the strand was busy, or stopped. Those count, too, that found the
     /// connection lost by then, and were not sent.
@@ -133,7 +133,7 @@ struct metrics {
 
     handoff_metrics handoff; ///< past the servers
 
-    lock_metrics all; ///< of all locks
+    lock_metrics all;                  ///< of all locks
     std::vector<lock_metrics> by_name; ///< of the locks of each name; first those without one
 
     /// For `prometheus_text()`: what is put on each sample, besides the labels of its own. `client::metrics()` leaves

@@ -20,11 +20,11 @@ namespace zklock {
 /// How long a node lives, and who names it. To the path of a sequential node the servers append ten digits, its
 /// sequence number: how many children its parent has had before.
 enum class node_kind : std::uint8_t {
-    persistent, ///< until somebody removes it
+    persistent,            ///< until somebody removes it
     persistent_sequential, ///< the same, and the servers put a number behind its name
-    ephemeral, ///< not longer than the session that created it; has no children
-    ephemeral_sequential, ///< the same, and the servers put a number behind its name
-    container ///< until some time after its last child is gone
+    ephemeral,             ///< not longer than the session that created it; has no children
+    ephemeral_sequential,  ///< the same, and the servers put a number behind its name
+    container              ///< until some time after its last child is gone
 };
 
 /// The name, as it is spelt above.
@@ -48,14 +48,14 @@ struct node_stat {
     std::int64_t czxid = 0; ///< the transaction that created the node
     std::int64_t mzxid = 0; ///< the transaction that set its data last
     std::int64_t pzxid = 0; ///< the last transaction that created or deleted one of its children, or itself
-    std::chrono::system_clock::time_point created; ///< by the ensemble's clock
+    std::chrono::system_clock::time_point created;  ///< by the ensemble's clock
     std::chrono::system_clock::time_point modified; ///< when its data was set last, by that clock
-    std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
-    std::int32_t version = 0; ///< how often its data was set
-    std::int32_t cversion = 0; ///< how often a child was created or deleted
-    std::int32_t num_children = 0; ///< how many children it has
-    std::int32_t data_length = 0; ///< in bytes
-    std::int32_t acl_version = 0; ///< how often its access list was replaced
+    std::int64_t ephemeral_owner = 0;               ///< the session the node dies with, 0 for none
+    std::int32_t version = 0;                       ///< how often its data was set
+    std::int32_t cversion = 0;                      ///< how often a child was created or deleted
+    std::int32_t num_children = 0;                  ///< how many children it has
+    std::int32_t data_length = 0;                   ///< in bytes
+    std::int32_t acl_version = 0;                   ///< how often its access list was replaced
 };
 
 /// A node as it was read.
@@ -63,14 +63,14 @@ struct node_content {
     node_content() = default; // no aggregate: see client_options
 
     std::string data; ///< what was written last; it may be binary
-    node_stat stat; ///< as of that data
+    node_stat stat;   ///< as of that data
 };
 
 /// Who may do what with a node: the access lists that need no names.
 enum class acl : std::uint8_t {
-    open, ///< anybody may do anything
-    creator_all, ///< only clients with the same identity: that of `client_options::auth` or `sasl`, or of the
-                 ///< certificate in `tls`; one of them must be there
+    open,               ///< anybody may do anything
+    creator_all,        ///< only clients with the same identity: that of `client_options::auth` or `sasl`, or of the
+                        ///< certificate in `tls`; one of them must be there
     creator_all_or_read ///< the same, but anybody may read
 };
 
@@ -87,12 +87,12 @@ enum class acl : std::uint8_t {
 
 /// What an entry of an access list allows; several are combined with `|`.
 struct permission {
-    static constexpr unsigned read = 1; ///< the data and the children's names, and to hear of changes
-    static constexpr unsigned write = 2; ///< to set the data
+    static constexpr unsigned read = 1;   ///< the data and the children's names, and to hear of changes
+    static constexpr unsigned write = 2;  ///< to set the data
     static constexpr unsigned create = 4; ///< children
     static constexpr unsigned remove = 8; ///< children: to delete a node takes the permission of its parent
     static constexpr unsigned admin = 16; ///< to set the access list
-    static constexpr unsigned all = 31; ///< all of these
+    static constexpr unsigned all = 31;   ///< all of these
 };
 
 /// One entry of an access list: what the clients may do that `scheme` and `id` name. Servers know these schemes:
@@ -106,7 +106,7 @@ struct access_entry {
     access_entry(std::string the_scheme, std::string the_id, unsigned what_is_allowed = permission::all);
 
     std::string scheme; ///< how the servers know the identity: `digest`, `world`, `ip`, `x509`, `auth`, …
-    std::string id; ///< the identity, in the form of that scheme
+    std::string id;     ///< the identity, in the form of that scheme
     unsigned allowed = permission::all; ///< of `permission`
 
     /// Whether all three are equal.
@@ -153,7 +153,7 @@ struct node_access {
     node_access() = default; // no aggregate: see client_options
 
     access_list list; ///< who may do what with it
-    node_stat stat; ///< its `acl_version` is what `client::set_acl()` compares
+    node_stat stat;   ///< its `acl_version` is what `client::set_acl()` compares
 };
 
 /// Operations on nodes that are done together, in their order, or not at all: for `guard::commit()` and
@@ -172,16 +172,16 @@ public:
         /// What an operation does.
         enum class kind : std::uint8_t {
             create, ///< makes a node
-            set, ///< replaces its data
+            set,    ///< replaces its data
             remove, ///< deletes it
-            check ///< demands that it is there, in that version
+            check   ///< demands that it is there, in that version
         };
-        kind what = kind::check; ///< what is to be done
-        std::string path; ///< with which node
-        std::string data; ///< for create and set
+        kind what = kind::check;                   ///< what is to be done
+        std::string path;                          ///< with which node
+        std::string data;                          ///< for create and set
         node_kind created = node_kind::persistent; ///< for create
-        std::int32_t version = any_version; ///< for set, remove and check
-        std::optional<access_list> access{}; ///< for create; nothing: the client's
+        std::int32_t version = any_version;        ///< for set, remove and check
+        std::optional<access_list> access{};       ///< for create; nothing: the client's
     };
 
     transaction() = default; // no aggregate: see client_options
@@ -242,7 +242,7 @@ private:
 
 /// What one operation of a transaction did.
 struct operation_result {
-    std::string path; ///< for create: the path of the node, with its sequence number
+    std::string path;              ///< for create: the path of the node, with its sequence number
     std::optional<node_stat> stat; ///< for set: the node as it is since then
 };
 

@@ -26,8 +26,8 @@ struct board_settings {
     int rush_buyers = 0;
     int rush_units = 0;
     std::optional<zklock::client> client; ///< nothing: a server without the lock
-    std::string path; ///< of the lock
-    std::string rush_path; ///< of the lock that a rush has as long as it is under way
+    std::string path;                     ///< of the lock
+    std::string rush_path;                ///< of the lock that a rush has as long as it is under way
 };
 
 /// What the page shows: stock, orders, who holds the lock and who waits. Put together once for all who look, whenever
@@ -68,11 +68,11 @@ private:
     std::optional<lock_watch> lock_, rush_lock_;
     background background_;
     nap pause_; ///< as long as it lasts, changes are gathered
-    nap idle_; ///< ended by a change
+    nap idle_;  ///< ended by a change
     bell published_;
-    std::string newest_; ///< empty as long as nobody has looked
+    std::string newest_;        ///< empty as long as nobody has looked
     std::uint64_t version_ = 0; ///< of `newest_`
-    clock::time_point told_; ///< when the viewers were sent something
+    clock::time_point told_;    ///< when the viewers were sent something
     std::size_t viewers_ = 0;
     bool changed_ = false;
     bool stopped_ = false;

@@ -46,8 +46,8 @@ struct rush_row {
 struct shop_view {
     int units = 0;
     int sold = 0;
-    std::vector<order_row> orders; ///< the last ones, in the order of their numbers
-    std::optional<rush_row> rush; ///< the last one
+    std::vector<order_row> orders;           ///< the last ones, in the order of their numbers
+    std::optional<rush_row> rush;            ///< the last one
     std::optional<rush_row> ended_with_lock; ///< the last that has ended, with the lock
     std::optional<rush_row> ended_without_lock;
 };

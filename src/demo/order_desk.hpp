@@ -23,7 +23,7 @@ namespace asio = boost::asio;
 struct order_wishes {
     std::string buyer;
     bool without_lock = false; ///< beside those who hold it
-    std::int64_t rush = 0; ///< if not 0: refused when another rush has begun by now
+    std::int64_t rush = 0;     ///< if not 0: refused when another rush has begun by now
 };
 
 /// What became of an order.
@@ -33,7 +33,7 @@ struct receipt {
     outcome what = outcome::sold;
     order_row order;
     int stock_written = 0; ///< when sold
-    double held_ms = 0; ///< how long it took, from the lock on if there is one
+    double held_ms = 0;    ///< how long it took, from the lock on if there is one
 };
 
 /// Where the lock is, and how long an order waits for it.

@@ -26,9 +26,9 @@ namespace asio = boost::asio;
 struct rush_settings {
     int buyers = 0;
     int units = 0;
-    std::chrono::seconds patience{}; ///< of each buyer
+    std::chrono::seconds patience{};      ///< of each buyer
     std::optional<zklock::client> client; ///< nothing: a server without the lock
-    std::string path; ///< of the lock that a rush has as long as it is under way
+    std::string path;                     ///< of the lock that a rush has as long as it is under way
 };
 
 /// Rushes: a new stock, and buyers who all order at the same moment, spread over all order servers. One at a time

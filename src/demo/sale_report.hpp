@@ -12,8 +12,8 @@ struct purchase {
     std::string outcome;
     bool answered = false; ///< sold, or told that there is nothing left
     bool sold = false;
-    std::int64_t order = 0; ///< its number in the database, 0 for none
-    std::int64_t token = 0; ///< 0 without the lock
+    std::int64_t order = 0;   ///< its number in the database, 0 for none
+    std::int64_t token = 0;   ///< 0 without the lock
     std::int64_t session = 0; ///< that held the lock; 0 without it
     int stock_read = 0;
     int stock_written = 0;

@@ -93,7 +93,7 @@ asio::awaitable<void> converse(zklock::client zk, asio::ip::tcp::socket socket)
         stream.expires_after(30s);
         const auto [unread, size] = co_await http::async_read(stream, buffer, request, no_throw);
         if (unread)
-            break; // it has hung up, or this is no HTTP
+            break;              // it has hung up, or this is no HTTP
         stream.expires_never(); // the lock has its own limit
         auto response = co_await answer(zk, stream.socket(), std::move(request));
         stream.expires_after(30s);

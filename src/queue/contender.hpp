@@ -47,21 +47,21 @@ using view = std::map<place, contender_id, std::less<>>; ///< nodes; 0 for those
 
 /// How far a contender of this client is.
 enum class phase : std::uint8_t {
-    wanted, ///< has no node
-    creating, ///< its create was sent
-    unknown, ///< its create is lost: its node is to be looked for
-    inspecting, ///< found, and being read
-    queued, ///< has a node and waits
-    held, ///< has the lock
+    wanted,      ///< has no node
+    creating,    ///< its create was sent
+    unknown,     ///< its create is lost: its node is to be looked for
+    inspecting,  ///< found, and being read
+    queued,      ///< has a node and waits
+    held,        ///< has the lock
     downgrading, ///< has it as a writer until it is a reader
-    lingering, ///< has given it back, and its node waits for the next
-    leaving ///< its node is to be deleted
+    lingering,   ///< has given it back, and its node waits for the next
+    leaving      ///< its node is to be deleted
 };
 
 /// How far a downgrade is, which makes a reader's node of a writer's in one transaction.
 enum class downgrade_state : std::uint8_t {
     unsent, ///< there is the writer's node, and none else
-    sent, ///< an answer will tell what its node is
+    sent,   ///< an answer will tell what its node is
     unknown ///< an answer will tell, once it is sent again
 };
 
@@ -79,15 +79,15 @@ struct contender : boost::intrusive::list_base_hook<boost::intrusive::link_mode<
     bool parent_gone = false; ///< while it was downgrading: its number is none of the present parent's
     downgrade_state into_reader = downgrade_state::unsent;
     bool lingering_told = false;
-    bool revoked = false; ///< others want its node to go
-    bool left_by_own_will = false; ///< so others may be told that it is leaving
-    bool token_known = false; ///< the token of its node is known
-    unsigned further_grants = 0; ///< that its token can count
-    unsigned cohort_left = 0; ///< acquires of this client that may still use the node while others wait
+    bool revoked = false;           ///< others want its node to go
+    bool left_by_own_will = false;  ///< so others may be told that it is leaving
+    bool token_known = false;       ///< the token of its node is known
+    unsigned further_grants = 0;    ///< that its token can count
+    unsigned cohort_left = 0;       ///< acquires of this client that may still use the node while others wait
     std::uint64_t create_stamp = 0; ///< of its create, when that was sent
-    std::int64_t czxid = 0; ///< of its node, once known
-    std::string prefix; ///< of its node's name, while creating or unknown
-    view::iterator spot{}; ///< its node, once known
+    std::int64_t czxid = 0;         ///< of its node, once known
+    std::string prefix;             ///< of its node's name, while creating or unknown
+    view::iterator spot{};          ///< its node, once known
 
     /// Becomes a new one, in no index; but keeps the memory of the prefix.
     void reset() noexcept

@@ -81,7 +81,7 @@ void known_queue::own_node_gone(contender_id id)
 void known_queue::own_node_gone(contender& c)
 {
     if (c.now == phase::downgrading)
-        return; // by others, or by its own transaction: whose answer will tell
+        return;                          // by others, or by its own transaction: whose answer will tell
     const view::iterator place = c.spot; // the contender's phase is left by way of it
     const bool left = c.now == phase::leaving;
     switch (c.now) {

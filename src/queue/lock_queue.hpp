@@ -124,7 +124,7 @@ public:
     /// Whether remove_parent is to delete the path's node, should it be empty. It ever had so many children.
     [[nodiscard]] bool may_remove_parent(std::int32_t ever);
     void parent_occupied(); ///< answer to remove_parent: it has children, or was changed meanwhile
-    void parent_stays(); ///< answer to remove_parent: it is not to be deleted, or may not be
+    void parent_stays();    ///< answer to remove_parent: it is not to be deleted, or may not be
     void remove_parent_unknown();
     void parent_watch_failed();
     /// Forgets the watch on the path's own node, and what is known by it.
@@ -158,13 +158,13 @@ public:
     void retry_remove(contender_id);
     /// The answers to downgrade.
     void downgraded(contender_id, bool before = false); ///< it was done, now or before
-    void downgrade_unknown(contender_id); ///< the connection ended before the answer
-    void downgrade_refused(contender_id); ///< it was refused: the contender is a writer still
-    void downgrade_lost(contender_id); ///< the writer's node is gone
+    void downgrade_unknown(contender_id);               ///< the connection ended before the answer
+    void downgrade_refused(contender_id);               ///< it was refused: the contender is a writer still
+    void downgrade_lost(contender_id);                  ///< the writer's node is gone
 
     void epoch_began();
-    void contact_lost(); ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
-    void epoch_ended(); ///< after every request of the epoch was answered
+    void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
+    void epoch_ended();   ///< after every request of the epoch was answered
     void session_ended(); ///< between two epochs
 
     // --- decisions --------------------------------------------------------------------------------------------------

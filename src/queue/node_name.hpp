@@ -14,9 +14,9 @@ namespace zklock::queue {
 
 /// What a contender is there for, by its name.
 enum class contender_kind : std::uint8_t {
-    mutex, ///< excludes all others
+    mutex,  ///< excludes all others
     writer, ///< excludes all others, and may become a reader that keeps its number
-    reader ///< excludes all but readers
+    reader  ///< excludes all but readers
 };
 inline constexpr std::size_t contender_kinds = 3;
 [[nodiscard]] constexpr bool is_shared(contender_kind kind) noexcept
@@ -63,7 +63,7 @@ public:
 
 private:
     struct additions {
-        std::string mark; ///< of ours; empty for the usual one
+        std::string mark;                ///< of ours; empty for the usual one
         std::vector<std::string> heeded; ///< in order, each once; empty for the number alone
         friend bool operator==(const additions&, const additions&) = default;
     };
@@ -82,8 +82,8 @@ private:
 enum class mark_fault : std::uint8_t {
     none,
     ends_with_a_digit, ///< nobody could tell where the number begins
-    reader_or_writer, ///< contenders of that name are no mutexes
-    sign_is_ambiguous ///< of a number past 2^31
+    reader_or_writer,  ///< contenders of that name are no mutexes
+    sign_is_ambiguous  ///< of a number past 2^31
 };
 [[nodiscard]] mark_fault fault_of_mark(std::string_view mark) noexcept;
 [[nodiscard]] mark_fault fault_of_marks(std::string_view one, std::string_view other) noexcept;

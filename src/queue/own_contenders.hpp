@@ -80,7 +80,7 @@ private:
     std::size_t with_node_ = 0;
     std::size_t looking_once_ = 0;
     contender* lingering_ = nullptr;
-    std::map<contender_id, contender> all_; // outlives the indexes
+    std::map<contender_id, contender> all_;     // outlives the indexes
     mutable const contender* recent_ = nullptr; ///< the last that was looked for
     contender_index<by_id> wanted_;
     contender_index<by_create_stamp> creating_;

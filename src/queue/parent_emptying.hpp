@@ -33,8 +33,8 @@ public:
 private:
     enum class state : std::uint8_t {
         unasked,
-        asked, ///< its delete was asked for
-        occupied, ///< there were children: the youngest is waited for
+        asked,     ///< its delete was asked for
+        occupied,  ///< there were children: the youngest is waited for
         impossible ///< not in this epoch
     };
     bool wait_for_youngest(known_queue&, std::vector<action>&);
@@ -42,8 +42,8 @@ private:
 
     state now_ = state::unasked;
     std::uint64_t occupied_stamp_ = 0; ///< when the parent was found to be
-    std::string awaited_; ///< the youngest node then
-    contender_id asked_for_ = 0; ///< the last contender held back when the parent's delete was asked for
+    std::string awaited_;              ///< the youngest node then
+    contender_id asked_for_ = 0;       ///< the last contender held back when the parent's delete was asked for
 };
 
 } // namespace zklock::queue

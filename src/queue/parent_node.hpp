@@ -66,14 +66,14 @@ public:
     }
 
 private:
-    bool dense_ = false; ///< known_through_ holds
-    bool refused_watch_ = false; ///< there may still be one that a refusal has made count for nothing
-    watch_state data_ = watch_state::off; ///< on its data
+    bool dense_ = false;                      ///< known_through_ holds
+    bool refused_watch_ = false;              ///< there may still be one that a refusal has made count for nothing
+    watch_state data_ = watch_state::off;     ///< on its data
     watch_state children_ = watch_state::off; ///< on its children
     const std::int32_t scarce_from_;
     std::int32_t known_through_ = -1; ///< every live node up to this number is known
-    std::int32_t numbers_used_ = 0; ///< after that, by downgrades of ours: they count as children made
-    std::int64_t next_number_ = 0; ///< that it gives, as far as is known
+    std::int32_t numbers_used_ = 0;   ///< after that, by downgrades of ours: they count as children made
+    std::int64_t next_number_ = 0;    ///< that it gives, as far as is known
     std::optional<look> last_look_;
 };
 

@@ -17,7 +17,7 @@ public:
     struct sent_read {
         std::uint64_t stamp;
         bool looks_up; ///< follows a sync
-        bool watches; ///< the children
+        bool watches;  ///< the children
     };
 
     [[nodiscard]] std::uint64_t next_stamp() noexcept { return ++stamp_; }
@@ -70,12 +70,12 @@ public:
 private:
     bool look_up_refused_ = false;
     bool just_listed_ = false;
-    bool goes_on_ = false; ///< the session has had a connection before
-    std::uint64_t stamp_ = 0; ///< the last one given
-    std::uint64_t sent_ = 0; ///< of the last read sent in this epoch, 0 for none
-    std::uint64_t answered_ = 0; ///< of the last read answered
-    std::uint64_t doubt_ = 0; ///< only a read sent after this tells who is before our first
-    std::uint64_t growth_ = 0; ///< only a read sent after this tells whether a reader has come to be there
+    bool goes_on_ = false;           ///< the session has had a connection before
+    std::uint64_t stamp_ = 0;        ///< the last one given
+    std::uint64_t sent_ = 0;         ///< of the last read sent in this epoch, 0 for none
+    std::uint64_t answered_ = 0;     ///< of the last read answered
+    std::uint64_t doubt_ = 0;        ///< only a read sent after this tells who is before our first
+    std::uint64_t growth_ = 0;       ///< only a read sent after this tells whether a reader has come to be there
     std::uint64_t carried_over_ = 0; ///< what was known by then is of a connection before
     boost::container::deque<sent_read> reads_; ///< unanswered ones
 };

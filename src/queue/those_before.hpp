@@ -11,7 +11,7 @@ class known_queue;
 /// Who is before a contender that waits, as far as it is known.
 struct those_before {
     std::string_view first; ///< in the queue; empty if there is none, or it is one of ours and does not hold
-    std::size_t count = 0; ///< as last seen
+    std::size_t count = 0;  ///< as last seen
     bool excluded = false;
 };
 
@@ -24,7 +24,7 @@ struct those_before {
 /// Whom a contender waits behind.
 struct predecessor {
     std::string_view node; ///< the nearest before it that excludes it; empty if none is known
-    bool is_read = false; ///< the answer to its watch will come, and tell more
+    bool is_read = false;  ///< the answer to its watch will come, and tell more
 };
 [[nodiscard]] predecessor predecessor_of(const known_queue&, contender_id);
 

@@ -12,7 +12,7 @@ namespace zklock::runtime {
 class kept_from_children {
 public:
     explicit kept_from_children(int descriptor) noexcept; ///< fork_count() has been called
-    ~kept_from_children(); ///< before the descriptor is closed
+    ~kept_from_children();                                ///< before the descriptor is closed
     kept_from_children(const kept_from_children&) = delete;
     kept_from_children& operator=(const kept_from_children&) = delete;
 

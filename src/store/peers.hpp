@@ -19,7 +19,7 @@ struct own_node {
     static constexpr std::uint32_t not_on_offer = ~std::uint32_t{0};
 
     node_secret secret{};
-    store::commitment commitment{}; ///< to that secret
+    store::commitment commitment{};     ///< to that secret
     std::uint32_t place = not_on_offer; ///< where the peers find it again
 };
 

@@ -19,18 +19,18 @@ enum class outcome : std::uint8_t {
     no_node,
     node_exists,
     not_empty,
-    no_auth, ///< the ACL forbids it
+    no_auth,          ///< the ACL forbids it
     no_child_allowed, ///< the parent is an ephemeral node
-    invalid_acl, ///< an access list that the servers do not take
-    bad_version, ///< the node's version is another than the one asked for
+    invalid_acl,      ///< an access list that the servers do not take
+    bad_version,      ///< the node's version is another than the one asked for
     bad_arguments,
     unimplemented, ///< the server is too old for the operation
-    no_watcher, ///< unwatch: there was no such watch
+    no_watcher,    ///< unwatch: there was no such watch
     quota_exceeded,
     local_session, ///< the session is known to one server only, and may make no ephemeral nodes
     reconfig_disabled,
     server_error, ///< any other error the server gave
-    unknown, ///< the connection or the session ended first: it may have been done, or not, or not yet
+    unknown,      ///< the connection or the session ended first: it may have been done, or not, or not yet
 };
 
 using zklock::any_version;
@@ -60,7 +60,7 @@ struct get_reply : reply {
 };
 struct children_reply : reply {
     const std::vector<std::string>* names = nullptr; ///< relative to the parent, in no order; null unless ok
-    node_stat stat; ///< the parent's
+    node_stat stat;                                  ///< the parent's
 };
 
 struct access_reply : reply {
@@ -73,10 +73,10 @@ struct batch_write {
     enum class kind : std::uint8_t { create, remove, set, check };
     kind what = kind::check;
     std::string_view path;
-    std::string_view data; ///< for create and set
+    std::string_view data;                               ///< for create and set
     node_kind created = node_kind::ephemeral_sequential; ///< for create; not a container
-    std::int32_t version = any_version; ///< for remove, set and check
-    const access_list* access = nullptr; ///< for create; null: the client's
+    std::int32_t version = any_version;                  ///< for remove, set and check
+    const access_list* access = nullptr;                 ///< for create; null: the client's
 };
 struct batch_reply : reply {
     /// Paths of the nodes created, in the order of their writes; valid during the call, empty unless ok.
@@ -92,8 +92,8 @@ struct batch_reply : reply {
 struct connect_reply {
     std::int64_t session_id = 0;
     std::chrono::milliseconds session_timeout{}; ///< as the server grants it
-    bool renewed = false; ///< the session is not the one of the last connection, or is the first
-    lease_clock::time_point sent{}; ///< when TCP was connected: the leader saw the session after that
+    bool renewed = false;                        ///< the session is not the one of the last connection, or is the first
+    lease_clock::time_point sent{};              ///< when TCP was connected: the leader saw the session after that
     bool may_lag = false; ///< what was seen on earlier connections is forgotten: the server may not have got so far
 };
 

@@ -93,7 +93,7 @@ public:
 private:
     struct session {
         std::chrono::milliseconds timeout{}; ///< 0: it never falls silent
-        time_point over{}; ///< if nothing is heard before
+        time_point over{};                   ///< if nothing is heard before
     };
     using link = memory_link;
     using links = std::map<std::uint64_t, link>;

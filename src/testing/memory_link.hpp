@@ -26,8 +26,8 @@ public:
     const std::shared_ptr<memory_store> client;
     const std::int64_t session;
 
-    bool mute = false; ///< the client is told nothing any more
-    std::deque<request> waiting; ///< while the client is parted
+    bool mute = false;                                              ///< the client is told nothing any more
+    std::deque<request> waiting;                                    ///< while the client is parted
     std::deque<std::pair<lease_clock::time_point, answer>> answers; ///< and when they are due
 
     /// Answers a request that writes nothing, and sets the watch that it asks for.

@@ -96,7 +96,7 @@ private:
 
     store::observer* observer_ = nullptr;
     std::uint64_t connection_ = 0; ///< 0: none
-    bool ending_ = false; ///< it is lost, and not all that was asked for is answered
+    bool ending_ = false;          ///< it is lost, and not all that was asked for is answered
     std::int64_t session_ = 0;
     std::int64_t told_session_ = 0;
     std::chrono::milliseconds timeout_{};
@@ -106,7 +106,7 @@ private:
     lease_clock::time_point heard_{};
     store::scheduler::timer_id attempt_timer_ = 0;
     static constexpr std::chrono::milliseconds first_pause{50}, longest_pause{1'000}; ///< between attempts to connect
-    std::chrono::milliseconds pause_ = first_pause; ///< before the next
+    std::chrono::milliseconds pause_ = first_pause;                                   ///< before the next
     std::optional<lease_clock::time_point> lost_at_; ///< since there was a connection, or the beginning
     std::function<void()> closed_;
     bool closing_ = false;

@@ -23,9 +23,9 @@ struct passage::shared {
 
     handler told;
     asio::any_io_executor executor; ///< the handler's. Not in work: its context may end before this, as a test fails
-    std::mutex mutex; // guards these
+    std::mutex mutex;               // guards these
     std::condition_variable changed;
-    std::size_t awaited = 0; ///< functions that are to run
+    std::size_t awaited = 0;                                       ///< functions that are to run
     lease_clock::time_point next = lease_clock::time_point::max(); ///< deadline of a client
     bool stops = false;
     bool over = false;

@@ -27,7 +27,7 @@ struct answer {
     std::string path; ///< of the event, or that was created
     std::string data;
     store::node_stat stat;
-    std::vector<std::string> names; ///< of children, or the paths that a batch created
+    std::vector<std::string> names;    ///< of children, or the paths that a batch created
     std::vector<store::node_stat> set; ///< the nodes whose data a batch set
     std::size_t failed = store::batch_reply::no_write;
     shared_access access; ///< of a get_acl

@@ -40,7 +40,7 @@ struct transaction {
         remove,
         set_data,
         check_version,
-        batch, ///< the parts in their order, all or none
+        batch,           ///< the parts in their order, all or none
         set_permissions, ///< what the tree goes by: the access list is shown as it was
         set_access,
         open_session,
@@ -55,10 +55,10 @@ struct transaction {
     std::string data;
     store::node_kind node = store::node_kind::persistent;
     permissions allowed;
-    shared_access access; ///< of a create or a set_access
+    shared_access access;                      ///< of a create or a set_access
     std::int32_t version = store::any_version; ///< of the node to be removed, set or checked; or of its access list
-    std::vector<transaction> parts; ///< of a batch: what, path, data, node and version
-    std::int64_t session = administrator; ///< who writes, or which session opens or closes
+    std::vector<transaction> parts;            ///< of a batch: what, path, data, node and version
+    std::int64_t session = administrator;      ///< who writes, or which session opens or closes
     std::int64_t zxid = 0;
     std::int64_t time_ms = 0; ///< leader's clock
 };
@@ -94,10 +94,10 @@ public:
     };
     struct effect {
         store::outcome result = store::outcome::ok;
-        std::string path; ///< of a create, with its sequence number
-        store::node_stat stat; ///< of a create, or of the node whose data was set
-        std::vector<std::string> created; ///< of a batch: the paths of its creates
-        std::vector<store::node_stat> set; ///< of a batch: the nodes whose data it set
+        std::string path;                                  ///< of a create, with its sequence number
+        store::node_stat stat;                             ///< of a create, or of the node whose data was set
+        std::vector<std::string> created;                  ///< of a batch: the paths of its creates
+        std::vector<store::node_stat> set;                 ///< of a batch: the nodes whose data it set
         std::size_t failed = store::batch_reply::no_write; ///< of a batch: the part that `result` is about
         std::vector<event> events;
     };
@@ -131,7 +131,7 @@ private:
     void before_change(const std::string& path);
 
     nodes nodes_;
-    bool undoable_ = false; ///< in a batch
+    bool undoable_ = false;                                           ///< in a batch
     std::vector<std::pair<std::string, std::optional<node>>> before_; ///< what it changed
 };
 

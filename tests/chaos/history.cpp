@@ -149,9 +149,9 @@ private:
     void check_path(const std::string& path, const std::vector<tenure>& tenures)
     {
         std::map<std::int64_t, const tenure*> tokens;
-        const tenure* longest = nullptr; // of those that believed they held
+        const tenure* longest = nullptr;       // of those that believed they held
         const tenure* longest_alone = nullptr; // of those who exclude readers
-        const tenure* largest = nullptr; // by the token
+        const tenure* largest = nullptr;       // by the token
         const tenure* largest_alone = nullptr;
         const auto keep = [](const tenure*& best, const tenure& t, auto of) {
             if (!best || of(t) > of(*best))

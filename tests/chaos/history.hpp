@@ -48,8 +48,8 @@ struct operation {
     bool held = false; ///< what the guard said at `ended`
     /// Until when it was believed to be held: the release, or the last that the guard said.
     std::optional<instant> believed;
-    bool lost = false; ///< how that ended
-    std::optional<instant> shares; ///< others may read with it from here on
+    bool lost = false;               ///< how that ended
+    std::optional<instant> shares;   ///< others may read with it from here on
     std::optional<instant> released; ///< when the release was done
     std::string release_outcome;
     std::optional<instant> told; ///< when wait_lost completed
@@ -79,8 +79,8 @@ struct process_history {
     std::map<std::size_t, commit_record> commits;
     std::size_t by_certificate = 0; ///< how many of its grants were
     std::vector<std::string> twice; ///< what was noted more than once
-    std::optional<instant> closed; ///< it came to its end by itself
-    std::optional<instant> killed; ///< by a nemesis; it was dead then
+    std::optional<instant> closed;  ///< it came to its end by itself
+    std::optional<instant> killed;  ///< by a nemesis; it was dead then
     std::vector<std::pair<instant, instant>> pauses;
 };
 
@@ -110,7 +110,7 @@ struct summary {
     std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0,
                 refused = 0;
     std::size_t readers = 0, downgrades = 0, by_certificate = 0, commits = 0; ///< commits: executed
-    std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
+    std::size_t refused_after_stop = 0, accepted_after_stop = 0;              ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);
 

@@ -6,10 +6,10 @@
 namespace zklock::chaos {
 
 struct holders_options {
-    std::vector<std::string> servers; ///< of each client; the n-th client acquires path_of(n), twice
-    std::string events; ///< the file that it appends to: `what n time token lease`
+    std::vector<std::string> servers;    ///< of each client; the n-th client acquires path_of(n), twice
+    std::string events;                  ///< the file that it appends to: `what n time token lease`
     std::int64_t session_timeout = 2000; ///< milliseconds
-    std::int64_t server_tick = 200; ///< likewise
+    std::int64_t server_tick = 200;      ///< likewise
 };
 
 /// A process of clients that each take one lock and keep it until it is lost or SIGTERM comes; a second contender of

@@ -49,7 +49,7 @@ private:
     test::network& net_;
     test::zookeeper_ensemble& ensemble_;
     milliseconds tick_;
-    milliseconds silence_; ///< after so long the followers give the leader up
+    milliseconds silence_;       ///< after so long the followers give the leader up
     milliseconds election_{350}; ///< from then until another has taken over
     random_source& random_;
     std::size_t leader_ = 0;

@@ -13,7 +13,7 @@ inline constexpr int could_not_play = 3;
 struct rounds_options {
     double minutes = 1;
     std::optional<std::size_t> count; ///< how many rounds, however long they take; in place of `minutes`
-    bool handoff = false; ///< see worker_options
+    bool handoff = false;             ///< see worker_options
     std::uint64_t seed = 0;
     std::size_t members = 3;
     std::vector<std::string> nemeses; ///< empty: all

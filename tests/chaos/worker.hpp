@@ -8,7 +8,7 @@ namespace zklock::chaos {
 
 struct worker_options {
     std::string servers;
-    std::string events; ///< the file that it appends to, see history.cpp
+    std::string events;   ///< the file that it appends to, see history.cpp
     std::string resource; ///< the socket of the resource
     int process = 0;
     std::uint64_t seed = 0;
@@ -16,7 +16,7 @@ struct worker_options {
     unsigned contenders = 4;
     unsigned paths = 3;
     std::int64_t session_timeout = 2000; ///< milliseconds
-    std::int64_t server_tick = 200; ///< likewise
+    std::int64_t server_tick = 200;      ///< likewise
 };
 
 [[nodiscard]] std::string path_of(unsigned number);

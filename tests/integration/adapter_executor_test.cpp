@@ -98,7 +98,7 @@ template <class T> struct counting_allocator {
 
 TEST_CASE("handlers run on their executor, once, and never inside the call")
 {
-    asio::io_context io; // the client's
+    asio::io_context io;    // the client's
     asio::io_context other; // the handlers'
     std::atomic<int> executed = 0;
     tracker_executor tracker(other.get_executor(), executed);

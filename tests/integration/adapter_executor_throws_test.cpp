@@ -67,7 +67,7 @@ struct scene {
     }
 
     const std::string servers;
-    std::string_view at_line; ///< of the log; then it throws
+    std::string_view at_line;            ///< of the log; then it throws
     std::function<void()> at_suspension; ///< is called as the log tells of it, once
     std::shared_ptr<bool> throws = std::make_shared<bool>(false);
     std::optional<error_code> lost, waited;

@@ -114,7 +114,7 @@ struct busy_client {
     permits stock = take_permits(3);
     static constexpr std::size_t kinds = 14;
     std::vector<told> spare = std::vector<told>(kinds); // made while there is memory
-    std::vector<told> endings = [] { // no room for one is to be sought later
+    std::vector<told> endings = [] {                    // no room for one is to be sought later
         std::vector<told> none;
         none.reserve(kinds);
         return none;

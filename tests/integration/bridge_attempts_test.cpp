@@ -27,7 +27,7 @@ namespace {
 
 struct foreign_answer {
     std::string bytes;
-    std::string shown; ///< in the log, up to the end or more
+    std::string shown;                                                       ///< in the log, up to the end or more
     std::string said = " is no ZooKeeper server: its answer begins with \""; ///< before it
 };
 

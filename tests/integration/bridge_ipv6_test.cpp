@@ -154,7 +154,7 @@ TEST_CASE("without IPv4: of two servers one is dead, and the other is found at o
         CAPTURE(host);
         auto options = patient(host + std::to_string(dead.port()) + ",[::1]:" + std::to_string(server.port()));
         options.connect_backoff = options.connect_backoff_limit = 60s; // so that a whole cycle in vain would be noticed
-        for (int i = 0; i < 10; ++i) { // the order is left to chance
+        for (int i = 0; i < 10; ++i) {                                 // the order is left to chance
             bridge_client c{options};
             const auto start = steady_clock::now();
             c.wait_connected();

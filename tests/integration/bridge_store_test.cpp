@@ -295,7 +295,7 @@ TEST_CASE("credentials that the server refuses end everything but close")
     c.run_until([&] { return c.refusals == 1; });
     CHECK(c.lines == std::vector<std::string>{"connected, new", "disconnected", "authentication failed"});
     c.run_ready();
-    CHECK(c.context().stopped()); // no work is left, not even a timer
+    CHECK(c.context().stopped());           // no work is left, not even a timer
     CHECK(c.sync("/") == outcome::unknown); // a caller's mistake by now, answered all the same
     c.close();
     CHECK(c.lines.back() == "authentication failed");

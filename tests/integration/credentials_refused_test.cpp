@@ -251,7 +251,7 @@ TEST_CASE("what servers refuse for a rare reason is told once, with its name and
         client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(60s));
         co_await until_asked(link, opcode::sync); // the heartbeat of the beginning
-        must(co_await zk.create("/rare", "0")); // is answered after it: nothing else is on its way
+        must(co_await zk.create("/rare", "0"));   // is answered after it: nothing else is on its way
         for (const rare_error& each : rare_errors) {
             CAPTURE(each.code);
             for (int i = 0; i < 2; ++i) {

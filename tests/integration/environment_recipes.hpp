@@ -21,7 +21,7 @@ struct environment {
     const char* below; ///< the lock's path goes on so
     parent_kind parents;
     const char* second_secret = nullptr; ///< of the second client, if it has another
-    bool by_lock = false; ///< the locks have that list, and their clients have none
+    bool by_lock = false;                ///< the locks have that list, and their clients have none
 
     [[nodiscard]] bool everybody_may_read() const
     {

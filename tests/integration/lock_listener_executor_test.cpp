@@ -199,7 +199,7 @@ TEST_CASE("a slow executor: so many events wait, losses twice as many, and what 
     lock_listener listener = listen(
         io.get_executor(), [&](const lock_event& e) { told.push_back(e); }, 3);
     tell(listener, kind::queued, 5); // 1 to 5
-    tell(listener, kind::lost, 4); // 6 to 9
+    tell(listener, kind::lost, 4);   // 6 to 9
     tell(listener, kind::failed, 1);
     CHECK(all() == std::vector<std::uint64_t>{1, 2, 3, 6, 7, 8});
     CHECK(told.front().dropped == 4);

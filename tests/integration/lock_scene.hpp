@@ -140,8 +140,8 @@ public:
     played_process& operator=(const played_process&) = delete;
 
     [[nodiscard]] bool running() { return process_.running(); }
-    void kill() { process_.kill(); } ///< SIGKILL
-    void pause() { process_.pause(); } ///< SIGSTOP
+    void kill() { process_.kill(); }     ///< SIGKILL
+    void pause() { process_.pause(); }   ///< SIGSTOP
     void resume() { process_.resume(); } ///< SIGCONT
 
     /// For the played test case.

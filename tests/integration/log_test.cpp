@@ -401,7 +401,7 @@ TEST_CASE("an executor that somebody blocks is told, with how late a turn was")
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, logging(server().address(), log, 2000ms));
         co_await connected(zk);
-        must(co_await zk.get("/")); // so the first heartbeat has been answered
+        must(co_await zk.get("/"));          // so the first heartbeat has been answered
         std::this_thread::sleep_for(1500ms); // what is tested: two heartbeats are due meanwhile
         co_await until("it is told", [&] { return log.slow_turns() != 0; });
         must(co_await zk.close());

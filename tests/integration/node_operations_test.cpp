@@ -277,7 +277,7 @@ TEST_CASE("a write that the server throttles is not repeated, for what was sent 
     play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
-        must(co_await zk.create("/throttled", "0")); // is answered after it: nothing else is on its way
+        must(co_await zk.create("/throttled", "0"));     // is answered after it: nothing else is on its way
         remote.link.refuse_next(opcode::set_data, throttled_op);
         remote.link.forget();
         CHECK(error_in(co_await zk.set("/throttled", "1")) == errc::outcome_unknown);

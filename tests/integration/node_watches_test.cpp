@@ -115,7 +115,7 @@ TEST_CASE("requests: one look to begin with, one when something has happened, no
         client& zk = remote.zk;
         const std::string path = new_node();
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
-        CHECK_FALSE(must(co_await zk.exists(path))); // is answered after it
+        CHECK_FALSE(must(co_await zk.exists(path)));     // is answered after it
         remote.link.forget();
 
         auto created = begin_wait_created(zk, path);
@@ -287,7 +287,7 @@ TEST_CASE("ten thousand wait at one path, and ten thousand elsewhere; locks go o
         co_await release(std::move(held));
         co_await until(
             "all are watched", [] { return watch_count(server().port()) >= many + 1; }, 60s);
-        remote.link.cut(); // and once more
+        remote.link.cut();              // and once more
         must(co_await zk.exists(path)); // behind all of them
         admin.create(path);
         for (auto& each : here)

@@ -67,10 +67,10 @@ TEST_CASE("a client's access list with a digest that is nobody's; the log tells 
     CHECK(with(digest_entry("ann", "secret").id) == "none");
     CHECK(with(digest_entry("", "").id) == "none");
     CHECK(with("ann:" + letters + "=") == "none");
-    CHECK(with("ann:" + letters.substr(0, 22) + "==") == "none"); // of 16 bytes
-    CHECK(with("ann:" + letters + letters.substr(0, 16) + "=") == "none"); // SHA-256, by digestAlg
+    CHECK(with("ann:" + letters.substr(0, 22) + "==") == "none");                              // of 16 bytes
+    CHECK(with("ann:" + letters + letters.substr(0, 16) + "=") == "none");                     // SHA-256, by digestAlg
     CHECK(with("ann:" + letters + letters + letters + letters.substr(0, 5) + "==") == "none"); // SHA-512
-    CHECK(with("ann:" + letters.substr(0, 24) + "AAAAAAAA") == "none"); // of 24 bytes
+    CHECK(with("ann:" + letters.substr(0, 24) + "AAAAAAAA") == "none");                        // of 24 bytes
     CHECK(with("secret").starts_with("access is an entry of the scheme digest whose id has no hash, and has to be"));
     CHECK(with("secret").find("\"secret\"") == std::string::npos);
     CHECK(with("ann:secret") == wrong);

@@ -18,7 +18,7 @@ namespace zklock::test {
 
 struct play_options {
     std::vector<milliseconds> sessions = {}; ///< time-outs, a client's each; whoever is not named has a long_session
-    std::vector<std::string> clean = {}; ///< paths that may have no child at the end
+    std::vector<std::string> clean = {};     ///< paths that may have no child at the end
 };
 
 /// Plays a story with so many connected clients of the program's server, each behind a proxy of its own if the story

@@ -45,7 +45,7 @@ TEST_CASE("a holder is asked by data on its node; before the wait, too; other da
         admin.set(held.node(), request);
         CHECK(!co_await wait.end());
         CHECK(!co_await second.end());
-        CHECK(held); // asked, not forced
+        CHECK(held);                        // asked, not forced
         must(co_await held.wait_revoked()); // and it stays
         auto lost = begin_wait_lost(held);
         co_await release(std::move(held));

@@ -70,7 +70,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
 
         co_await release(std::move(held));
         co_await release(std::move(one));
-        behind_held = permits(); // in the background
+        behind_held = permits();                                                // in the background
         CHECK(error_in(co_await std::move(last).release()) == errc::not_owner); // there were none left
         co_await no_permit_left(server().port(), path);
     };

@@ -56,7 +56,7 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
         for (const bool reads : {true, false}) {
             for (const auto type : cancellation_types) {
                 co_await cancelled(begin(reads), type); // before anything
-                remote.link.block(direction::replies); // its create on the way
+                remote.link.block(direction::replies);  // its create on the way
                 const std::size_t before = creates(remote.link);
                 auto attempt = begin(reads);
                 const auto sent = [&, before] { return creates(remote.link) > before; };

@@ -149,7 +149,7 @@ TEST_CASE("a proxy sees the records of TLS, and no word that is said")
     const std::vector<std::string> trusting{"-CAfile", usual_authority().file()};
     CHECK(says(asked(between.port(), trusting), "Mode: standalone"));
     const auto records = between.count(opcode::tls_record);
-    CHECK(records >= 4); // hello, key, change of cipher, finished, the question
+    CHECK(records >= 4);                            // hello, key, change of cipher, finished, the question
     CHECK(says(between.captured(), "zklock test")); // a certificate of TLS 1.2 is not encrypted
     CHECK_FALSE(says(between.captured(), "Mode: "));
 

@@ -94,7 +94,7 @@ std::int64_t number_of(std::string_view node)
 namespace {
 
 constexpr std::size_t whole = ~std::size_t{0}; // exclusive
-constexpr std::size_t part = 0; // shared
+constexpr std::size_t part = 0;                // shared
 
 struct hold {
     std::string peer, attempt, node;

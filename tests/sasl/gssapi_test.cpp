@@ -251,7 +251,7 @@ TEST_CASE("GSSAPI: tickets that were got with a keytab serve later connections, 
     CAPTURE(second.why);
     REQUIRE(second.made);
     CHECK(second.made->first() != first.made->first()); // a token serves once
-    const auto refusal = second.made->refused(); // perhaps the server has a new key
+    const auto refusal = second.made->refused();        // perhaps the server has a new key
     CHECK(refusal.by == sasl_failure::unproved);
     CHECK(refusal.text == "the server does not accept the Kerberos ticket for zookeeper@localhost: it was got earlier, "
                           "and the next attempt gets another");

@@ -74,7 +74,7 @@ private:
         bool on = false;
         bool told = false;
         bool refused = false; ///< once
-        bool asked = false; ///< for certain
+        bool asked = false;   ///< for certain
     };
 
     [[nodiscard]] std::vector<std::string> contenders(unsigned path) const

@@ -38,10 +38,10 @@ struct contender_record {
     std::optional<process::time_point> deadline;
     recipes::grant given;
     instant granted_at{0};
-    bool lost = false; ///< was told
-    given_back back; ///< once its release has begun
+    bool lost = false;                   ///< was told
+    given_back back;                     ///< once its release has begun
     std::shared_ptr<heard_events> heard; ///< if it has a listener
-    std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
+    std::optional<instant> seen_lost;    ///< when it was first seen that its handle says so
 
     /// Holds, as far as its own process can know.
     [[nodiscard]] bool believes() const;
@@ -74,9 +74,9 @@ public:
     void made_out_of_turn(const std::string& node) { out_of_turn_.push_back(node); }
     void set_back(); ///< the ensemble: tokens begin again
 
-    [[nodiscard]] bool all_ended() const; ///< nobody waits, holds or releases
+    [[nodiscard]] bool all_ended() const;                           ///< nobody waits, holds or releases
     [[nodiscard]] bool is_ours(const znode_tree::node& node) const; ///< of a session that is alive
-    void finish(); ///< complains about what has not ended
+    void finish();                                                  ///< complains about what has not ended
 
     /// Whether something that others did excuses what its holder does or sees.
     [[nodiscard]] bool excused(const contender_record& c) const;
@@ -112,10 +112,10 @@ private:
     bool only_silences_ = false; ///< all that goes wrong is that a client hears nothing of the servers for a while
     std::deque<contender_record> records_;
     std::unordered_map<std::string, contender_record*> by_tag_;
-    std::map<unsigned, std::int64_t> last_token_; ///< by path
+    std::map<unsigned, std::int64_t> last_token_;         ///< by path
     std::unordered_map<std::string, instant> free_to_go_; ///< since when nodes wait for certificates no more
-    std::map<unsigned, std::set<std::int64_t>> tokens_; ///< by path: all that were given
-    std::map<std::string, unsigned> grants_on_; ///< by node
+    std::map<unsigned, std::set<std::int64_t>> tokens_;   ///< by path: all that were given
+    std::map<std::string, unsigned> grants_on_;           ///< by node
     std::vector<std::string> deleted_;
     std::map<unsigned, instant> last_deleted_; ///< by others, by path
     std::vector<std::string> deleted_waiting_; ///< while their contenders waited for another client

@@ -44,7 +44,7 @@ struct request {
     store::node_kind kind = store::node_kind::persistent;
     std::int32_t version = store::any_version;
     std::vector<transaction> parts; ///< of a batch
-    shared_access access; ///< of a create or a set_acl
+    shared_access access;           ///< of a create or a set_acl
     bool watch = false;
     fate doom = fate::none;
 };
@@ -57,7 +57,7 @@ struct answer {
     std::string path;
     std::string data;
     store::node_stat stat;
-    std::vector<std::string> names; ///< of children, or the paths that a batch created
+    std::vector<std::string> names;    ///< of children, or the paths that a batch created
     std::vector<store::node_stat> set; ///< the nodes whose data a batch set
     std::size_t failed = store::batch_reply::no_write;
     shared_access access; ///< of a get_acl
@@ -99,11 +99,11 @@ struct connection {
     // the server's end
     std::int64_t session = 0;
     std::chrono::milliseconds session_timeout{0}; ///< that it grants
-    std::int64_t last_zxid_seen = 0; ///< what the client said when it connected
-    std::deque<request> pending; ///< not answered yet; reads wait behind writes
-    std::vector<std::string> watched; ///< data watches, each once, also of nodes that are missing
-    std::vector<std::string> children_watched; ///< watches of children, likewise
-    std::vector<std::string> ends_withheld; ///< since something was sent last
+    std::int64_t last_zxid_seen = 0;              ///< what the client said when it connected
+    std::deque<request> pending;                  ///< not answered yet; reads wait behind writes
+    std::vector<std::string> watched;             ///< data watches, each once, also of nodes that are missing
+    std::vector<std::string> children_watched;    ///< watches of children, likewise
+    std::vector<std::string> ends_withheld;       ///< since something was sent last
 };
 
 } // namespace zklock::simulator

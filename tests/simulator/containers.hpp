@@ -57,8 +57,8 @@ private:
     world& world_;
     const ensemble& ensemble_;
     const client_of client_of_;
-    const bool scarce_; ///< a path's numbers may be: then whoever needs some deletes it
-    std::map<std::string, node> nodes_; ///< those that are there, and live longer than a session
+    const bool scarce_;                      ///< a path's numbers may be: then whoever needs some deletes it
+    std::map<std::string, node> nodes_;      ///< those that are there, and live longer than a session
     std::map<std::int64_t, client> writers_; ///< who made a node, or wrote its data, by the transaction
     std::map<std::pair<client, std::string>, store::node_stat> looks_; ///< the last of each
 };

@@ -53,8 +53,8 @@ public:
     std::vector<std::function<void(const transaction&, const znode_tree::effect&)>> on_written;
 
     // faults
-    void hang_up(unsigned server); ///< on all its clients
-    void restart(unsigned server, instant down); ///< a follower; the leader too, and then another one leads
+    void hang_up(unsigned server);                   ///< on all its clients
+    void restart(unsigned server, instant down);     ///< a follower; the leader too, and then another one leads
     void cut_off(unsigned server, instant duration); ///< a follower from the leader
     /// None of the servers has a quorum: they hang up on everybody.
     void all_down(instant duration);
@@ -84,9 +84,9 @@ private:
         instant cut_off_until{0};
         instant last_to_leader{0};
         instant last_from_leader{0};
-        instant still_until{0}; ///< its process is paused: what comes waits
-        bool stale = false; ///< it leads no more, and does not know
-        bool stuck = false; ///< and has proposed something that nobody will ever commit
+        instant still_until{0};                  ///< its process is paused: what comes waits
+        bool stale = false;                      ///< it leads no more, and does not know
+        bool stuck = false;                      ///< and has proposed something that nobody will ever commit
         std::vector<std::int64_t> sessions_then; ///< those alive when it stopped
         bool report_due = false;
         std::vector<std::pair<std::int64_t, std::chrono::milliseconds>> heard; ///< sessions to report to the leader
@@ -94,7 +94,7 @@ private:
     };
     struct session {
         bool alive = true;
-        std::int64_t owner = 0; ///< the connection
+        std::int64_t owner = 0;               ///< the connection
         std::chrono::milliseconds timeout{0}; ///< that it began with: a new leader knows no other
         instant deadline{0};
         instant check_at{0}; ///< of the expiry check that is under way

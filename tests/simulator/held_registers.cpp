@@ -70,7 +70,7 @@ void held_registers::granted(holder who)
     case 0: write(h); break; // and has the answer before it releases, most often
     case 1: after(until_release / 2, &held_registers::write); break;
     case 2: after(until_release, &held_registers::write); break; // and releases at once
-    default: break; // it only reads
+    default: break;                                              // it only reads
     }
 }
 

@@ -29,8 +29,8 @@ public:
         std::uint32_t choice = 0;
         std::chrono::milliseconds hold{0};
         std::function<bool()> believes; ///< that it holds
-        std::function<bool()> excused; ///< what was done to it excuses what it sees
-        std::function<bool()> shares; ///< it reads, together with others
+        std::function<bool()> excused;  ///< what was done to it excuses what it sees
+        std::function<bool()> shares;   ///< it reads, together with others
     };
     /// It has been granted just now.
     void granted(holder h);
@@ -44,7 +44,7 @@ private:
         holder who;
         zxid must_see = 0;
         std::size_t number = 0; ///< among those of its path
-        bool wrote = false; ///< or may have
+        bool wrote = false;     ///< or may have
     };
     struct write_under_way {
         const hold* of = nullptr;

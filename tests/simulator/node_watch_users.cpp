@@ -432,8 +432,8 @@ private:
 
     bool refusals_ = false;
     std::deque<waiting> waits_;
-    std::size_t planned_ = 0; ///< what users are about to do
-    std::map<const client*, std::size_t> reads_; ///< under way
+    std::size_t planned_ = 0;                       ///< what users are about to do
+    std::map<const client*, std::size_t> reads_;    ///< under way
     std::map<std::string, std::set<state>> states_; ///< that nodes have had
     std::optional<instant> quiet_since_;
     std::map<const client*, std::unique_ptr<recipes::node_watches>> watches_;

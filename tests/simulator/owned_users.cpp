@@ -85,10 +85,10 @@ private:
         bool writes = false;
         std::optional<instant> ended_at; ///< it neither waits nor holds any more
         // What its owner has, when it begins.
-        bool held = false; ///< it has to be granted at once, unless it is refused
-        bool lost = false; ///< it must fail
+        bool held = false;     ///< it has to be granted at once, unless it is refused
+        bool lost = false;     ///< it must fail
         bool entering = false; ///< another acquire of it has not been told yet
-        bool reads = false; ///< it reads, for certain, and does not write
+        bool reads = false;    ///< it reads, for certain, and does not write
         bool may_read = false; ///< it reads, or waits to, and does not write
     };
 
@@ -370,8 +370,8 @@ private:
     const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short();
     std::map<const client*, registry> locks_;
     std::map<const use*, role> roles_;
-    std::int64_t others_ = 0; ///< that are not in the plan
-    unsigned patient_ = 0; ///< so many hold for long
+    std::int64_t others_ = 0;         ///< that are not in the plan
+    unsigned patient_ = 0;            ///< so many hold for long
     std::optional<bool> next_writes_; ///< of such a one
 };
 

@@ -34,7 +34,7 @@ enum class act : std::uint8_t {
     set_contender_data,
     set_parent_data,
     refuse,
-    replace_parent, ///< sets its data, then puts another in its place that has seen about as many children
+    replace_parent,      ///< sets its data, then puts another in its place that has seen about as many children
     replace_idle_parent, ///< a container that is empty, by a persistent node
     remove_idle_containers,
     foreign_contender,
@@ -42,7 +42,7 @@ enum class act : std::uint8_t {
     foreign_child,
     // where clients have peers
     set_register, ///< what users read under their locks, by a program without a lock
-    part_peers ///< clients do not reach each other
+    part_peers    ///< clients do not reach each other
 };
 
 /// One thing that happens at a certain time. What the numbers mean depends on the act.
@@ -51,7 +51,7 @@ struct step {
     act what = act::acquire;
     unsigned who = 0; ///< a client or a server
     unsigned path = 0;
-    std::uint32_t choice = 0; ///< which of several things there are at that time
+    std::uint32_t choice = 0;              ///< which of several things there are at that time
     std::chrono::milliseconds duration{0}; ///< of a fault; how long a lock is held
     bool look_once = false;
     unsigned max_attempts = 0;

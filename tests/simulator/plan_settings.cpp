@@ -55,7 +55,7 @@ void planner::make_settings()
     if (plan_.seed * 29 % 1009 % 5 == 3)
         make_numbers_scarce(); // none of the seeds that found something
     if (plan_.seed * 189 % 1013 % 4 == 3)
-        make_window_small(); // likewise
+        make_window_small();                                      // likewise
     const bool of_known_names = plan_.seed * 425 % 1021 % 4 != 1; // likewise
     if (kind_.which == recipe::mutex && !of_known_names)
         make_other_names();

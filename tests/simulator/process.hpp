@@ -20,7 +20,7 @@ public:
     void post(store::unique_function<void()> f) override;
 
     void pause(instant duration); ///< SIGSTOP, and SIGCONT later
-    void kill(); ///< nothing runs in it any more
+    void kill();                  ///< nothing runs in it any more
     [[nodiscard]] bool dead() const noexcept { return dead_; }
     [[nodiscard]] instant paused_until() const noexcept { return paused_until_; }
     /// Whether what is running was put in line after the last pause began, so that no pause delayed it.

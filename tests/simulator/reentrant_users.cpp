@@ -38,8 +38,8 @@ private:
     };
     /// What its owner has, when an acquire begins.
     struct expectation {
-        bool held = false; ///< it has to be granted at once
-        bool lost = false; ///< it must fail
+        bool held = false;     ///< it has to be granted at once
+        bool lost = false;     ///< it must fail
         bool entering = false; ///< another acquire of it has not been told yet
     };
 

@@ -10,8 +10,8 @@ namespace {
 
 struct shortage {
     bool may_come = false; ///< the library is running
-    long until = 0; ///< allocations that succeed before
-    long failures = 0; ///< after that
+    long until = 0;        ///< allocations that succeed before
+    long failures = 0;     ///< after that
 };
 thread_local shortage now;
 

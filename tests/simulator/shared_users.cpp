@@ -32,8 +32,8 @@ protected:
 
     struct role {
         bool writes = false;
-        bool downgrades = false; ///< it wants to, some time
-        bool downgrading = false; ///< it has asked for it: there may be readers with it
+        bool downgrades = false;         ///< it wants to, some time
+        bool downgrading = false;        ///< it has asked for it: there may be readers with it
         std::optional<instant> ended_at; ///< it neither waits nor holds any more
     };
 

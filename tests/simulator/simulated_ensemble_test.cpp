@@ -107,7 +107,7 @@ TEST_CASE("with an eager check of access lists a cut-off follower refuses at onc
         c.sync();
         s.pass(100ms);
         if (c.taken() == notes{"sync 0"})
-            continue; // by the leader
+            continue;                               // by the leader
         c.create("/locks/a", node_kind::ephemeral); // the client hangs up when this is answered before the sync
         s.pass(10ms);
         auto told = c.taken();

@@ -22,8 +22,8 @@ namespace {
 
 // The bounds that the contract speaks of.
 constexpr std::size_t most_subscribers = 256; ///< of a node
-constexpr std::size_t most_nodes_before = 8; ///< that are told along with one
-constexpr std::size_t most_published = 64; ///< nodes whose certificates are kept for those who come later
+constexpr std::size_t most_nodes_before = 8;  ///< that are told along with one
+constexpr std::size_t most_published = 64;    ///< nodes whose certificates are kept for those who come later
 constexpr instant published_for = 5s;
 constexpr std::size_t most_left_out = 16; ///< nodes that somebody who was told of them is not told of again
 

@@ -88,11 +88,11 @@ private:
     const std::string name_;
     std::string endpoint_;
     store::peers_observer* observer_ = nullptr;
-    std::vector<store::own_node> made_; ///< each at its place
+    std::vector<store::own_node> made_;                    ///< each at its place
     std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;
-    std::map<uuid, instant> told_; ///< when first
+    std::map<uuid, instant> told_;                                     ///< when first
     std::map<unsigned, std::deque<store::node_secret>> heard_of_late_; ///< from each client
     std::uint64_t last_subscription_ = 0;
 };

@@ -50,8 +50,8 @@ public:
     memory_boundary* library = nullptr; ///< around all that it calls, if there is one
 
     // faults
-    void cut(); ///< notices at once
-    void block(instant duration); ///< nothing travels, nobody is told
+    void cut();                                  ///< notices at once
+    void block(instant duration);                ///< nothing travels, nobody is told
     void plan(std::vector<placed_fault> faults); ///< instead of faults by chance
     [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
     /// Nothing has happened to its connection, though perhaps nobody has noticed.
@@ -117,7 +117,7 @@ private:
         callback call;
         bool watch = false;
         bool unsent = false; ///< made after the loss of the connection, and not sent
-        bool first = false; ///< made as soon as all was known that epochs begin with
+        bool first = false;  ///< made as soon as all was known that epochs begin with
         bool synced = false; ///< and behind a sync
         struct write {
             transaction::kind what;
@@ -168,18 +168,18 @@ private:
     state state_ = state::idle;
     bool attached_ = false;
     bool telling_connected_ = false;
-    bool synced_ = false; ///< a sync was asked for among these
+    bool synced_ = false;     ///< a sync was asked for among these
     bool only_looks_ = false; ///< were asked for in this epoch, and syncs
     connection_ptr connection_;
     std::int64_t session_ = 0;
     std::chrono::milliseconds session_timeout_{0}; ///< as granted
-    lease_clock::time_point asked_{}; ///< when the last attempt to connect began
-    std::int64_t told_session_ = 0; ///< of the last on_connected
+    lease_clock::time_point asked_{};              ///< when the last attempt to connect began
+    std::int64_t told_session_ = 0;                ///< of the last on_connected
     std::int64_t last_zxid_ = 0;
     bool may_lag_ = false; ///< that was forgotten
     bridge::history_check history_;
     unsigned server_ = 0; ///< of the present or last attempt
-    unsigned tried_ = 0; ///< servers of this cycle, a bit for each
+    unsigned tried_ = 0;  ///< servers of this cycle, a bit for each
     std::int64_t xid_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;
@@ -193,7 +193,7 @@ private:
     std::vector<placed_fault> plan_;
     std::unordered_map<std::string, instant> told_deleted_;
     std::unordered_map<std::string, instant> told_changed_;
-    std::unordered_map<std::string, instant> listed_; ///< when a list last showed them
+    std::unordered_map<std::string, instant> listed_;        ///< when a list last showed them
     std::unordered_map<std::string, std::int64_t> in_doubt_; ///< with the czxid of what was found first; 0: nothing yet
     std::unordered_set<std::string> looked_in_vain_;
     std::unordered_set<std::string> watched_; ///< in this epoch, and nothing has been refused there since

@@ -76,9 +76,9 @@ struct client {
     sessions_time time;
     simulated_store store;
     counters::connection_counters counters;
-    std::unique_ptr<simulated_peers> peers; ///< if it has any
+    std::unique_ptr<simulated_peers> peers;    ///< if it has any
     std::unique_ptr<recipes::session> session; ///< none once the process has died
-    std::unique_ptr<recipes::locks> locks; ///< nor these
+    std::unique_ptr<recipes::locks> locks;     ///< nor these
     std::unique_ptr<recipes::queue_requests> queues;
     std::unique_ptr<recipes::node_operations> operations;
     bool closing = false;
@@ -120,11 +120,11 @@ public:
     /// Administrators leave everybody in peace from now on.
     virtual void become_quiet() {}
 
-    [[nodiscard]] virtual std::int64_t begun() const = 0; ///< how many of the plan's acquires
-    [[nodiscard]] virtual bool all_ended() const = 0; ///< nobody waits, holds or releases
+    [[nodiscard]] virtual std::int64_t begun() const = 0;                       ///< how many of the plan's acquires
+    [[nodiscard]] virtual bool all_ended() const = 0;                           ///< nobody waits, holds or releases
     [[nodiscard]] virtual bool is_ours(const znode_tree::node& node) const = 0; ///< of a session that is alive
     [[nodiscard]] virtual instant holding_time() const = 0; ///< of all who may still hold, one after the other
-    virtual void finish() = 0; ///< complains about what has not ended
+    virtual void finish() = 0;                              ///< complains about what has not ended
     [[nodiscard]] virtual std::uint64_t grants() const = 0;
 };
 
@@ -209,8 +209,8 @@ private:
 
     scenario* users_ = nullptr;
     std::vector<std::unique_ptr<client>> clients_; ///< a restarted one is a new one
-    std::vector<client*> current_; ///< by number
-    bool all_close_ = false; ///< none that fails is replaced any more
+    std::vector<client*> current_;                 ///< by number
+    bool all_close_ = false;                       ///< none that fails is replaced any more
     std::vector<std::string> foreign_nodes_;
     std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;

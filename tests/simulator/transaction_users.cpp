@@ -76,8 +76,8 @@ private:
         std::shared_ptr<recipes::user_request> handle;
         std::optional<error_code> ended;
         bool refused = false; ///< it has an operation that must fail
-        bool late = false; ///< begun without the lock
-        bool done = false; ///< by the servers
+        bool late = false;    ///< begun without the lock
+        bool done = false;    ///< by the servers
         bool settled = false; ///< whether it is done is known: it must stay so
         bool died = false;
         std::size_t number = 0; ///< in the order of the calls
@@ -335,8 +335,8 @@ private:
     std::deque<reading> reads_;
     std::unordered_map<std::string, write*> by_data_;
     std::unordered_map<std::string, std::int64_t> done_at_;
-    std::map<unsigned, std::int64_t> last_token_; ///< written, by path
-    std::map<const client*, std::size_t> last_number_; ///< written, by client
+    std::map<unsigned, std::int64_t> last_token_;            ///< written, by path
+    std::map<const client*, std::size_t> last_number_;       ///< written, by client
     std::map<unsigned, std::vector<given_token>> grants_of_; ///< all grants, by path
 };
 

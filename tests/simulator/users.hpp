@@ -37,8 +37,8 @@ struct use {
     instant granted_at{0};
     bool lost = false;
     std::shared_ptr<heard_events> heard; ///< if it has a listener
-    std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
-    given_back back; ///< once its release has begun
+    std::optional<instant> seen_lost;    ///< when it was first seen that its handle says so
+    given_back back;                     ///< once its release has begun
     boost::system::error_code released_with;
 
     /// Holds, as far as its own process can know.
@@ -100,7 +100,7 @@ protected:
     virtual void check_heard(const use&, lock_event::kind, boost::system::error_code) {}
     /// Its hold is over and given back.
     virtual void ended(client&, use&) {}
-    virtual void reads_on(use&) {} ///< it was a writer, and goes on as a reader
+    virtual void reads_on(use&) {}       ///< it was a writer, and goes on as a reader
     virtual void give_up(client&, use&); ///< at the step's time for that
 
     /// An acquire that belongs to a step.
@@ -136,7 +136,7 @@ protected:
 
     stage& stage_;
     std::deque<use> uses_;
-    const bool calm_; ///< nothing goes wrong in this schedule
+    const bool calm_;                  ///< nothing goes wrong in this schedule
     std::vector<std::string> deleted_; ///< by others
 
 private:
@@ -158,7 +158,7 @@ private:
         std::string node;
         std::int64_t readers = 0; ///< the largest token of theirs
     };
-    std::map<unsigned, last_grant> last_; ///< by path
+    std::map<unsigned, last_grant> last_;                     ///< by path
     std::map<std::string, std::set<std::int64_t>> tokens_of_; ///< by node
     std::vector<std::int64_t> killed_;
     std::vector<std::string> granted_unaware_; ///< nodes

@@ -13,10 +13,10 @@ namespace zklock::simulator {
 /// The fate of one request, placed by chance or by a plan that is being shrunk.
 enum class fate : std::uint8_t {
     none,
-    cut_before, ///< the connection ends before the server has acted
-    cut_after, ///< the server has acted, the reply is lost with the connection
+    cut_before,  ///< the connection ends before the server has acted
+    cut_after,   ///< the server has acted, the reply is lost with the connection
     cut_between, ///< the client loses the connection at once, the request goes on travelling
-    stall ///< nothing travels for a while, either way
+    stall        ///< nothing travels for a while, either way
 };
 
 struct placed_fault {
@@ -40,10 +40,10 @@ struct world {
     choices choose;
     trace log;
     settings set;
-    bool quiet = false; ///< the final phase: no more faults
-    bool writes_undone = false; ///< by operators: nodes of clients were deleted, or the servers were set back
-    std::string violation; ///< the first one found, empty if none
-    std::vector<placed_fault> fired; ///< those placed by chance
+    bool quiet = false;                  ///< the final phase: no more faults
+    bool writes_undone = false;          ///< by operators: nodes of clients were deleted, or the servers were set back
+    std::string violation;               ///< the first one found, empty if none
+    std::vector<placed_fault> fired;     ///< those placed by chance
     std::vector<noted_request> requests; ///< all of them, if the settings want that
     std::uint64_t overtaking_grants = 0; ///< of those that were told of a release before the servers had done it
 

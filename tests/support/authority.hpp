@@ -11,9 +11,9 @@ struct certificate_request {
     certificate_request() = default; // no aggregate: see src/README.md on gcc 12
 
     std::string common_name = "zk";
-    std::vector<std::string> names; ///< such as `DNS:zk1` and `IP:127.0.0.1`
+    std::vector<std::string> names;   ///< such as `DNS:zk1` and `IP:127.0.0.1`
     int from = -3'600, until = 3'600; ///< s from now
-    std::string key_type = "P-256"; ///< or RSA
+    std::string key_type = "P-256";   ///< or RSA
 };
 
 /// Certificate and key, as text in the form of PEM.

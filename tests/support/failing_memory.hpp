@@ -10,12 +10,12 @@ namespace zklock::test {
 
 inline thread_local long allocations_left = -1; ///< the last of them fails; none does as long as it is negative
 inline thread_local bool none_succeeds = false;
-inline thread_local long one_fails_of = 0; ///< if not 0, each so-and-so-manieth allocation fails
+inline thread_local long one_fails_of = 0;   ///< if not 0, each so-and-so-manieth allocation fails
 inline thread_local bool also_asios = false; ///< what Asio takes for its own operations fails likewise
 /// If it is there and says no, nothing fails, and no allocation is counted.
 inline thread_local bool (*may_fail)() = nullptr;
 inline thread_local std::size_t largest_allocation = 0; ///< in bytes
-inline std::atomic<long> live_allocations = 0; ///< of all threads, by operator new
+inline std::atomic<long> live_allocations = 0;          ///< of all threads, by operator new
 
 struct short_of_memory {
     explicit short_of_memory(long allocation) { allocations_left = allocation; }

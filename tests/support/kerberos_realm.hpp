@@ -39,7 +39,7 @@ public:
     /// The cache that is the default here: it is not there, as long as nobody makes it.
     [[nodiscard]] std::string default_cache() const { return (directory_.path() / "cache").string(); }
 
-    void stop(); ///< its port is closed
+    void stop();  ///< its port is closed
     void start(); ///< after stop()
     void pause(); ///< it takes connections, and does not answer
     void resume();

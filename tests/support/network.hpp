@@ -36,9 +36,9 @@ public:
 
     /// Nothing that `from` sends arrives at `to`, and neither is told. What was sent arrives after heal().
     void block(site from, site to);
-    void cut(site a, site b); ///< block(), both ways
+    void cut(site a, site b);                     ///< block(), both ways
     void slow(site a, site b, milliseconds time); ///< whatever passes between them takes so much longer
-    void heal(site a, site b); ///< ends block() and slow()
+    void heal(site a, site b);                    ///< ends block() and slow()
     void heal_all();
 
     /// When `to` was last sent something of `from`. Nothing so far: the clock's epoch.

@@ -18,16 +18,16 @@ enum class direction { requests, replies };
 
 /// Where on its way a request with its reply is when a rule strikes.
 enum class moment {
-    request, ///< the request arrived here; the server has not seen it
-    reply, ///< the server has answered; the client has not seen it
+    request,  ///< the request arrived here; the server has not seen it
+    reply,    ///< the server has answered; the client has not seen it
     delivered ///< the client has the reply (only with fate::cut)
 };
 
 /// What a rule does with the frame.
 enum class fate {
-    cut, ///< closes both sides of the connection, after everything that came before the frame was passed on
-    hold, ///< keeps it, and everything behind it, until release()
-    drop, ///< swallows it; the connection goes on
+    cut,   ///< closes both sides of the connection, after everything that came before the frame was passed on
+    hold,  ///< keeps it, and everything behind it, until release()
+    drop,  ///< swallows it; the connection goes on
     refuse ///< answers a request, the only one on its way, with an error: see refuse_next()
 };
 
@@ -99,7 +99,7 @@ public:
     void wait_for_request(opcode op, std::size_t count = 1, milliseconds limit = default_limit);
 
     [[nodiscard]] std::size_t connections() const; ///< open now
-    [[nodiscard]] std::size_t accepted() const; ///< since the start
+    [[nodiscard]] std::size_t accepted() const;    ///< since the start
     void wait_accepted(std::size_t count, milliseconds limit = default_limit);
 
     /// All bytes that have come here, a direction of a connection after the other. Only with speech::tls.

@@ -32,7 +32,7 @@ struct proxy_state {
     std::vector<session_credentials> sessions{};
     speech spoken = speech::zookeeper;
     std::deque<std::string> captured{}; ///< by each lane; none goes as long as the proxy is there
-    std::uint64_t releases = 0; ///< counts release(): a frame is held until the count passes the one it noted
+    std::uint64_t releases = 0;         ///< counts release(): a frame is held until the count passes the one it noted
 };
 
 /// One client's connection and its way on to the server.
@@ -66,9 +66,9 @@ private:
         std::string input{};
         std::deque<frame> frames{};
         std::size_t written = 0; ///< of the first frame
-        bool ended = false; ///< nothing more comes in
-        bool closed = false; ///< and everything went out, or cannot
-        bool full = false; ///< the peer takes no more for now
+        bool ended = false;      ///< nothing more comes in
+        bool closed = false;     ///< and everything went out, or cannot
+        bool full = false;       ///< the peer takes no more for now
     };
     static constexpr std::uint64_t never_held = ~std::uint64_t{0};
 

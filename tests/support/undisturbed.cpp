@@ -46,7 +46,7 @@ private:
     const steady_clock::time_point began_ = steady_clock::now(); ///< not the thread's own, which may be late
     std::atomic<bool> over_ = false;
     milliseconds::rep longest_ = 0; // the thread's own until it has ended
-    std::thread thread_; // the last: it uses the others
+    std::thread thread_;            // the last: it uses the others
 };
 
 } // namespace

@@ -10,10 +10,10 @@ namespace zklock::test {
 /// The request types of ZooKeeper's protocol that a client of ours may send, and some of our own for frames that
 /// have no type on the wire.
 enum class opcode : std::int32_t {
-    any = -1000, ///< matches every request but connect and ping
-    connect = -1001, ///< the first frame of each direction
+    any = -1000,         ///< matches every request but connect and ping
+    connect = -1001,     ///< the first frame of each direction
     watch_event = -1002, ///< sent by the server on its own
-    tls_record = -1003, ///< of either direction, where a proxy sees nothing but those
+    tls_record = -1003,  ///< of either direction, where a proxy sees nothing but those
     close_session = -11,
     notification = 0,
     create = 1,

@@ -19,10 +19,10 @@ struct secure_port_options {
     /// With a certificate of usual_authority()'s, whom it trusts, too.
     secure_port_options();
 
-    std::string key_store; ///< PEM: the server's key and certificate
-    std::string trust_store; ///< PEM: whose certificates it takes from clients
+    std::string key_store;            ///< PEM: the server's key and certificate
+    std::string trust_store;          ///< PEM: whose certificates it takes from clients
     std::string client_auth = "none"; ///< or "want", or "need": whether it asks for them
-    bool tls_1_3 = false; ///< beside 1.2, which servers of 3.8 are content with by default
+    bool tls_1_3 = false;             ///< beside 1.2, which servers of 3.8 are content with by default
 };
 
 struct server_options {
@@ -33,9 +33,9 @@ struct server_options {
     milliseconds max_session_timeout{120'000};
     milliseconds container_check_interval{60'000};
     std::vector<std::string> config; ///< more lines of zoo.cfg
-    std::vector<std::string> java; ///< more arguments of the virtual machine
+    std::vector<std::string> java;   ///< more arguments of the virtual machine
     std::string heap = "256m";
-    std::string parent; ///< the folder that its directory is made in; empty: in memory
+    std::string parent;                        ///< the folder that its directory is made in; empty: in memory
     std::optional<secure_port_options> secure; ///< without it there is no such port
 };
 
@@ -61,15 +61,15 @@ public:
     [[nodiscard]] pid_t pid() const { return process_.pid(); }
     [[nodiscard]] bool running() { return process_.running(); }
 
-    void kill(); ///< SIGKILL; its data stay
-    void wipe(); ///< while it does not run: its data are lost
+    void kill();    ///< SIGKILL; its data stay
+    void wipe();    ///< while it does not run: its data are lost
     void back_up(); ///< its data are copied as they are, whether it runs or not
     void restore(); ///< while it does not run: to its data of back_up()
-    void pause(); ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
+    void pause();   ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
     void resume();
     [[nodiscard]] server_options& options() { return options_; } ///< for the next start(); of `java` and `heap` alone
-    void start(); ///< after kill(): same port, same data. Does not wait.
-    void restart(); ///< kill(), start(), wait_serving()
+    void start();                                                ///< after kill(): same port, same data. Does not wait.
+    void restart();                                              ///< kill(), start(), wait_serving()
     void wait_serving(milliseconds limit = default_limit);
 
     /// The last lines of its log.

@@ -13,8 +13,8 @@ struct server_settings {
     identity own;
     int version = TLS1_3_VERSION;
     std::string client_authority; ///< as PEM; empty: it wants no certificate
-    bool client_needed = true; ///< and refuses a client without
-    std::string ciphers; ///< as OpenSSL names them; empty: the usual ones
+    bool client_needed = true;    ///< and refuses a client without
+    std::string ciphers;          ///< as OpenSSL names them; empty: the usual ones
 };
 
 /// A server's end of a TLS connection, in memory.

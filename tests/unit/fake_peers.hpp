@@ -23,8 +23,8 @@ public:
 
     store::peers_observer* observer = nullptr;
     std::string at = "10.0.0.1:7000"; ///< where this client is
-    std::vector<std::string> said; ///< "offer #1", "publish #2 and #3", "subscribe #4 at 10.0.0.2:7000", …
-    std::string sent_before; ///< what the store was asked for, when something was published last
+    std::vector<std::string> said;    ///< "offer #1", "publish #2 and #3", "subscribe #4 at 10.0.0.2:7000", …
+    std::string sent_before;          ///< what the store was asked for, when something was published last
     std::set<int> waited_for;
 
     [[nodiscard]] static store::node_secret secret_of(int number)

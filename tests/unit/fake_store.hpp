@@ -83,17 +83,17 @@ public:
         /// The same answer, with the parent's Stat.
         std::function<void(const std::vector<std::string>&, const zklock::store::node_stat&)> list_with;
         std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
-        std::function<void(std::int64_t owner, std::string data)> show; ///< of a get
-        std::function<void(const zklock::store::node_stat&)> stat; ///< of an exists, a set or a create
-        std::vector<written> writes; ///< of a batch, and the answers to it:
+        std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get
+        std::function<void(const zklock::store::node_stat&)> stat;           ///< of an exists, a set or a create
+        std::vector<written> writes;                                         ///< of a batch, and the answers to it:
         std::function<void(const std::vector<std::string>& created)> done;
         std::function<void(std::size_t index, zklock::store::outcome)> fail;
         std::function<void(const zklock::store::node_stat&)> show_stat; ///< of a get
         std::function<void()> never_leaves; ///< of a write: the connection had ended before it could leave
-        std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
+        std::function<void(std::int32_t version, std::string data)> show_version;         ///< likewise
         std::function<void(const zklock::store::node_stat&, std::string data)> show_node; ///< of a get
         std::string access; ///< of a create or a set_acl, as text; empty: the client's
-        std::string data; ///< of a create
+        std::string data;   ///< of a create
         std::function<void(const access_list&, const zklock::store::node_stat&)> show_access; ///< of a get_acl
     };
 

@@ -17,8 +17,8 @@ namespace {
 
 /// A server, as a client sees it that has seen transaction 100.
 struct simulated_server {
-    int seen = 100; ///< its last transaction
-    bool serves = true; ///< or it hangs up on everybody
+    int seen = 100;      ///< its last transaction
+    bool serves = true;  ///< or it hangs up on everybody
     bool session = true; ///< it knows the session, or its leader does
     int deaf_to_ends = 0;
 

@@ -296,9 +296,9 @@ TEST_SUITE("lease")
         CHECK(lease_times{0.01, 2s, 2s, 7s, 10s}.possible());
         CHECK_FALSE(of_ticks(1).possible());
         CHECK_FALSE(of_ticks(1.04).possible());
-        CHECK_FALSE(lease_times{0.01, 2s, {}, 0s, 1s}.possible()); // granted by servers with shorter ticks
+        CHECK_FALSE(lease_times{0.01, 2s, {}, 0s, 1s}.possible());       // granted by servers with shorter ticks
         CHECK_FALSE(lease_times{0.01, 300ms, {}, 0s, 400ms}.possible()); // 48 and 10 ms between heartbeats:
-        CHECK_FALSE(lease_times{0.01, 79ms, {}, 0s, 100ms}.possible()); // a loaded server takes as long for an answer
+        CHECK_FALSE(lease_times{0.01, 79ms, {}, 0s, 100ms}.possible());  // a loaded server takes as long for an answer
         CHECK(lease_times{0.01, 50ms, {}, 0s, 100ms}.possible());
         CHECK(of_ticks(5).remainder() == 4900ms);
     }

@@ -196,7 +196,7 @@ TEST_SUITE("waiting for nodes")
         waiting& second = s.wait(goal::deleted, made(7)); // while the look is under way
         asked(s).only("watch exists /a").stat(made(7, 8)).nothing_else();
         waiting& third = s.wait(goal::changed, made(7, 8)); // while the watch is armed
-        waiting& late = s.wait(goal::changed, made(7, 6)); // has happened: the watch would have told of anything since
+        waiting& late = s.wait(goal::changed, made(7, 6));  // has happened: the watch would have told of anything since
         asked(s).nothing_else();
         CHECK(late.ended_well());
         CHECK(late.found->mzxid == 8);

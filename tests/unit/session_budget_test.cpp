@@ -43,7 +43,7 @@ TEST_SUITE("session, node budget")
         s.release(*r1);
         asked(s).to("remove /r/" + scene::node(4, 0)).ends(outcome::ok);
         CHECK(s.servers.pending() == ""); // still above
-        s.release(*q1); // q has no other node, and need not wait
+        s.release(*q1);                   // q has no other node, and need not wait
         CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
         CHECK_FALSE(p3->ended);
     }

@@ -29,7 +29,7 @@ class multi_guard;
 namespace zklock::detail {
 
 class client_handle; ///< what clients and locks share: the client closes when the last one goes
-class lock_state; ///< what the handles of one lock share, of any recipe; keeps the client open
+class lock_state;    ///< what the handles of one lock share, of any recipe; keeps the client open
 class guard_state;
 class client_state;
 

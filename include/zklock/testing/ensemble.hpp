@@ -107,11 +107,11 @@ public:
     enum class request : std::uint8_t { any, create, remove, set, batch, read, sync };
     /// What becomes of one.
     enum class fate : std::uint8_t {
-        refuse_access, ///< it is refused, as by an access list: `errc::access_denied`
+        refuse_access,       ///< it is refused, as by an access list: `errc::access_denied`
         refuse_server_error, ///< it is refused with an error of the server's
-        lose_before, ///< the connection ends before it is done
-        lose_after, ///< it is done, and the connection ends before the answer comes
-        no_answer ///< it is done, and nothing is answered over this connection any more
+        lose_before,         ///< the connection ends before it is done
+        lose_after,          ///< it is done, and the connection ends before the answer comes
+        no_answer            ///< it is done, and nothing is answered over this connection any more
     };
     /// The next so many requests of that kind, on paths that begin so, have that fate. Of several rules the first that
     /// matches counts.

@@ -206,9 +206,9 @@ private:
     std::optional<lease_clock::time_point> turn_time_; // while a turn goes on, if somebody has asked
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>(&runtime::fork_count);
 
-    mutable std::mutex mutex_; // guards these
+    mutable std::mutex mutex_;                          // guards these
     std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
-    std::optional<runtime::strand> strand_; ///< none either once the executor does not run it any more
+    std::optional<runtime::strand> strand_;             ///< none either once the executor does not run it any more
     task_line tasks_;
     bool tasks_posted_ = false;
     bool ends_all_ = false; ///< a thread: the executor does not run the strand any more
@@ -218,9 +218,9 @@ private:
     std::atomic<bool> alive_{true};
     static constexpr std::uint64_t not_opened = ~std::uint64_t{0};
     std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
-    std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
+    std::atomic<bool> waits_for_nothing_{false};   // as of the end of the last turn
 
-    task_line batch_; // those tasks that were taken last
+    task_line batch_;                   // those tasks that were taken last
     std::atomic<bool> in_batch_{false}; // it is not done
     const std::shared_ptr<runtime::turns> turns_ = std::make_shared<runtime::turns>();
     runtime::wake_up run_tasks_{[this] { run_tasks(); }};

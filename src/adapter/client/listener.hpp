@@ -102,11 +102,11 @@ private:
     const std::function<void(const Event&)> told_;
     const std::size_t most_;
     const std::shared_ptr<typename service::registry> registry_;
-    std::mutex mutex_; // guards these
+    std::mutex mutex_;               // guards these
     asio::any_io_executor executor_; ///< none once its context is gone
     std::deque<Event> events_;
     std::uint64_t dropped_ = 0; ///< since the last call
-    bool calling_ = false; ///< a call is under way or posted
+    bool calling_ = false;      ///< a call is under way or posted
 };
 
 } // namespace zklock::detail

@@ -38,9 +38,9 @@ class hold final : public strand_task {
 public:
     /// Whether somebody has looked at the guard that was delivered to him.
     enum class first_look : std::uint8_t {
-        due, ///< or done
+        due,     ///< or done
         excused, ///< he had cancelled
-        missed ///< the guard was destroyed in the turn in which it was delivered
+        missed   ///< the guard was destroyed in the turn in which it was delivered
     };
 
     std::shared_ptr<recipes::acquisition> acquisition;
@@ -49,7 +49,7 @@ public:
     counters::counted_hold counted;
     first_look looked_at = first_look::due;
     live_hold live;
-    std::vector<live_hold> live_members; ///< of a lock made of several
+    std::vector<live_hold> live_members;  ///< of a lock made of several
     std::shared_ptr<client_state> client; ///< to give it back
 
     /// The hold ends now, released or lost, if it has not ended before.

@@ -16,7 +16,7 @@ class lock_target;
 
 /// What one acquire takes of a lock.
 struct lock_share {
-    bool shared = false; ///< other readers may hold it, too
+    bool shared = false;     ///< other readers may hold it, too
     std::size_t permits = 1; ///< of a semaphore
 };
 
@@ -54,7 +54,7 @@ private:
     void leave_the_list() noexcept;
 
     std::shared_ptr<const lock_target> lock_;
-    live_holds* among_ = nullptr; ///< while it counts
+    live_holds* among_ = nullptr;                ///< while it counts
     const recipes::acquisition* what_ = nullptr; ///< null: not a hold, but how far somebody has counted
     lock_share takes_;
 };

@@ -75,11 +75,11 @@ private:
     std::size_t next_ = 0;
     bool trying_ = false; ///< the next is under way, or connected
     std::size_t attempts_ = 0;
-    std::size_t insecure_ = 0; ///< of these, so many failed by TLS
-    std::size_t refusals_ = 0; ///< and so many, because the credentials were refused
-    std::size_t name_ = 0; ///< counted round
+    std::size_t insecure_ = 0;    ///< of these, so many failed by TLS
+    std::size_t refusals_ = 0;    ///< and so many, because the credentials were refused
+    std::size_t name_ = 0;        ///< counted round
     std::size_t names_tried_ = 0; ///< in this attempt
-    address_ptr disbelieved_; ///< whose server has said that the session is over, before it was confirmed
+    address_ptr disbelieved_;     ///< whose server has said that the session is over, before it was confirmed
 };
 
 } // namespace zklock::bridge

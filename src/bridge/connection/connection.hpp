@@ -206,10 +206,10 @@ private:
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
 
-    bool held_back_ = false; // requests of this turn, and of others until they are sent
+    bool held_back_ = false;   // requests of this turn, and of others until they are sent
     bool answers_due_ = false; // of requests that were sent before the first was held back
     bool refresh_due_ = false; // at the end of the turn
-    bool giving_up_ = false; // the epoch, at the end of the turn
+    bool giving_up_ = false;   // the epoch, at the end of the turn
 
     const runtime::real_client counted_;
     bool nudged_ = false;

@@ -34,14 +34,14 @@ public:
 
     struct settings {
         std::chrono::milliseconds session_timeout; ///< as asked for
-        std::chrono::milliseconds backoff; ///< after the first cycle that fails, at most
+        std::chrono::milliseconds backoff;         ///< after the first cycle that fails, at most
         std::chrono::milliseconds backoff_limit;
         bool has_names = false; ///< the list has host names
     };
 
     enum class phase : std::uint8_t {
-        pausing, ///< until the next attempt
-        resolving, ///< the names; for a moment only, if an address is known
+        pausing,    ///< until the next attempt
+        resolving,  ///< the names; for a moment only, if an address is known
         connecting, ///< the attempt is limited in time
         connected,
         flushing, ///< closing: until everything has left, and something to read has come
@@ -50,27 +50,27 @@ public:
     };
 
     enum class step : std::uint8_t {
-        wait, ///< until due(), or until something happens
+        wait,    ///< until due(), or until something happens
         resolve, ///< begin to look up the servers' names, and tell names_known() at once and with each answer
         attempt, ///< connect to address(), and tell opened() or lost()
         give_up, ///< end the attempt, and tell lost()
-        leave, ///< the same, because no name leads there any more
-        finish ///< end the closing now, and tell finished()
+        leave,   ///< the same, because no name leads there any more
+        finish   ///< end the closing now, and tell finished()
     };
 
     /// What is known of the servers' addresses.
     struct names {
         std::vector<address_ptr> addresses; ///< in the list, and in the last answers
-        bool answers_due = false; ///< names that were asked for last are still being looked up
-        bool complete = true; ///< no name is being looked up, however long ago it was asked for
+        bool answers_due = false;           ///< names that were asked for last are still being looked up
+        bool complete = true;               ///< no name is being looked up, however long ago it was asked for
     };
 
     enum class loss : std::uint8_t {
-        connection, ///< or the attempt to make one
-        security, ///< the attempt, because TLS was not agreed on
-        session, ///< the server said that it is over: the next attempt asks for a new one
+        connection,  ///< or the attempt to make one
+        security,    ///< the attempt, because TLS was not agreed on
+        session,     ///< the server said that it is over: the next attempt asks for a new one
         disbelieved, ///< the attempt: the server said so, and believes_expiry() was false
-        credentials ///< they were refused: it ends when all servers that answer in a cycle do so
+        credentials  ///< they were refused: it ends when all servers that answer in a cycle do so
     };
 
     connector(const settings&, std::minstd_rand::result_type seed, clock::time_point now);
@@ -181,9 +181,9 @@ private:
     connect_cycle cycle_; ///< of the addresses that are usable
     bool all_insecure_ = false;
     clock::time_point last_attempt_{};
-    clock::time_point unconnected_since_; ///< as long as it is not connected
+    clock::time_point unconnected_since_;                  ///< as long as it is not connected
     clock::time_point lost_at_ = clock::time_point::min(); ///< the last connection
-    bool silence_ = false; ///< an attempt of this cycle was not answered in its time
+    bool silence_ = false;                                 ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;
 
     // Since a connection has proved itself.
@@ -196,8 +196,8 @@ private:
     bool proved_ = false;
     clock::time_point unserved_since_; ///< as long as no connection has proved itself
 
-    clock::duration granted_{}; ///< the session's time-out
-    bool has_session_ = false; ///< to be taken up again
+    clock::duration granted_{};        ///< the session's time-out
+    bool has_session_ = false;         ///< to be taken up again
     clock::time_point session_ends_{}; ///< at the latest, if it is not taken up again
 };
 

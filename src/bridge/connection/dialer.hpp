@@ -103,10 +103,10 @@ private:
     server_socket& socket_;
     std::optional<boost::asio::ip::address> local_address_;
     lease_clock::time_point began_{};
-    std::shared_ptr<tls_load> load_; // under way
+    std::shared_ptr<tls_load> load_;         // under way
     std::shared_ptr<const tls_context> tls_; // as it was read last
-    bool insecure_ = false; // the present attempt has failed by TLS
-    owned_login login_{nullptr, nullptr}; // none without SASL
+    bool insecure_ = false;                  // the present attempt has failed by TLS
+    owned_login login_{nullptr, nullptr};    // none without SASL
 };
 
 } // namespace zklock::bridge

@@ -22,8 +22,8 @@ class history_check {
 public:
     enum class verdict : std::uint8_t {
         failed, ///< the attempt has, as any other
-        ask, ///< the same address, at once, what asks() says then
-        over ///< so is the session
+        ask,    ///< the same address, at once, what asks() says then
+        over    ///< so is the session
     };
 
     /// What is asked of the present address.
@@ -50,8 +50,8 @@ private:
 
     session_question asks_ = session_question::service;
     std::size_t votes_ = 0; ///< in this cycle
-    bool ends_ = false; ///< the session is to be ended
-    int taken_up_ = 0; ///< so often in this attempt by those who asked for the session
+    bool ends_ = false;     ///< the session is to be ended
+    int taken_up_ = 0;      ///< so often in this attempt by those who asked for the session
 };
 
 } // namespace zklock::bridge

@@ -24,7 +24,7 @@ public:
     void run() noexcept override;
 
     const std::vector<std::string> hosts;
-    sasl_start start{}; ///< what came of it, once that is told
+    sasl_start start{};            ///< what came of it, once that is told
     std::atomic<bool> lost{false}; ///< it will not be told
 
 private:
@@ -35,10 +35,10 @@ private:
 /// How the connections of a client identify it by SASL.
 struct sasl_login {
     std::shared_ptr<const sasl_credentials> credentials;
-    std::shared_ptr<ticket_call> call{}; ///< under way
+    std::shared_ptr<ticket_call> call{};    ///< under way
     std::unique_ptr<mechanism> beginning{}; ///< for the server that is being dialed
-    sasl_engine* speaks = nullptr; ///< the present relay's, as long as its gate is needed
-    bool warned = false; ///< as the log has told
+    sasl_engine* speaks = nullptr;          ///< the present relay's, as long as its gate is needed
+    bool warned = false;                    ///< as the log has told
 };
 
 } // namespace zklock::bridge

@@ -73,7 +73,7 @@ private:
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
-    std::size_t unsent_answered_ = 0; // so many of the first
+    std::size_t unsent_answered_ = 0;              // so many of the first
 };
 
 } // namespace zklock::bridge

@@ -143,7 +143,7 @@ struct blocking_calls::shared {
 
     struct worker {
         std::thread thread;
-        job at; ///< none while it looks for one
+        job at;                    ///< none while it looks for one
         clock::time_point since{}; ///< when it began with that
         bool ended = false;
     };
@@ -151,12 +151,12 @@ struct blocking_calls::shared {
     explicit shared(unsigned forks) : of_process(forks) {}
 
     const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
-    std::mutex mutex; // guards what follows
+    std::mutex mutex;          // guards what follows
     std::condition_variable look_again;
     std::deque<job> waiting;
     std::list<worker> workers;
     bool in_reserve = false; ///< a worker waits until another is late
-    bool paused = false; ///< nothing further is begun
+    bool paused = false;     ///< nothing further is begun
 
     void add(const std::shared_ptr<name_lookup>& lookup)
     {

@@ -17,7 +17,7 @@ namespace zklock::bridge {
 /// What the system's resolver said of a host name.
 struct name_answer {
     std::vector<boost::asio::ip::address> addresses{};
-    std::string why_none{}; ///< why there are no addresses, for people
+    std::string why_none{};  ///< why there are no addresses, for people
     bool unanswered = false; ///< nobody could be asked, so the name may have addresses all the same
     std::chrono::steady_clock::time_point asked{};
 };
@@ -35,7 +35,7 @@ struct name_lookup {
     const runtime::strand strand;
     const answered done;
     std::atomic<bool> cancelled{false}; ///< nobody wants the answer
-    std::atomic<bool> lost{false}; ///< there was no memory for it: the answer will not come
+    std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
 };
 
 /// Something else that blocks, and is done by the same threads.

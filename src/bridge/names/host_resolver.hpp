@@ -50,10 +50,10 @@ private:
         host_port server;
         std::shared_ptr<name_lookup> lookup; ///< null: it is not being looked up
         bool of_this_round = false;
-        std::vector<boost::asio::ip::address> addresses; ///< of its last answer
-        clock::time_point asked{}; ///< when the question was asked to which that was given
+        std::vector<boost::asio::ip::address> addresses;     ///< of its last answer
+        clock::time_point asked{};                           ///< when the question was asked to which that was given
         std::optional<clock::time_point> unanswered_since{}; ///< when the first was that has no answer
-        std::string why_none{}; ///< there was no address when it was asked last
+        std::string why_none{};                              ///< there was no address when it was asked last
     };
     void ask(name&);
     void answer(name&, const name_answer&);

@@ -15,7 +15,7 @@ namespace zklock::bridge {
 struct server_address {
     using clock = std::chrono::steady_clock;
 
-    std::string text; ///< for people: `10.0.0.1:2181`, `[::1]:2181`. No other address has the same
+    std::string text;             ///< for people: `10.0.0.1:2181`, `[::1]:2181`. No other address has the same
     std::vector<host_port> given; ///< what the user calls it: each name that leads here, and the address itself
     union {
         sockaddr any;

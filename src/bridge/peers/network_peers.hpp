@@ -159,7 +159,7 @@ private:
     store::scheduler::timer_id timer_ = 0;
     time_point waking_ = time_point::max();
     std::exception_ptr thrown_; ///< where that was not allowed: the end of the turn throws it
-    bool looks_due_ = false; ///< the timer fired, or there is a connection more that may be silent
+    bool looks_due_ = false;    ///< the timer fired, or there is a connection more that may be silent
     runtime::wake_up end_of_turn_{[this] {
         if (alive())
             turns_->run([] {});
@@ -167,7 +167,7 @@ private:
 
     void take_endpoint(const peering::endpoint&, const peering::endpoint& bound) const;
     mutable std::optional<peering::endpoint> told_endpoint_; ///< in endpoint_text_
-    mutable std::string endpoint_text_; ///< empty if others cannot reach it
+    mutable std::string endpoint_text_;                      ///< empty if others cannot reach it
 };
 
 } // namespace zklock::bridge::peering

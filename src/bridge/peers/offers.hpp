@@ -74,11 +74,11 @@ public:
 
     enum class answer {
         unknown, ///< no node of ours, or one of long ago
-        full, ///< there are most_subscribers, or too many in crowds, or it has subscribed to most_of_a_peer
-        known, ///< nothing changes: the peer subscribes already, or was told, or the node was withdrawn
+        full,    ///< there are most_subscribers, or too many in crowds, or it has subscribed to most_of_a_peer
+        known,   ///< nothing changes: the peer subscribes already, or was told, or the node was withdrawn
         added,
         awaited, ///< added, and the first
-        gone ///< it is let go: the secrets are in kept_secrets()
+        gone     ///< it is let go: the secrets are in kept_secrets()
     };
     [[nodiscard]] answer subscribe(const node_id&, peer_id, time_point now);
     /// The secrets that a node was let go with, its own as the last, while it is kept; until the next one is given
@@ -106,13 +106,13 @@ private:
         : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
         node_id id;
         std::vector<peer_id> peers; ///< who subscribes to it, or was told
-        std::uint64_t in_kept = 0; ///< if it is kept: where, counted from the first that ever was
+        std::uint64_t in_kept = 0;  ///< if it is kept: where, counted from the first that ever was
         state is = state::free;
     };
     struct kept_node {
         place at;
         std::uint32_t told_count; ///< secrets; none if it was withdrawn
-        std::uint64_t told_from; ///< the first, counted from the first that was ever told
+        std::uint64_t told_from;  ///< the first, counted from the first that was ever told
         time_point until;
     };
     struct id_of_node {
@@ -147,13 +147,13 @@ private:
     std::vector<place> free_; ///< with room for all of them
     std::size_t bucket_count_ = 0;
     std::unique_ptr<index::bucket_type[]> buckets_;
-    std::optional<index> by_id_; ///< all but those whose places are free; see make_index()
+    std::optional<index> by_id_;                         ///< all but those whose places are free; see make_index()
     boost::circular_buffer<kept_node> kept_{first_kept}; ///< all that are on offer no more, the oldest first
-    std::uint64_t forgotten_ = 0; ///< so many were before those
+    std::uint64_t forgotten_ = 0;                        ///< so many were before those
     /// Of those. Who lets go of one node after another tells those before it again each time: these stand here once, as
     /// long as no node of another path comes in between.
     std::vector<store::node_secret> told_secrets_;
-    std::uint64_t told_begin_ = 0; ///< so many were before those
+    std::uint64_t told_begin_ = 0;                 ///< so many were before those
     std::map<peer_id, std::set<entry*>> of_peers_; ///< what each subscribes to
 };
 

@@ -24,7 +24,7 @@ public:
     };
 
     static constexpr std::chrono::seconds greeted_within{1}; ///< since the attempt to connect began
-    static constexpr std::chrono::seconds idle_for{30}; ///< then it is hung up on
+    static constexpr std::chrono::seconds idle_for{30};      ///< then it is hung up on
     static constexpr std::size_t most_wanted = most_subscriptions;
     /// Secrets of nodes that were not asked for, and reads that bring no whole secret: each secret that was asked for
     /// allows so many more.
@@ -59,7 +59,7 @@ private:
     const commit commitment_to_;
     frame_reader<certificate_frame> reader_;
     std::set<node_id> wanted_; ///< no hash table: others choose what is in names
-    node_id wanted_last_{}; ///< or before, if nothing is wanted any more
+    node_id wanted_last_{};    ///< or before, if nothing is wanted any more
     token_bucket unasked_{most_unasked, unasked_each};
     std::size_t of_greeting_ = 0; ///< so many bytes of it have come
     time_point due_;

@@ -11,7 +11,7 @@ namespace zklock::bridge::peering {
 /// What handoff_options say, read.
 struct settings {
     endpoint listen;
-    std::optional<address> advertised; ///< nothing: where it listens, or what is found out
+    std::optional<address> advertised;              ///< nothing: where it listens, or what is found out
     std::optional<std::uint16_t> advertised_port{}; ///< nothing: the one it listens on
     std::vector<network> peers;
 };

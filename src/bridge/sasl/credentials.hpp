@@ -41,7 +41,7 @@ private:
 /// The beginning of an exchange with one server.
 struct sasl_start {
     std::unique_ptr<mechanism> made{}; ///< null if it cannot be made
-    std::string why{}; ///< then: why not, in words (Kerberos's own)
+    std::string why{};                 ///< then: why not, in words (Kerberos's own)
 };
 
 /// Makes what is needed to identify the client to a server, before it is dialed. With Kerberos, `hosts` are the names

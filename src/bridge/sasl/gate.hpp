@@ -23,13 +23,13 @@ namespace zklock::bridge {
 class sasl_gate {
 public:
     enum class state : std::uint8_t {
-        asking, ///< the session has not been granted yet
+        asking,         ///< the session has not been granted yet
         authenticating, ///< it is, and the server keeps it for granted() after the request was sent
-        open, ///< everything may pass: see is_empty()
-        failed ///< failure() tells why; the client has got nothing
+        open,           ///< everything may pass: see is_empty()
+        failed          ///< failure() tells why; the client has got nothing
     };
 
-    static constexpr std::size_t longest_request = 4096; ///< for a session, of the client
+    static constexpr std::size_t longest_request = 4096;     ///< for a session, of the client
     static constexpr std::size_t longest_answer = 64 * 1024; ///< of the server, in an exchange
     static constexpr unsigned most_steps = 8;
 
@@ -85,7 +85,7 @@ private:
     std::optional<std::chrono::milliseconds> granted_{};
     std::string from_client_; ///< not let through yet
     std::string from_server_; ///< not looked at yet
-    std::string response_; ///< the server's, which the client does not have yet
+    std::string response_;    ///< the server's, which the client does not have yet
     std::string to_server_;
     std::string to_client_;
     std::string failure_;

@@ -250,7 +250,7 @@ private:
     gss_cred_id_t credential_ = GSS_C_NO_CREDENTIAL;
     gss_ctx_id_t context_ = GSS_C_NO_CONTEXT;
     OM_uint32 flags_ = 0;
-    bool proved_ = false; ///< the server knows its key
+    bool proved_ = false;   ///< the server knows its key
     bool answered_ = false; ///< its offer of layers
     std::string first_;
 };

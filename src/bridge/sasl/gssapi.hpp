@@ -11,10 +11,10 @@ namespace zklock::bridge {
 struct kerberos_names {
     std::string service{}; ///< a principal; or, if is_host, the name of the host that ZooKeeper runs on
     bool is_host = false;
-    std::string keytab{}; ///< empty: none
-    std::string cache{}; ///< of tickets; empty: Kerberos's own
+    std::string keytab{};                ///< empty: none
+    std::string cache{};                 ///< of tickets; empty: Kerberos's own
     std::shared_ptr<memory_cache> own{}; ///< if that is in memory
-    bool reuses_tickets = true; ///< which may be older than the server's key
+    bool reuses_tickets = true;          ///< which may be older than the server's key
 };
 
 struct gssapi_start {

@@ -106,7 +106,7 @@ struct kdc_calls::pool {
     explicit pool(unsigned forks) : of_process(forks) {}
 
     const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
-    std::mutex mutex; // guards what follows
+    std::mutex mutex;          // guards what follows
     std::deque<job> waiting;
     std::size_t threads = 0;
 

@@ -8,17 +8,17 @@ namespace zklock::bridge {
 
 enum class sasl_failure : std::uint8_t {
     none,
-    refused, ///< the server does not accept the identity, and said so
-    unproved, ///< it has not refused the identity, but has not proved to know it either
+    refused,   ///< the server does not accept the identity, and said so
+    unproved,  ///< it has not refused the identity, but has not proved to know it either
     disagreed, ///< it speaks another mechanism, or none
-    broken ///< it said what is no part of the exchange, or has hung up in it
+    broken     ///< it said what is no part of the exchange, or has hung up in it
 };
 
 /// What a mechanism says to a server's answer.
 struct sasl_step {
     enum class kind : std::uint8_t {
         token, ///< `text` is to be sent, even if it is empty
-        done, ///< both have proved who they are; nothing may be sent
+        done,  ///< both have proved who they are; nothing may be sent
         failed ///< `text` says why, in words
     };
     kind what = kind::done;

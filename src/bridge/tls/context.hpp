@@ -18,7 +18,7 @@ class tls_file;
 class tls_context {
 public:
     enum class authorities : std::uint8_t {
-        of_file, ///< that `tls_options::ca_file` names
+        of_file,  ///< that `tls_options::ca_file` names
         of_system ///< because that is empty
     };
 
@@ -37,7 +37,7 @@ public:
 
 private:
     const std::shared_ptr<boost::asio::ssl::context> of_user_;
-    ssl_ctx_st* const native_; ///< of_user_'s, or owned
+    ssl_ctx_st* const native_;                        ///< of_user_'s, or owned
     const authorities trusts_ = authorities::of_file; ///< of what is owned
     const std::vector<tls_file> made_of_;
 };

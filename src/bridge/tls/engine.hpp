@@ -16,7 +16,7 @@ namespace zklock::bridge {
 
 /// Whom a server's certificate has to be for.
 struct server_name {
-    std::string host; ///< a name (a dot at its end does not count), or an address without brackets
+    std::string host;     ///< a name (a dot at its end does not count), or an address without brackets
     bool numeric = false; ///< an address: the certificate has to list it as such, and the server is told no name (SNI)
 
     friend bool operator==(const server_name&, const server_name&) = default;

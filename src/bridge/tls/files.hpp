@@ -54,7 +54,7 @@ private:
 
     std::string path_;
     std::optional<traits> traits_; ///< none if it is not there
-    bool recent_ = false; ///< it was written shortly before
+    bool recent_ = false;          ///< it was written shortly before
 };
 
 } // namespace zklock::bridge

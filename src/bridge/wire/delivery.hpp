@@ -36,12 +36,12 @@ struct request {
     lease_clock::time_point sent = lease_clock::now();
     wire_requests* sender = nullptr;
     watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
-    watch_kind watch{}; ///< and which
-    bool arms_if_missing = false; ///< `no_node` arms it, too
-    std::string unwatched; ///< the path whose watches it takes back
+    watch_kind watch{};                     ///< and which
+    bool arms_if_missing = false;           ///< `no_node` arms it, too
+    std::string unwatched;                  ///< the path whose watches it takes back
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
-    bool has_clients_access = false; ///< it creates, and with the access list of client_options only
-    bool through_leader = false; ///< a write or a sync
+    bool has_clients_access = false;        ///< it creates, and with the access list of client_options only
+    bool through_leader = false;            ///< a write or a sync
     std::unique_ptr<request> next_discarded;
 };
 

@@ -8,13 +8,13 @@ namespace zklock::bridge {
 struct first_answer {
     enum class kind : std::uint8_t {
         incomplete, ///< nothing, or the beginning of what a ZooKeeper server answers first
-        session, ///< enough of such an answer to tell it from everything else
-        foreign, ///< what no ZooKeeper server answers
-        tls_alert, ///< neither that: a port for TLS has been asked for something else
-        none ///< it has closed the connection before that
+        session,    ///< enough of such an answer to tell it from everything else
+        foreign,    ///< what no ZooKeeper server answers
+        tls_alert,  ///< neither that: a port for TLS has been asked for something else
+        none        ///< it has closed the connection before that
     };
     kind what = kind::incomplete;
-    std::string begins; ///< its first bytes, made printable
+    std::string begins;       ///< its first bytes, made printable
     std::int64_t session = 0; ///< which it speaks of; none, if the one that was asked for is over
 };
 

@@ -82,8 +82,8 @@ private:
     std::unique_ptr<engine> engine_;
     int own_end_ = -1;
     int clients_end_ = -1;
-    bool hung_up_ = false; ///< the server, or the network between
-    bool input_ended_ = false; ///< and the C client has been told
+    bool hung_up_ = false;            ///< the server, or the network between
+    bool input_ended_ = false;        ///< and the C client has been told
     std::span<const char> waiting_{}; ///< in input_: for the C client
     buffer input_;
 };

@@ -16,7 +16,7 @@ enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
 
 /// A node that is watched, or is to be: made before the library is asked.
 struct watch_state {
-    std::uint8_t kinds = 0; ///< bits of watch_kind
+    std::uint8_t kinds = 0;  ///< bits of watch_kind
     std::uint32_t asked = 0; ///< by so many requests that were not answered yet
 };
 

@@ -7,14 +7,14 @@ namespace zklock::bridge {
 enum class session_question : std::uint8_t {
     service, ///< that the session goes on, on a server that knows all that this client has seen
     session, ///< whether the server knows the session, whatever this client has seen: the attempt brings no connection
-    end ///< the same; and if it does, the session is ended
+    end      ///< the same; and if it does, the session is ended
 };
 
 /// What an attempt that has failed was told.
 enum class session_answer : std::uint8_t {
-    none, ///< nothing that has to do with the session, or that it has expired, to one who asked for service
-    hung_up, ///< the server has hung up without an answer
-    unknown, ///< that there is no such session (to one who did not ask for service)
+    none,     ///< nothing that has to do with the session, or that it has expired, to one who asked for service
+    hung_up,  ///< the server has hung up without an answer
+    unknown,  ///< that there is no such session (to one who did not ask for service)
     taken_up, ///< that the session goes on (to the same), which was asked for no more
 };
 

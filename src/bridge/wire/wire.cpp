@@ -308,7 +308,7 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
     if (state != ZOO_CONNECTED_STATE)
         return; // settle() sees what became of it, once its requests are answered
     if (to.asks_ != session_question::service)
-        return; // settle() takes note of it
+        return;                   // settle() takes note of it
     if (to.requests_.is_open()) { // a connection was lost unnoticed
         to.must_cut_ = true;
         return;

@@ -187,7 +187,7 @@ private:
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
     bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
-    bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
+    bool believed_ = false;      // a ZooKeeper server gave the first answer on this connection
     bool authenticating_ = false;
     bool must_cut_ = false; // nothing more may come on this connection
     bool believes_expiry_ = true;

@@ -46,8 +46,8 @@ struct batch_size {
     std::size_t writes = 0;
     std::size_t creates = 0;
     std::size_t sets = 0;
-    std::size_t texts = 0; ///< bytes of the paths, each with its NUL, and of those of the nodes created
-    std::size_t lists = 0; ///< access lists that are not the client's
+    std::size_t texts = 0;   ///< bytes of the paths, each with its NUL, and of those of the nodes created
+    std::size_t lists = 0;   ///< access lists that are not the client's
     std::size_t entries = 0; ///< of those
     bool lists_are_texts = true;
 };
@@ -154,8 +154,8 @@ public:
     std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
     std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
-    std::vector<ACL_vector> lists; ///< access lists that are not the client's
-    std::vector<ACL> entries; ///< theirs
+    std::vector<ACL_vector> lists;  ///< access lists that are not the client's
+    std::vector<ACL> entries;       ///< theirs
 
 private:
     std::unique_ptr<char[]> texts_;

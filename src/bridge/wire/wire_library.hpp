@@ -54,7 +54,7 @@ private:
 
 struct wire_requests::access_lists {
     library_access clients; ///< that of the options, which every node gets that is not given one of its own
-    library_access other; ///< of the request that is being made
+    library_access other;   ///< of the request that is being made
 };
 
 /// The Stat of a node that does not exist: all zero.

@@ -80,11 +80,11 @@ private:
     const store::logger log_{options_.log};
     std::string address_;
     std::map<std::string, std::string> failures_; // by address
-    std::string why_; // the present connection has ended, or the attempt
-    bool attempt_told_ = false; // that it has failed
+    std::string why_;                             // the present connection has ended, or the attempt
+    bool attempt_told_ = false;                   // that it has failed
     bool refused_ = false;
-    std::string refusal_; // the last
-    store::repeats_by_key unusual_; // what servers have answered
+    std::string refusal_;                           // the last
+    store::repeats_by_key unusual_;                 // what servers have answered
     lease_clock::time_point connected_{}, ended_{}; // the last connection
 };
 

@@ -26,7 +26,7 @@ using detail::acquire_mode;
 struct grant {
     std::string node; ///< full path, below the chroot
     std::int64_t fencing_token = 0;
-    std::uint64_t owner = 0; ///< whose hold it is, for a re-entrant lock; else 0
+    std::uint64_t owner = 0;                               ///< whose hold it is, for a re-entrant lock; else 0
     std::shared_ptr<const std::vector<held_lock>> parts{}; ///< of a lock made of several; else null
     queue::contender_kind kind = queue::contender_kind::mutex;
 };

@@ -19,7 +19,7 @@ using owner_id = std::uint64_t;
 
 /// How many holds one owner has.
 struct hold_count {
-    std::size_t alone = 0; ///< of a mutex, or as a writer
+    std::size_t alone = 0;  ///< of a mutex, or as a writer
     std::size_t shared = 0; ///< as a reader
 };
 

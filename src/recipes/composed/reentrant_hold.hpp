@@ -82,7 +82,7 @@ private:
     acquire_call call_;
     const queue::contender_kind kind_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
-    std::function<void()> asked_; ///< to be called when its owner is asked to let go
+    std::function<void()> asked_;       ///< to be called when its owner is asked to let go
     store::unique_function<void(error_code)> released_;
     std::atomic<bool> active_{false}; ///< granted and not released
     bool told_ = false;

@@ -83,20 +83,20 @@ private:
     const key who_;
     const shared_options options_;
     const bool shared_;
-    std::shared_ptr<acquisition> lock_; ///< the contender, from its start to its release
-    acquire_mode mode_ = acquire_mode::wait; ///< the contender's
+    std::shared_ptr<acquisition> lock_;                         ///< the contender, from its start to its release
+    acquire_mode mode_ = acquire_mode::wait;                    ///< the contender's
     queue::contender_kind kind_ = queue::contender_kind::mutex; ///< the contender's, as it was made
-    std::uint64_t starts_ = 0; ///< of contenders
+    std::uint64_t starts_ = 0;                                  ///< of contenders
     std::uint64_t now_ = 0; ///< which of those is the contender: what others come to does not matter
     bool granted_ = false;
     bool lost_ = false;
     bool revoked_ = false; ///< asked to let go
     bool watches_ = false; ///< for that
-    grant grant_; ///< the contender's, with the node that it has
+    grant grant_;          ///< the contender's, with the node that it has
     holds waiting_;
     holds held_;
-    std::size_t readers_ = 0; ///< of those who hold
-    hold_ptr last_writer_; ///< its release waits for the contender to become a reader
+    std::size_t readers_ = 0;   ///< of those who hold
+    hold_ptr last_writer_;      ///< its release waits for the contender to become a reader
     std::uint64_t changes_ = 0; ///< of those who hold
 };
 

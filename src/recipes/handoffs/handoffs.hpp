@@ -49,7 +49,7 @@ public:
         handoff_source* by;
         std::string node;
         std::string endpoint{}; ///< where to ask for it; if empty it is only followed, should somebody send it along
-        bool wanted = false; ///< to be asked for
+        bool wanted = false;    ///< to be asked for
         bool asked_for = false; ///< there; of those with one commitment at most one is
     };
     using followed = std::multimap<store::commitment, node_of_others>::iterator;
@@ -120,9 +120,9 @@ private:
     std::multimap<store::commitment, node_of_others> followed_;
     lingering_nodes may_linger_;
     std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last
-    std::uint64_t certified_grants_ = 0; ///< over nodes that were let go
-    std::uint64_t asked_ = 0; ///< those of them that were before the last sync
-    std::uint64_t synced_ = 0; ///< those that this client's reads come after
+    std::uint64_t certified_grants_ = 0;                                       ///< over nodes that were let go
+    std::uint64_t asked_ = 0;        ///< those of them that were before the last sync
+    std::uint64_t synced_ = 0;       ///< those that this client's reads come after
     std::uint64_t only_by_sync_ = 0; ///< those whose nodes nobody looks at any more
     std::size_t unseen_ = 0;
 };

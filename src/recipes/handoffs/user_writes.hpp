@@ -38,7 +38,7 @@ private:
     std::uint64_t ended_ = 0;
     std::uint64_t unknown_ = 0; ///< whose answer was lost
     std::uint64_t settled_ = 0; ///< of those
-    std::size_t open_ = 0; ///< that wait, or are under way
+    std::size_t open_ = 0;      ///< that wait, or are under way
 };
 
 /// One of those writes, from the call until its end is certain. It counts nothing if there are no counters.

@@ -40,11 +40,11 @@ private:
 struct lease_times {
     using duration = lease_clock::duration;
 
-    double drift = 0; ///< how much faster than ours the servers' clock may run
-    duration tick{}; ///< of the servers, at most
+    double drift = 0;                      ///< how much faster than ours the servers' clock may run
+    duration tick{};                       ///< of the servers, at most
     std::optional<duration> stated_margin; ///< other than 21 % of the time-out, and a tick at least
-    duration notice{}; ///< a lease counts as ended so long before its end
-    duration timeout{}; ///< of the session
+    duration notice{};                     ///< a lease counts as ended so long before its end
+    duration timeout{};                    ///< of the session
 
     /// How long after a request's answer another has to be sent for the first to count. Unless it is stated, or a tick
     /// is longer, it is as long as the shortest time between heartbeats that are a quarter of the time-out apart.
@@ -144,10 +144,10 @@ private:
         time_point sent;
         time_point answered;
     };
-    time_point last_beat_{}; ///< what the next is counted from
-    duration early_{}; ///< that it comes before an interval is over
+    time_point last_beat_{};         ///< what the next is counted from
+    duration early_{};               ///< that it comes before an interval is over
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
-    bool ended_ = false; ///< the span: another begins with the next sign of life
+    bool ended_ = false;             ///< the span: another begins with the next sign of life
     std::shared_ptr<lease_span> span_;
     std::shared_ptr<const lease_span> shown_;
 };

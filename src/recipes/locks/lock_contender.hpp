@@ -101,13 +101,13 @@ public:
     void forget_caller() noexcept;
 
     const queue::contender_id id;
-    unsigned creates = 0; ///< that were sent
-    errc setback = errc::lost; ///< why the last one was not enough
-    std::int64_t czxid = 0; ///< of its node
-    unsigned grants_before = 0; ///< of that czxid: what its token counts
+    unsigned creates = 0;        ///< that were sent
+    errc setback = errc::lost;   ///< why the last one was not enough
+    std::int64_t czxid = 0;      ///< of its node
+    unsigned grants_before = 0;  ///< of that czxid: what its token counts
     unsigned further_grants = 0; ///< how many grants more that can count
-    std::size_t reserved = 0; ///< bytes of the node budget
-    handoffs::offered offer; ///< its node, where others may ask for it
+    std::size_t reserved = 0;    ///< bytes of the node budget
+    handoffs::offered offer;     ///< its node, where others may ask for it
 
 private:
     [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
@@ -127,15 +127,15 @@ private:
     acquire_request request_;
     recipes::grant given_; ///< by the acquire or the downgrade, until it is told
     store::unique_function<void(error_code)> released_;
-    std::string data_; ///< if it says more than who it is
+    std::string data_;                       ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
-    std::function<void()> asked_; ///< to be called when it is revoked
+    std::function<void()> asked_;            ///< to be called when it is revoked
     std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
-    bool gives_back_ = false; ///< what it held, and nobody was told yet how that has ended
-    bool deleting_ = false; ///< the answer to a delete of its node is due
+    bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended
+    bool deleting_ = false;       ///< the answer to a delete of its node is due
     bool may_be_deleted_ = false; ///< by a delete of its own
-    bool found_gone_ = false; ///< by its delete: so the session lived, and did not take the node along
+    bool found_gone_ = false;     ///< by its delete: so the session lived, and did not take the node along
     std::int64_t fencing_token_ = 0;
     grant_state state_;
 };

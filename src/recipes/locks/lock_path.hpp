@@ -26,7 +26,7 @@ struct path_options {
     naming names = naming::curator;
     std::chrono::milliseconds linger{0};
     unsigned cohort = 1;
-    bool shared = false; ///< contenders are readers and writers
+    bool shared = false;     ///< contenders are readers and writers
     queue::name_rules rules; ///< of `mark` and `also_heeds`
 
     path_options(const shared_options& o, queue::contender_kind kind)
@@ -151,8 +151,8 @@ private:
     const std::string path_;
     const path_options options_;
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
-    std::optional<access_list> access_; ///< of the path, as the last acquire wants it
-    std::optional<shared_options> taken_; ///< those of the last acquire
+    std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
+    std::optional<shared_options> taken_;              ///< those of the last acquire
     queue::contender_kind taken_kind_{};
     // What each step looks at stands together, beside what the queue looks at.
     contender_table contenders_;

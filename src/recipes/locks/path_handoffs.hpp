@@ -82,8 +82,8 @@ private:
     queue::lock_queue& queue_;
     const bool lingers_;
     const std::function<void()> advance_;
-    bool takes_part_ = false; ///< one of the contenders does
-    advertisement advertised_; ///< last
+    bool takes_part_ = false;               ///< one of the contenders does
+    advertisement advertised_;              ///< last
     std::vector<handoffs::followed> known_; ///< nodes of others, in the order in which they were met last
     /// Of late, of others and of this client: the deletes of those nodes may be under way, or known to those alone who
     /// watch them. So their certificates go along with that of the next.

@@ -18,7 +18,7 @@ namespace zklock::recipes {
 
 /// How the children of a path are listed: as the queue of a lock, or as the permits of a semaphore.
 struct list_kind {
-    children_in_order::reader reader; ///< tells which children are listed
+    children_in_order::reader reader;                   ///< tells which children are listed
     bool (*before)(const contender&, const contender&); ///< the order of the list
     /// The names of those children that hold the lock, or a permit.
     std::vector<std::string> (*holders_of)(const zklock::queue::name_rules&, const std::vector<std::string>& children);

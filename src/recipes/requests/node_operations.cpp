@@ -249,7 +249,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
     using op = node_operation<commit_result>;
     std::size_t bytes = 0;
     if (c->guard && c->guard->lock->held(session_.scheduler.now())) // or it is refused when it would be sent
-        for (const auto& check : c->guard->checks()) // there will not be more of them than now
+        for (const auto& check : c->guard->checks())                // there will not be more of them than now
             bytes += size_of(check);
     const auto why_not = check(c->what, bytes);
     bytes += size_of(c->what);

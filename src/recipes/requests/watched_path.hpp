@@ -21,9 +21,9 @@ class watched_path;
 class node_wait : public std::enable_shared_from_this<node_wait> {
 public:
     enum class goal : std::uint8_t {
-        created, ///< there is such a node
-        deleted, ///< there is none, or another one than was seen
-        changed, ///< its data have been set since it was seen, or it is gone, or another one
+        created,         ///< there is such a node
+        deleted,         ///< there is none, or another one than was seen
+        changed,         ///< its data have been set since it was seen, or it is gone, or another one
         children_changed ///< a child has come or gone since it was seen, or it is gone, or another one
     };
     /// The node as it is then, if it is there; nothing for `deleted`.
@@ -127,7 +127,7 @@ private:
     struct watch_of {
         watched_path::waits waits;
         std::shared_ptr<look> looking; ///< under way or in line, or its failure is being told
-        bool look_again = false; ///< what it finds may be older than one who waits may see
+        bool look_again = false;       ///< what it finds may be older than one who waits may see
         bool armed = false;
         std::optional<node_stat> found; ///< by the look that has armed it; nothing if there was no such node
 

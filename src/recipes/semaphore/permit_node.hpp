@@ -18,7 +18,7 @@ class semaphore_acquisition;
 
 /// The release of some permits, which ends with the last of their nodes.
 struct permits_release {
-    std::size_t due = 0; ///< how many have not ended
+    std::size_t due = 0;             ///< how many have not ended
     boost::system::error_code first; ///< the first error, or that one of them was lost
     store::scheduler::time_point held_since{};
     std::int64_t token = 0;
@@ -62,16 +62,16 @@ struct permit_node {
     }
 
     std::uint64_t id = 0; ///< in the order in which they were wanted
-    std::string asked; ///< its name, without the number
-    std::string name; ///< once it is known
+    std::string asked;    ///< its name, without the number
+    std::string name;     ///< once it is known
     phase now = phase::unsent;
-    bool watched = false; ///< or about to be
-    bool may_be_deleted = false; ///< if it is gone, nobody has lost it: a delete of it was sent
-    bool vanished = false; ///< its deletion was heard of before the answer to its delete
-    bool found_gone = false; ///< by its delete: so the session lived, and did not take it along
-    semaphore_acquisition* owner = nullptr; ///< null when nobody wants it any more
+    bool watched = false;                      ///< or about to be
+    bool may_be_deleted = false;               ///< if it is gone, nobody has lost it: a delete of it was sent
+    bool vanished = false;                     ///< its deletion was heard of before the answer to its delete
+    bool found_gone = false;                   ///< by its delete: so the session lived, and did not take it along
+    semaphore_acquisition* owner = nullptr;    ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
-    std::shared_ptr<permit_events> events{}; ///< whose listener hears of that, if any does
+    std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does
 };
 using permit_ptr = std::shared_ptr<permit_node>;
 

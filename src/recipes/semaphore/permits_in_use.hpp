@@ -56,8 +56,8 @@ private:
     bool listing_ = false;
     bool watching_ = false;
     bool watch_refused_ = false; ///< that watch counts for nothing: something was refused since
-    bool shall_watch_ = false; ///< with the next look
-    std::size_t others_ = 0; ///< nodes that are not ours, when last seen
+    bool shall_watch_ = false;   ///< with the next look
+    std::size_t others_ = 0;     ///< nodes that are not ours, when last seen
 };
 
 } // namespace zklock::recipes

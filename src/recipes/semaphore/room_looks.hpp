@@ -46,7 +46,7 @@ private:
     const permit_nodes& nodes_;
     shared_count& count_;
     gathered_looks<std::shared_ptr<semaphore_acquisition>> looks_; ///< at whether there is room
-    std::shared_ptr<holder_look> holder_; ///< the last
+    std::shared_ptr<holder_look> holder_;                          ///< the last
     store::scheduler::time_point holder_look_began_{};
 };
 

@@ -114,9 +114,9 @@ public:
     /// Nobody will be told anything any more.
     void forget_caller() noexcept;
 
-    std::uint64_t id = 0; ///< in the order in which its path got to know them
+    std::uint64_t id = 0;          ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
-    bool no_room = false; ///< for these: the last list has shown too many permits in use
+    bool no_room = false;          ///< for these: the last list has shown too many permits in use
 
 private:
     /// A place in the line.
@@ -144,12 +144,12 @@ private:
     semaphore_path* path_;
     permits_request request_;
     std::shared_ptr<permit_events> events_; ///< if it has a listener
-    std::string data_; ///< if it says more than who it is
-    unsigned setbacks_ = 0; ///< attempts that were used up
-    errc setback_ = errc::lost; ///< what the next one would be
+    std::string data_;                      ///< if it says more than who it is
+    unsigned setbacks_ = 0;                 ///< attempts that were used up
+    errc setback_ = errc::lost;             ///< what the next one would be
     std::shared_ptr<place> place_;
     std::function<void()> asked_; ///< to be called when the holder is asked to let go
-    bool revoked_ = false; ///< as the log says
+    bool revoked_ = false;        ///< as the log says
     std::int64_t token_ = 0;
     grant untold_; ///< what is granted, until that is told
     grant_state state_;

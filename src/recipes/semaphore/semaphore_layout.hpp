@@ -17,7 +17,7 @@ struct semaphore_layout {
     /// `<path>/leases/_c_<uuid>-lease-<number>`; or that of kazoo's `Semaphore`: `<path>-__lock__` and `<path>/<uuid>`.
     semaphore_layout(const std::string& path, naming);
 
-    std::string line; ///< path of the lock in whose queue the waiting line stands
+    std::string line;    ///< path of the lock in whose queue the waiting line stands
     std::string permits; ///< path whose children are the nodes of the permits in use
     naming names;
 

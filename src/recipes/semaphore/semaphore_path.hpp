@@ -141,11 +141,11 @@ private:
     permits_check check_;
     permits_in_use in_use_;
     room_looks looks_;
-    std::uint64_t last_id_ = 0; ///< of an acquisition
+    std::uint64_t last_id_ = 0;                                                    ///< of an acquisition
     std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
-    std::size_t waiting_ = 0; ///< acquires that have not ended
-    bool listens_ = true; ///< to the nodes' own path
+    std::size_t waiting_ = 0;                   ///< acquires that have not ended
+    bool listens_ = true;                       ///< to the nodes' own path
 };
 
 } // namespace zklock::recipes

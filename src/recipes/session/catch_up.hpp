@@ -55,8 +55,8 @@ private:
 
     session& session_;
     state now_ = state::not_asked; ///< in this epoch
-    errc refusal_{}; ///< the last
-    bool refusal_logged_ = false; ///< in this epoch
+    errc refusal_{};               ///< the last
+    bool refusal_logged_ = false;  ///< in this epoch
     bool connected_before_ = false;
     bool reconnected_ = false; ///< this epoch is not the first
 };

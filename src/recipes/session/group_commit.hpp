@@ -89,11 +89,11 @@ private:
     template <class Which = all> static void tell_sources(writes, Which which = {});
 
     session& session_;
-    std::deque<write_source*> line_; ///< those that have writes, each once
+    std::deque<write_source*> line_;        ///< those that have writes, each once
     std::deque<write_source*> urgent_line_; ///< those that have a delete that does not wait, each once
-    std::vector<write_source*> served_; ///< whose writes were prepared for what is being sent
-    std::vector<shared_batch> spare_; ///< answered
-    std::vector<store::batch_write> sent_; ///< what is being sent
+    std::vector<write_source*> served_;     ///< whose writes were prepared for what is being sent
+    std::vector<shared_batch> spare_;       ///< answered
+    std::vector<store::batch_write> sent_;  ///< what is being sent
     unsigned under_way_ = 0;
     bool gathering_ = false; ///< until the end of the turn
     bool sending_ = false;

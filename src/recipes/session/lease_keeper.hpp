@@ -100,7 +100,7 @@ private:
     /// By the connection before, or by this one.
     std::chrono::nanoseconds last_granted_{0};
     std::optional<time_point> taken_up_; ///< the session was after that, in an epoch that may begin
-    bool beating_ = false; ///< a sync is under way
+    bool beating_ = false;               ///< a sync is under way
     time_point beat_due_{};
     store::repeats slow_turns_;
     std::vector<session_member*> holders_; ///< granted lately

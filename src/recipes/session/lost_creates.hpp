@@ -46,7 +46,7 @@ public:
 
 private:
     struct create {
-        bool looked_for = false; ///< by this epoch, in vain
+        bool looked_for = false;                              ///< by this epoch, in vain
         std::optional<store::scheduler::time_point> missed{}; ///< when it was looked for in vain first
     };
     using names = std::map<std::string, create, std::less<>>;
@@ -59,7 +59,7 @@ private:
 
     session& session_;
     std::map<std::string, names, std::less<>> lost_; ///< by parent
-    std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
+    std::set<std::string> to_be_looked_up_;          ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;
     store::scheduler::time_point epoch_began_{};
 };

@@ -72,8 +72,8 @@ private:
     struct write {
         std::string node;
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
-        bool numbered = true; ///< or it has a larger one, which may follow
-        bool ordered = true; ///< it is later than those that stand after it
+        bool numbered = true;   ///< or it has a larger one, which may follow
+        bool ordered = true;    ///< it is later than those that stand after it
         state now = state::made;
     };
 
@@ -93,11 +93,11 @@ private:
     session& session_;
     std::vector<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
-    std::int64_t largest_ = 0; ///< zxid of this session that is known
-    std::vector<write> asked_; ///< those still to be asked for, the last at the back
-    std::string above_; ///< what is looked at there
+    std::int64_t largest_ = 0;          ///< zxid of this session that is known
+    std::vector<write> asked_;          ///< those still to be asked for, the last at the back
+    std::string above_;                 ///< what is looked at there
     std::vector<std::string> children_; ///< likewise, the lowest number last
-    std::size_t looks_left_ = 0; ///< at such, in this epoch
+    std::size_t looks_left_ = 0;        ///< at such, in this epoch
     std::function<void()> known_;
 };
 

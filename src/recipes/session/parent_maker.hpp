@@ -16,7 +16,7 @@ namespace zklock::recipes {
 /// A container at a path, or above it, that this client has made itself, or may have: then it had found the node
 /// missing, and the answer to its create was lost.
 struct made_container {
-    std::size_t level = 0; ///< how far above the path; 0 is the path itself
+    std::size_t level = 0;  ///< how far above the path; 0 is the path itself
     std::int64_t czxid = 0; ///< 0: the answer was lost
     std::int64_t mzxid = 0; ///< of the last write of its data by this client
 

@@ -20,7 +20,7 @@ using boost::system::error_code;
 /// What becomes of a request that was sent, and whose answer was lost.
 enum class if_lost : std::uint8_t {
     asked_again, ///< on the next connection: to be asked twice is no harm
-    unknown ///< it may have been done, and is not repeated: `errc::outcome_unknown`
+    unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
 };
 
 /// A user's request that ends with some values, told once and later. It is sent when there is a connection and it has
@@ -164,8 +164,8 @@ private:
 
     const if_lost if_lost_;
     done_function done_;
-    user_write write_; ///< if it writes
-    std::uint64_t comes_after_ = 0; ///< what is read: see catch_up::for_users()
+    user_write write_;                                     ///< if it writes
+    std::uint64_t comes_after_ = 0;                        ///< what is read: see catch_up::for_users()
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;

@@ -17,9 +17,9 @@ class session;
 class user_request : public std::enable_shared_from_this<user_request> {
 public:
     enum class withdrawal : std::uint8_t {
-        ended, ///< before: its user is told, or has been
+        ended,     ///< before: its user is told, or has been
         withdrawn, ///< nothing has been done that matters, and nothing will be
-        too_late ///< it was sent, and is not one to be repeated: it may be done
+        too_late   ///< it was sent, and is not one to be repeated: it may be done
     };
 
     virtual ~user_request() = default;
@@ -48,8 +48,8 @@ private:
     friend class request_line;
     const std::size_t bytes_;
     std::uint64_t place_in_line_ = 0; ///< in the order of the calls
-    std::size_t under_way_ = 0; ///< by weight
-    bool goes_on_ = false; ///< it is among those that have more to send
+    std::size_t under_way_ = 0;       ///< by weight
+    bool goes_on_ = false;            ///< it is among those that have more to send
     std::list<std::shared_ptr<user_request>>::iterator going_on_at_;
 };
 
@@ -108,11 +108,11 @@ private:
 
     session& session_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, in the order of the calls
-    requests going_on_; ///< one after the other
+    requests going_on_;                                              ///< one after the other
     std::uint64_t last_place_ = 0;
     std::size_t under_way_ = 0; ///< by weight
-    std::size_t bytes_ = 0; ///< of those
-    bool one_came_up_ = false; ///< the last one sent had waited
+    std::size_t bytes_ = 0;     ///< of those
+    bool one_came_up_ = false;  ///< the last one sent had waited
 };
 
 } // namespace zklock::recipes

@@ -40,7 +40,7 @@ private:
     std::atomic<connection_state> now_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};
     std::int64_t told_id_ = 0; ///< with the last state
-    bool tells_ = false; ///< soon
+    bool tells_ = false;       ///< soon
 };
 
 } // namespace zklock::recipes

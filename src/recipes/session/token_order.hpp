@@ -21,7 +21,7 @@ public:
 private:
     const surroundings& surroundings_;
     std::int64_t largest_ = 0; ///< that something was granted by, in any session
-    time_point known_{}; ///< since then
+    time_point known_{};       ///< since then
 };
 
 } // namespace zklock::recipes

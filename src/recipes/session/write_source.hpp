@@ -20,8 +20,8 @@ struct node_write {
     std::uint64_t id = 0; ///< the source's own, by which it knows the node
     bool creates = false; ///< an ephemeral sequential node; or deletes
     // What it says, as the source has filled it in:
-    std::string node; ///< full path; of a create, without the number
-    std::string_view data; ///< of a create; to be kept by the source until the answer
+    std::string node;                    ///< full path; of a create, without the number
+    std::string_view data;               ///< of a create; to be kept by the source until the answer
     const access_list* access = nullptr; ///< of a create, kept as the data are; null: the client's
 };
 
@@ -61,8 +61,8 @@ private:
         return !urgent_removes_.empty() || !removes_.empty() || (!urgent && create_ != 0);
     }
 
-    ids urgent_removes_; ///< others may be waiting for them
-    ids removes_; ///< may wait, and go along with other writes
+    ids urgent_removes_;       ///< others may be waiting for them
+    ids removes_;              ///< may wait, and go along with other writes
     std::uint64_t create_ = 0; ///< 0: none
     bool in_line_ = false;
     bool in_urgent_line_ = false;

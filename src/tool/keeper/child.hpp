@@ -15,8 +15,8 @@ struct inherited_signals {
 
 /// What came of the attempt to start a command.
 struct started_child {
-    pid_t id = 0; ///< 0 if it could not be started
-    int error = 0; ///< then this is why
+    pid_t id = 0;        ///< 0 if it could not be started
+    int error = 0;       ///< then this is why
     bool forked = false; ///< whether that is an error of the execution, and not of the attempt to make a process for it
 };
 

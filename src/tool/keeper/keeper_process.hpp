@@ -37,11 +37,11 @@ private:
     using time_point = lease_clock::time_point;
 
     enum class phase {
-        idle, ///< no command
-        running, ///< the command runs
+        idle,     ///< no command
+        running,  ///< the command runs
         draining, ///< it has ended, and others of its group are still there: they have a while to end by themselves
         stopping, ///< TERM was sent
-        killing ///< KILL was sent, and is again for those who came to be meanwhile
+        killing   ///< KILL was sent, and is again for those who came to be meanwhile
     };
 
     void wait();

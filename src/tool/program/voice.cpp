@@ -37,7 +37,7 @@ std::size_t length_of_character(std::string_view text, std::size_t at)
     if (length > 2) {
         const unsigned second = byte(at + 1);
         if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || // overlong; surrogates
-            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) // overlong; past U+10FFFF
+            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))   // overlong; past U+10FFFF
             return 0;
     }
     return length;

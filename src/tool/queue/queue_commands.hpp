@@ -13,7 +13,7 @@ struct list_arguments {
     connection_arguments connection;
     std::vector<std::string> paths;
     bool below = false; ///< also of all locks below the paths
-    bool held = false; ///< nothing is shown: the status says whether all are held
+    bool held = false;  ///< nothing is shown: the status says whether all are held
 };
 /// `zklock ls`: who holds a lock, and who waits.
 int list(const list_arguments& given);

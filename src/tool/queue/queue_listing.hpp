@@ -29,8 +29,8 @@ struct queue_listing {
     queue_listing() = default;
 
     std::string path;
-    bool there = false; ///< the path is
-    bool semaphore = false; ///< there is one
+    bool there = false;             ///< the path is
+    bool semaphore = false;         ///< there is one
     std::vector<std::string> below; ///< children that are part of no lock at this path, but may be locks; in order
     std::vector<listed> all; ///< holders first, then those who wait, in their order; behind those of a mutex, permits
 

@@ -28,13 +28,13 @@ using kind = event::kind;
 /// One run of the command.
 struct lock_session::command_state {
     terminal at;
-    pid_t group = 0; ///< 0 before it runs
-    int status = failed; ///< to end with
-    bool over = false; ///< nothing is left of it
-    bool lost = false; ///< the lock, before that
-    bool ended = false; ///< the command has; others of its group may go on
+    pid_t group = 0;                            ///< 0 before it runs
+    int status = failed;                        ///< to end with
+    bool over = false;                          ///< nothing is left of it
+    bool lost = false;                          ///< the lock, before that
+    bool ended = false;                         ///< the command has; others of its group may go on
     std::optional<lease_clock::time_point> hup; ///< when HUP was passed on, if no other signal to end was after it
-    bool hung_up = false; ///< it was told that it has no terminal
+    bool hung_up = false;                       ///< it was told that it has no terminal
     std::optional<lease_clock::time_point> kill_began; ///< by the tool, in the keeper's place
     bool outlived_told = false;
     bool stuck_told = false;
@@ -216,7 +216,7 @@ lock_session::milliseconds lock_session::watch_lease(const command_state& comman
         return std::min(usual, std::chrono::ceil<milliseconds>(left));
     if (command.group > 0)
         ::kill(-command.group, SIGKILL);
-    commands_->kill_if_stopped(); // its end has the tool kill all that is left
+    commands_->kill_if_stopped();             // its end has the tool kill all that is left
     return std::min(usual, milliseconds(20)); // should somebody stop it again, the reserve is not over
 }
 

@@ -13,7 +13,7 @@ namespace zklock::tool {
 /// A lock that is held, whichever kind it is: a guard, or one permit.
 class hold {
 public:
-    hold(guard held) : held_(std::move(held)) {} // NOLINT: it is one
+    hold(guard held) : held_(std::move(held)) {}   // NOLINT: it is one
     hold(permits held) : held_(std::move(held)) {} // NOLINT: it is one
 
     [[nodiscard]] const std::string& node() const

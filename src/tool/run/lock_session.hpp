@@ -28,10 +28,10 @@ namespace zklock::tool {
 struct event {
     enum class kind {
         connected, ///< or not, for `error`
-        acquired, ///< or not, for `error`
+        acquired,  ///< or not, for `error`
         released,
         closed,
-        caught, ///< the signal `number`
+        caught,   ///< the signal `number`
         reported, ///< the keeper said `said`
         keeper_ended,
         lost,

@@ -44,7 +44,7 @@ struct run_plan {
     std::optional<std::chrono::milliseconds> wait; ///< zero: do not
     std::optional<int> conflict_status;
     std::chrono::milliseconds connect_timeout{}; ///< zero: for ever
-    std::chrono::milliseconds hold_at_least{}; ///< counted from the grant
+    std::chrono::milliseconds hold_at_least{};   ///< counted from the grant
     stop_times stop;
     std::vector<std::string> command; ///< to be executed; empty: there is none
     bool revocable = false;

@@ -32,7 +32,7 @@ private:
 
     struct node {
         std::int32_t sequence = 0;
-        id creator = 0; ///< 0: somebody else; or who has got it from that one
+        id creator = 0;           ///< 0: somebody else; or who has got it from that one
         bool out_of_turn = false; ///< somebody gave it a number of their own choice
     };
     using nodes = std::map<std::string, node>;
@@ -60,8 +60,8 @@ private:
         unwatch,
         downgrade,
         look_for_reader, ///< when a downgrade was refused
-        look_at_parent, ///< whether it is empty
-        delete_parent ///< if it is
+        look_at_parent,  ///< whether it is empty
+        delete_parent    ///< if it is
     };
     [[nodiscard]] static const char* text_of(operation what);
     struct write {
@@ -89,7 +89,7 @@ private:
         outcome result = outcome::ok;
         std::size_t failed = 0; ///< which write
         event happened = event::node_deleted;
-        std::string node; ///< of the event
+        std::string node;               ///< of the event
         std::vector<std::string> names; ///< listed, or created
         std::int64_t czxid = 0;
         tree known; ///< what the server had when it sent this: no later connection shows less
@@ -100,7 +100,7 @@ private:
         bool look_once = false;
         bool left = false; ///< wants no more, or was refused
         bool held = false;
-        bool downgrading = false; ///< a writer that has asked to be a reader, and has not heard of it
+        bool downgrading = false;    ///< a writer that has asked to be a reader, and has not heard of it
         bool downgrade_sent = false; ///< once at least
         std::set<std::string> nodes;
     };
@@ -186,10 +186,10 @@ private:
 
     input& in_;
     const bool lists_lie_; ///< children come and go as the input likes: only crashes and lost callers count
-    bool lying_; ///< still
-    const bool shared_; ///< there are readers and writers
+    bool lying_;           ///< still
+    const bool shared_;    ///< there are readers and writers
     const bool hands_off_; ///< others tell past the server what they let go; no world of an older kept input does
-    const bool gathers_; ///< writes wait, and go together
+    const bool gathers_;   ///< writes wait, and go together
     const queue::reuse allowed_;
     queue::lock_queue queue_;
     std::map<id, caller> callers_;
@@ -198,23 +198,23 @@ private:
     bool lease_fresh_ = true;
     bool may_create_ = true; ///< the node budget allows it
     bool synced_ = true;
-    std::deque<id> removes_; ///< to be sent
-    bool was_quiet_ = false; ///< before the queue decided
+    std::deque<id> removes_;                    ///< to be sent
+    bool was_quiet_ = false;                    ///< before the queue decided
     std::map<std::string, unsigned> passed_on_; ///< how often a node was, past others that must have been noticed
 
     tree tree_;
     std::int64_t zxid_ = 0;
     unsigned foreigners_ = 0;
-    std::optional<tree> lagging_; ///< what the connected server has, if less
+    std::optional<tree> lagging_;   ///< what the connected server has, if less
     std::set<std::string> watched_; ///< by this connection
-    bool parent_watched_ = false; ///< likewise
+    bool parent_watched_ = false;   ///< likewise
     bool children_watched_ = false;
-    bool refused_ = false; ///< while the queue watched the parent, which has not gone since
+    bool refused_ = false;          ///< while the queue watched the parent, which has not gone since
     std::set<std::string> touched_; ///< nodes of ours that others deleted
-    std::set<std::string> let_go_; ///< names that the queue was told of, known to it or not: others let them go
-    std::set<std::string> passed_; ///< those of them that the queue knew, and that it may still see
-    std::set<std::string> told_; ///< nodes of ours of which others may have been told so
-    std::set<std::string> listed_; ///< since the queue decided
+    std::set<std::string> let_go_;  ///< names that the queue was told of, known to it or not: others let them go
+    std::set<std::string> passed_;  ///< those of them that the queue knew, and that it may still see
+    std::set<std::string> told_;    ///< nodes of ours of which others may have been told so
+    std::set<std::string> listed_;  ///< since the queue decided
 
     bool connected_ = false;
     bool in_contact_ = false;

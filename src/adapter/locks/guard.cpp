@@ -1,6 +1,7 @@
 // A guard's operations, and what a user asks of it.
 #include "zklock/guard.hpp"
 #include "adapter/locks/guard_state.hpp"
+#include "adapter/locks/lock_state.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/system_executor.hpp>
@@ -50,7 +51,7 @@ public:
         : operation(guard->client(), std::move(handler)), guard_(std::move(guard))
     {
     }
-    ~release_operation() override { give_back(); }
+    ~release_operation() override { give_back(guard_); }
 
 private:
     void begin() override
@@ -76,14 +77,8 @@ private:
     // Before it began: what was held is lost. After that, the session's end is a release.
     void end_as_closed() override
     {
-        give_back();
+        give_back(guard_);
         complete(make_error_code(errc::lost));
-    }
-
-    void give_back() noexcept
-    {
-        if (const auto guard = std::exchange(guard_, nullptr))
-            guard->drop();
     }
 
     std::shared_ptr<guard_state> guard_; ///< until it begins
@@ -115,7 +110,7 @@ void note_unwanted(guard_state* held) noexcept
 void start_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
 {
     auto held = guard.lock();
-    if (!owner || !held || held->is_given())
+    if (!owner || !is_full(held))
         return post_error(std::move(handler), errc::not_owner);
     auto release = std::make_shared<release_operation>(held, std::move(handler)); // if this throws, nothing is done
     held->give();
@@ -159,19 +154,15 @@ asio::any_io_executor executor_of(const std::shared_ptr<guard_state>& guard)
 
 std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>& guard) noexcept
 {
-    return guard && !guard->is_given() ? guard->client() : nullptr;
+    return is_full(guard) ? guard->client() : nullptr;
+}
+
+bool is_full_of(const std::shared_ptr<guard_state>& held, const lock_state& lock) noexcept
+{
+    return is_full(held) && held->client() == lock.client() && held->is_on(lock.target()->path());
 }
 
 } // namespace detail
-
-namespace {
-
-[[nodiscard]] bool is_full(const std::shared_ptr<detail::guard_state>& state) noexcept
-{
-    return state && !state->is_given();
-}
-
-} // namespace
 
 guard::operator bool() const& noexcept
 {

@@ -164,6 +164,22 @@ private:
     bool given_ = false; // not of the strand: of whom the guard belongs to
 };
 
+/// Whether a guard with that holds something: it was granted, and neither its release nor its downgrade has begun.
+[[nodiscard]] inline bool is_full(const std::shared_ptr<guard_state>& held) noexcept
+{
+    return held && !held->is_given();
+}
+
+/// Whether it does, and that is a hold of that lock.
+[[nodiscard]] bool is_full_of(const std::shared_ptr<guard_state>& held, const lock_state&) noexcept;
+
+/// What an operation was given, and has not used, is held no more.
+inline void give_back(std::shared_ptr<guard_state>& given) noexcept
+{
+    if (const auto held = std::exchange(given, nullptr))
+        held->drop();
+}
+
 /// One wait_lost() or wait_revoked().
 class guard_wait final : public operation<>, public guard_watcher {
 public:

@@ -71,7 +71,7 @@ template void start_acquire<multi_guard>(std::shared_ptr<lock_state>, acquire_mo
 const std::vector<held_lock>& locks_of(const std::shared_ptr<guard_state>& held) noexcept
 {
     static const std::vector<held_lock> none;
-    return held && !held->is_given() && held->grant().parts ? *held->grant().parts : none;
+    return is_full(held) && held->grant().parts ? *held->grant().parts : none;
 }
 
 } // namespace detail

@@ -22,21 +22,11 @@ std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, st
     return std::make_shared<lock_state>(*lock, target.owned_by(owner));
 }
 
-namespace {
-
-[[nodiscard]] bool is_owned(const guard_state& held, const lock_state& lock, std::uint64_t owner) noexcept
-{
-    return !held.is_given() && held.client() == lock.client() && held.grant().owner == owner &&
-           held.is_on(lock.target()->path());
-}
-
-} // namespace
-
 void start_owned_release(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, std::uint64_t owner,
                          void_handler handler)
 {
     const auto held = guard.lock();
-    if (held && is_owned(*held, *lock, owner))
+    if (is_full_of(held, *lock) && held->grant().owner == owner)
         start_release(held->client(), std::move(guard), std::move(handler));
     else
         start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));

@@ -69,7 +69,7 @@ const semaphore_target& target_of(const lock_state& lock)
 /// it.
 [[nodiscard]] recipes::semaphore_acquisition* permits_in(const std::shared_ptr<guard_state>& held) noexcept
 {
-    if (!held || held->is_given())
+    if (!is_full(held))
         return nullptr;
     return dynamic_cast<recipes::semaphore_acquisition*>(held->acquisition().get());
 }

@@ -16,11 +16,6 @@ namespace {
 
 using queue::contender_kind;
 
-[[nodiscard]] bool is_of(const std::shared_ptr<guard_state>& held, const lock_state& lock) noexcept
-{
-    return held && !held->is_given() && held->client() == lock.client() && held->is_on(lock.target()->path());
-}
-
 class downgrade_operation final : public operation<guard> {
 public:
     /// What is held is null if it is not to be had: then this only says so.
@@ -28,7 +23,7 @@ public:
         : operation(lock.client(), std::move(handler)), held_(std::move(held)), fits_(held_ != nullptr)
     {
     }
-    ~downgrade_operation() override { give_back(); }
+    ~downgrade_operation() override { give_back(held_); }
 
 private:
     void begin() override
@@ -62,21 +57,15 @@ private:
 
     bool withdraw() override
     {
-        give_back();
+        give_back(held_);
         return true;
     }
     void end_as_closed() override
     {
         if (!fits_)
             return finish(make_error_code(errc::not_owner));
-        give_back();
+        give_back(held_);
         complete(client()->why_unusable(), guard());
-    }
-
-    void give_back() noexcept
-    {
-        if (const auto held = std::exchange(held_, nullptr))
-            held->drop();
     }
 
     std::shared_ptr<guard_state> held_;
@@ -150,7 +139,7 @@ void start_downgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state
 {
     auto held = guard.lock();
     // What an owner holds becomes a reader's by the release of its last hold as a writer.
-    if (!is_of(held, *lock) || held->grant().kind != contender_kind::writer || held->grant().owner != 0)
+    if (!is_full_of(held, *lock) || held->grant().kind != contender_kind::writer || held->grant().owner != 0)
         held.reset();
     auto downgrade = std::make_shared<downgrade_operation>(*lock, held, std::move(handler));
     if (held)
@@ -164,7 +153,7 @@ namespace {
 /// Whether it holds that lock alone, or why it never will.
 error_code upgradable(const lock_state& lock, const std::shared_ptr<guard_state>& state) noexcept
 {
-    if (!is_of(state, lock))
+    if (!is_full_of(state, lock))
         return make_error_code(errc::not_owner);
     switch (state->grant().kind) {
     case contender_kind::reader: return make_error_code(errc::not_upgradable);

@@ -26,7 +26,7 @@ void connect_cycle::go_on() noexcept
 bool connect_cycle::join(const address_ptr& address, bool usable, bool confirmed)
 {
     put_present_first();
-    const auto same = std::ranges::find(addresses_, address->text, &server_address::text);
+    const auto same = find_same(addresses_, *address);
     if (same != addresses_.end()) {
         const bool was_disbelieved = std::exchange(*same, address) == disbelieved_;
         if (was_disbelieved)

@@ -17,11 +17,6 @@ constexpr std::chrono::seconds time_for_an_answer{2};
 // It is longer than a round trip anywhere; after that the session is left to its time-out.
 constexpr std::chrono::seconds time_for_a_farewell{1};
 
-template <class Addresses> auto find_same(Addresses& in, const server_address& address)
-{
-    return std::ranges::find_if(in, [&](const address_ptr& each) { return each->text == address.text; });
-}
-
 } // namespace
 
 connector::connector(const settings& s, std::minstd_rand::result_type seed, clock::time_point now)

@@ -54,7 +54,6 @@ public:
 
     /// Of what is sent, nothing leaves before that is taken back. (A relay sends nothing of itself.)
     void cork(bool on);
-    [[nodiscard]] bool is_corked() const noexcept { return corked_; }
     /// Leaves nothing unread, because closing a socket with unread data resets it, and what was sent last may be lost.
     void say_goodbye();
     /// Reads what comes, and drops it: `came` is called with what ends that, or nothing.

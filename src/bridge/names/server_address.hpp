@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/names/host_list.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -30,5 +31,11 @@ struct server_address {
 
 /// It does not change, and is shared by all who know of it.
 using address_ptr = std::shared_ptr<const server_address>;
+
+/// Where the same address is in there, perhaps with other names.
+template <class Addresses> [[nodiscard]] auto find_same(Addresses& in, const server_address& address)
+{
+    return std::ranges::find(in, address.text, &server_address::text);
+}
 
 } // namespace zklock::bridge

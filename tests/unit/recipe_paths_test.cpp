@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,8 +49,10 @@ struct simple_path final : recipes::recipe_path {
     {
         return own.any() ? making{"/elsewhere", &own} : recipe_path::next_making();
     }
-    [[nodiscard]] const std::string& own_path() const noexcept override { return path; }
+    [[nodiscard]] const std::string& path() const noexcept override { return name; }
+    [[nodiscard]] const std::string& own_path() const noexcept override { return name; }
     void own_path_gone() override {}
+    void path_answered(std::optional<errc>) override {}
     void retire_the_rest() override
     {
         keeps = false;
@@ -65,7 +68,7 @@ struct simple_path final : recipes::recipe_path {
     void on_own_event(store::event_kind, std::string_view) override {}
     void on_node_event(store::event_kind, std::string_view, std::string_view) override {}
 
-    const std::string path = "/p";
+    const std::string name = "/p";
     const int number;
     int& alive;
     bool busy = false;

@@ -2,16 +2,12 @@
 
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/error_mapping.hpp"
-#include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace zklock::recipes {
-
-using store::outcome;
 
 namespace {
 
@@ -289,20 +285,10 @@ void lock_path::end_release(lock_contender& contender, std::string_view node)
     forget(contender.id);
 }
 
-void lock_path::make_path(parent_kind kind, const std::optional<access_list>& access)
+void lock_path::path_answered(std::optional<errc> refusal)
 {
-    answer_due();
-    parents_.make(path_, kind, access, [this, access](outcome result) {
-        answer_came();
-        log_refusal(session_, path_, access, result);
-        if (result == outcome::unknown)
-            session_.contact_lost();
-        else if (result == outcome::no_node)
-            fail_waiting(errc::no_such_chroot);
-        else if (result != outcome::ok)
-            fail_waiting(error_of(result));
-        advance();
-    });
+    if (refusal)
+        fail_waiting(*refusal);
 }
 
 void lock_path::parent_removed()

@@ -47,7 +47,7 @@ public:
     lock_path(const lock_path&) = delete;
     lock_path& operator=(const lock_path&) = delete;
 
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;
     /// All that is left to do is to delete nodes: nobody holds the lock or waits for it, and no node lingers.
@@ -121,7 +121,10 @@ public:
     [[nodiscard]] lock_nodes& nodes() noexcept { return nodes_; }
     [[nodiscard]] told_places& places() noexcept { return places_; }
     [[nodiscard]] bool makes_path() const noexcept { return parents_.busy(); }
-    void make_path(parent_kind, const std::optional<access_list>&);
+    void make_path(parent_kind kind, const std::optional<access_list>& access)
+    {
+        recipe_path::make_path(parents_, path_, kind, access);
+    }
     /// The path's own node was deleted, because its numbers were scarce.
     void parent_removed();
     void notice_refusal(store::outcome);
@@ -138,6 +141,7 @@ private:
     [[nodiscard]] path_part part() { return {*this, session_, queue_, contenders_}; }
     [[nodiscard]] const std::string& own_path() const noexcept override { return path_; }
     void own_path_gone() override { queue_.parent_absent(); }
+    void path_answered(std::optional<errc> refusal) override;
     void retire_the_rest() override;
     /// `now` is read where there may be a grant.
     void carry_out(const queue::action&, store::scheduler::time_point now);

@@ -1,8 +1,5 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include "recipes/session/error_mapping.hpp"
-#include "recipes/session/option_faults.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -42,7 +39,7 @@ void semaphore_path::give_way()
     const auto take_back = [&s = session_](const std::string& path) {
         if (s.connected)
             s.store.unwatch(path, [&s](const store::reply& answer) {
-                if (answer.result == store::outcome::unknown)
+                if (answer.result == outcome::unknown)
                     s.contact_lost();
             });
     };
@@ -168,22 +165,15 @@ const semaphore_options* semaphore_path::options_of_head() const noexcept
 
 void semaphore_path::make_path(parent_maker& maker, const std::string& path)
 {
-    const semaphore_options* const head = options_of_head();
-    if (!head || maker.busy())
-        return;
-    answer_due();
-    maker.make(path, head->parents, head->access, [this, access = head->access](outcome result) {
-        answer_came();
-        log_refusal(session_, path_, access, result);
-        look_again();
-        if (result == outcome::unknown)
-            session_.contact_lost();
-        else if (result == outcome::no_node)
-            fail_heads(errc::no_such_chroot);
-        else if (result != outcome::ok)
-            fail_heads(error_of(result));
-        advance();
-    });
+    if (const semaphore_options* const head = options_of_head(); head && !maker.busy())
+        recipe_path::make_path(maker, path, head->parents, head->access);
+}
+
+void semaphore_path::path_answered(std::optional<errc> refusal)
+{
+    look_again();
+    if (refusal)
+        fail_heads(*refusal);
 }
 
 void semaphore_path::make_own_path()

@@ -50,7 +50,7 @@ public:
     semaphore_path(const semaphore_path&) = delete;
     semaphore_path& operator=(const semaphore_path&) = delete;
 
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] const semaphore_path_options& options() const noexcept { return options_; }
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] bool idle() const noexcept override;
@@ -130,6 +130,7 @@ private:
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> acquisitions() const;
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
     void own_path_gone() override { check_.path_gone(); }
+    void path_answered(std::optional<errc> refusal) override;
     void retire_the_rest() override { advance(); }
 
     locks& locks_;

@@ -1,5 +1,8 @@
 #include "recipes/session/recipe_path.hpp"
 
+#include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
+
 #include <utility>
 
 namespace zklock::recipes {
@@ -20,6 +23,23 @@ void recipe_path::tell_if_idle()
         return;
     session_.news.tell(on_idle_);
     idle_told_ = true;
+}
+
+void recipe_path::make_path(parent_maker& maker, const std::string& path, parent_kind kind,
+                            const std::optional<access_list>& access)
+{
+    answer_due();
+    maker.make(path, kind, access, [this, access](outcome result) {
+        answer_came();
+        log_refusal(session_, this->path(), access, result);
+        if (result == outcome::ok || result == outcome::unknown)
+            path_answered({});
+        else
+            path_answered(result == outcome::no_node ? errc::no_such_chroot : error_of(result));
+        if (result == outcome::unknown)
+            session_.contact_lost();
+        advance();
+    });
 }
 
 void recipe_path::retire()

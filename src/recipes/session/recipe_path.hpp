@@ -3,12 +3,15 @@
 #include "recipes/session/parent_maker.hpp"
 #include "recipes/session/requesting_member.hpp"
 #include "store/scheduler.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/intrusive/list_hook.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +27,8 @@ class recipe_path : public requesting_member, public boost::intrusive::list_base
 public:
     ~recipe_path() override;
 
+    /// As its users name it.
+    [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// Nobody uses it, and it waits for no answer.
     [[nodiscard]] virtual bool idle() const noexcept = 0;
     /// It is idle, and nothing is left here or on the servers that is worth keeping, or would have to be taken back.
@@ -66,6 +71,10 @@ protected:
     }
 
     [[nodiscard]] virtual const std::string& own_path() const noexcept = 0;
+    /// Has the maker make a path of the recipe, which a request has not found.
+    void make_path(parent_maker&, const std::string& path, parent_kind, const std::optional<access_list>&);
+    /// That was answered: with a refusal, or not.
+    virtual void path_answered(std::optional<errc> refusal) = 0;
     /// The path itself is gone, or even what was above it.
     virtual void own_path_gone() = 0;
     /// Takes back what is left besides containers, and advances.

@@ -15,7 +15,7 @@ namespace detail {
 
 void guard_wait::begin()
 {
-    const auto guard = guard_.lock();
+    const auto guard = watched();
     if (guard && guard->is_lost()) {
         guard_lost();
     } else if (!guard || guard->is_released()) { // or handed over by a downgrade
@@ -29,7 +29,7 @@ void guard_wait::begin()
 
 bool guard_wait::withdraw()
 {
-    if (const auto guard = guard_.lock())
+    if (const auto guard = watched())
         guard->remove(*place_);
     return true;
 }
@@ -37,10 +37,10 @@ bool guard_wait::withdraw()
 // With the client's session, everything that was held is lost.
 void guard_wait::end_as_closed()
 {
-    if (guard_.expired())
-        guard_released();
-    else
+    if (watched())
         guard_lost();
+    else
+        guard_released();
 }
 
 namespace {
@@ -109,13 +109,10 @@ void note_unwanted(guard_state* held) noexcept
 
 void start_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
 {
-    auto held = guard.lock();
+    const auto held = guard.lock();
     if (!owner || !is_full(held))
         return post_error(std::move(handler), errc::not_owner);
-    auto release = std::make_shared<release_operation>(held, std::move(handler)); // if this throws, nothing is done
-    held->give();
-    held.reset();
-    release_operation::launch(std::move(release));
+    held->give(std::make_shared<release_operation>(held, std::move(handler)));
 }
 
 namespace {

@@ -122,7 +122,7 @@ void guard_state::enter_in(std::shared_ptr<const lock_target> lock) noexcept
 void guard_state::lost()
 {
     lost_ = true;
-    if (const auto next = after_.lock())
+    if (const auto next = last_.lock())
         next->lost();
     if (!hold_)
         return;
@@ -133,7 +133,7 @@ void guard_state::lost()
 void guard_state::revoked()
 {
     revoked_ = true;
-    if (const auto next = after_.lock())
+    if (const auto next = last_.lock())
         next->revoked();
     if (!hold_)
         return;
@@ -148,7 +148,8 @@ void guard_state::revoked()
 bool guard_state::is_revoked()
 {
     if (hold_ && !looks_for_revocation_) {
-        hold_->acquisition->on_revoked([weak = weak_from_this()] {
+        const std::weak_ptr first = first_ ? first_ : shared_from_this();
+        hold_->acquisition->on_revoked([weak = first] {
             if (const auto self = weak.lock())
                 self->revoked();
         });
@@ -164,9 +165,7 @@ auto guard_state::add(std::shared_ptr<guard_watcher> watcher) -> watchers::itera
 
 void guard_state::remove(watchers::iterator gone)
 {
-    if (const auto next = after_.lock())
-        next->remove(gone);
-    else if (hold_)
+    if (hold_)
         hold_->watchers.erase(gone);
 }
 
@@ -179,8 +178,10 @@ std::shared_ptr<guard_state> guard_state::hand_over()
     next->lost_ = lost_;
     next->revoked_ = revoked_;
     next->looks_for_revocation_ = looks_for_revocation_;
-    next->before_ = shared_from_this();
-    after_ = next;
+    next->first_ = first_ ? std::move(first_) : shared_from_this();
+    next->first_->last_ = next;
+    for (const auto& watcher : next->hold_->watchers)
+        watcher->watch(next);
     return next;
 }
 

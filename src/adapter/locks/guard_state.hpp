@@ -18,9 +18,13 @@
 
 namespace zklock::detail {
 
+class guard_state;
+
 /// One who is told when a guard's hold ends, or is to end.
 class guard_watcher {
 public:
+    /// The guard is that one from now on.
+    void watch(std::weak_ptr<guard_state> guard) noexcept { guard_ = std::move(guard); }
     virtual void guard_lost() = 0;
     virtual void guard_released() = 0;
     /// True if that is all it waited for.
@@ -28,6 +32,11 @@ public:
 
 protected:
     ~guard_watcher() = default;
+
+    [[nodiscard]] std::shared_ptr<guard_state> watched() const noexcept { return guard_.lock(); }
+
+private:
+    std::weak_ptr<guard_state> guard_;
 };
 
 using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
@@ -108,7 +117,8 @@ public:
     [[nodiscard]] counters::counted_release count_release() noexcept;
     /// Releases it, unless it was released before: then the result is false.
     [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
-    /// Another that holds from now on what this has held, for a guard of its own; null if there is nothing.
+    /// Another that holds from now on what this has held, for a guard of its own; null if there is nothing. Who watches
+    /// this one watches that one then.
     [[nodiscard]] std::shared_ptr<guard_state> hand_over();
     /// All that was held by it has been taken out.
     void emptied();
@@ -130,8 +140,16 @@ public:
 
     /// Whether its release, or its downgrade, has begun: the guard is empty since.
     [[nodiscard]] bool is_given() const noexcept { return given_; }
-    /// Its release, or its downgrade, begins.
-    void give() noexcept { given_ = true; }
+    /// Its release, or its downgrade, begins: it is launched. If that throws, nothing is done, and the guard stays
+    /// full.
+    template <class Operation> void give(const std::shared_ptr<Operation>& to)
+    {
+        const auto take_back = [](guard_state* self) { self->given_ = false; };
+        std::unique_ptr<guard_state, decltype(take_back)> unless_it_begins(this, take_back);
+        given_ = true;
+        Operation::launch(to);
+        static_cast<void>(unless_it_begins.release());
+    }
     /// Gives back what it holds, if it still does, as the destructor does. From any thread: nobody else has it.
     void drop() noexcept;
 
@@ -153,9 +171,9 @@ public:
 private:
     std::shared_ptr<client_state> client_;
     std::shared_ptr<hold> hold_; // from the grant until the release
-    // Where it was handed over: the acquisition, and those who wait, know the first one.
-    std::shared_ptr<guard_state> before_;
-    std::weak_ptr<guard_state> after_;
+    // However often it was handed over: the acquisition knows the first one, and that tells the last one.
+    std::shared_ptr<guard_state> first_; ///< null if that is this
+    std::weak_ptr<guard_state> last_;    ///< of the first one
     bool lost_ = false;
     bool revoked_ = false;
     bool downgrading_ = false;
@@ -173,10 +191,10 @@ private:
 /// Whether it does, and that is a hold of that lock.
 [[nodiscard]] bool is_full_of(const std::shared_ptr<guard_state>& held, const lock_state&) noexcept;
 
-/// What an operation was given, and has not used, is held no more.
+/// What an operation was given, and has not used, is held no more. (One that could not be launched was given nothing.)
 inline void give_back(std::shared_ptr<guard_state>& given) noexcept
 {
-    if (const auto held = std::exchange(given, nullptr))
+    if (const auto held = std::exchange(given, nullptr); held && held->is_given())
         held->drop();
 }
 
@@ -187,8 +205,9 @@ public:
 
     guard_wait(what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> client,
                void_handler handler)
-        : operation(std::move(client), std::move(handler)), guard_(std::move(guard)), awaited_(awaited)
+        : operation(std::move(client), std::move(handler)), awaited_(awaited)
     {
+        watch(std::move(guard));
     }
 
     void guard_lost() override { complete(awaited_ == what::loss ? error_code() : make_error_code(errc::lost)); }
@@ -200,7 +219,6 @@ private:
     bool withdraw() override;
     void end_as_closed() override;
 
-    std::weak_ptr<guard_state> guard_;
     const what awaited_;
     std::optional<guard_state::watchers::iterator> place_;
 };

@@ -46,13 +46,12 @@ private:
     /// Gives what is still held back to the caller.
     void finish(error_code ec)
     {
-        auto held = std::move(held_);
-        if (held) // it was not cancelled meanwhile
-            log_denial(*client(), ec, "downgrade the writer ", held->grant().node);
+        if (held_) // it was not cancelled meanwhile
+            log_denial(*client(), ec, "downgrade the writer ", held_->grant().node);
         const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
-        complete(ec, gone || !held ? guard() : access::make<guard>(held->hand_over()));
-        if (held)
-            held->drop();
+        auto now = gone || !held_ ? guard() : access::make<guard>(held_->hand_over());
+        give_back(held_);
+        complete(ec, std::move(now));
     }
 
     bool withdraw() override
@@ -141,11 +140,11 @@ void start_downgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state
     // What an owner holds becomes a reader's by the release of its last hold as a writer.
     if (!is_full_of(held, *lock) || held->grant().kind != contender_kind::writer || held->grant().owner != 0)
         held.reset();
-    auto downgrade = std::make_shared<downgrade_operation>(*lock, held, std::move(handler));
+    const auto downgrade = std::make_shared<downgrade_operation>(*lock, held, std::move(handler));
     if (held)
-        held->give();
-    held.reset();
-    downgrade_operation::launch(std::move(downgrade));
+        held->give(downgrade);
+    else
+        downgrade_operation::launch(downgrade);
 }
 
 namespace {

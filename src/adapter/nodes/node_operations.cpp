@@ -88,14 +88,14 @@ private:
         } else if (!guard || guard->is_released() || guard->is_downgrading()) { // it was taken from its owner since
             complete(make_error_code(errc::not_owner), {});
         } else {
-            watched_ = guard;
+            watch(guard);
             request_operation::begin();
         }
     }
 
     std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
     {
-        const auto guard = watched_.lock();
+        const auto guard = watched();
         place_ = guard->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
         auto noted = noting_refused(core, what_, std::move(told));
         return core.nodes.commit(std::move(what_), nodes::claim(guard->acquisition(), guard->grant()),
@@ -136,13 +136,12 @@ private:
     void leave_guard()
     {
         const auto place = std::exchange(place_, std::nullopt);
-        if (const auto guard = watched_.lock(); guard && place)
+        if (const auto guard = watched(); guard && place)
             guard->remove(*place);
     }
 
     std::shared_ptr<guard_state> guard_; ///< until it begins
     transaction what_;
-    std::weak_ptr<guard_state> watched_;
     std::optional<guard_state::watchers::iterator> place_; ///< while it is there
 };
 

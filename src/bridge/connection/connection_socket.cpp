@@ -150,10 +150,11 @@ void connection::on_socket(bool writable)
 
 void connection::read_soon()
 {
-    post([turn = socket_.read_soon()](connection& c) {
+    post([turn = socket_.generation()](connection& c) {
         if (c.socket_.begin_read(turn))
             c.on_socket(false);
     });
+    socket_.read_soon();
 }
 
 void connection::wake_at(clock::time_point when)

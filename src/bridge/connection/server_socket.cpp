@@ -121,10 +121,9 @@ bool server_socket::go_on(bool for_writing, bool ready)
     return ready;
 }
 
-std::uint64_t server_socket::read_soon() noexcept
+void server_socket::read_soon() noexcept
 {
     to_read_.awaited = reads_soon_ = true;
-    return generation_;
 }
 
 bool server_socket::begin_read(std::uint64_t turn) noexcept

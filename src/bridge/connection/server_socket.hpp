@@ -71,8 +71,10 @@ public:
     /// A wait has ended. True if that is what was waited for. If it was for an earlier socket, the one for this socket
     /// begins.
     [[nodiscard]] bool go_on(bool for_writing, bool ready);
-    /// There is more to read, and a turn for it is on its way, in place of a wait: it calls begin_read() with this.
-    [[nodiscard]] std::uint64_t read_soon() noexcept;
+    /// There is more to read, and a turn for it is on its way, in place of a wait: it calls begin_read() with what was
+    /// the generation() then.
+    void read_soon() noexcept;
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
     [[nodiscard]] bool begin_read(std::uint64_t turn) noexcept;
     [[nodiscard]] bool awaits_reading() const noexcept { return to_read_.awaited; }
     /// Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited

@@ -105,7 +105,7 @@ using connection_listener = std::shared_ptr<detail::event_sink<connection_event>
 /// Why a lock was lost that was held. A holder that is asked to let go (`guard::wait_revoked()`) goes on holding: that
 /// is no loss.
 enum class loss_reason : std::uint8_t {
-    lease_ended,           ///< nothing heard of the servers for too long; or this process did not run
+    lease_ended,           ///< not renewed in time: no connection, or too late; or this process did not run
     session_expired,       ///< the servers have ended the session
     node_deleted,          ///< somebody else has deleted the lock's node
     client_closed,         ///< the client was closed or has failed, or its execution context was destroyed
@@ -304,6 +304,9 @@ struct wait_report {
     /// Set, too, if connections are made and lost one after the other: since the last that was of use for a quarter of
     /// the session's time-out. The `why` of the address where the last was lost says how many there were.
     std::optional<lease_clock::duration> not_connected_for;
+    /// Set with `no_answer`, if connected: for how long. The lease had ended and was not renewed yet, without which
+    /// nothing is granted (`client_options::lease_margin`).
+    std::optional<lease_clock::duration> without_lease_for;
     /// Set if the acquire ended with `not_connected` or `tls_failed`: the servers had not told by then that others are
     /// before it, or were silent for too long since. `before_us`, `held_by` are as last seen then.
     bool no_answer = false;

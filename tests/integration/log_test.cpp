@@ -242,7 +242,7 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         auto told_too = begin_wait_lost(expired.value());
         link.expire_session(zk.session_id());
         CHECK(!co_await told_too.end());
-        CHECK(lost("/log/expired", "the servers have ended the session; nothing was heard") == 1);
+        CHECK(lost("/log/expired", "the servers have ended the session; the servers were last heard ") == 1);
         CHECK(lost_by(expired.value()) == loss_reason::session_expired);
 
         auto outlives = hold("/log/outlives");
@@ -258,7 +258,7 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         link.block();
         CHECK(!co_await told_last.end());
         link.unblock();
-        CHECK(lost("/log/lapsed", "its lease has ended; nothing was heard from the servers for ") == 1);
+        CHECK(lost("/log/lapsed", "its lease was not renewed in time; the servers were last heard ") == 1);
         CHECK(lost_by(lapsed.value()) == loss_reason::lease_ended);
         CHECK(log.count(log_level::warning, "lost ") == 4);
         CHECK(log.count(log_level::error, "") == 0);

@@ -176,6 +176,34 @@ TEST_CASE("stopped servers: an acquire ends with not_connected; sessions outlive
     with_client(body);
 }
 
+TEST_CASE("servers that are back for less than a margin: connected, and no lock before the lease is renewed")
+{
+    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+        const auto session = zk.session_id();
+        zookeeper.stop();
+        REQUIRE(co_await zookeeper.pass(20s));
+        zookeeper.start();
+        REQUIRE(co_await zk.wait_connected(10s));
+        CHECK(zk.session_id() == session);
+        mutex lock(zk, "/shop/stock");
+        std::optional<error_code> ended;
+        const auto acquires = [&]() -> awaitable<void> { ended = ended_with(co_await lock.acquire(500ms)); };
+        asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
+        REQUIRE(co_await zookeeper.pass(1s));
+        REQUIRE(ended == make_error_code(errc::not_connected));
+        const auto why = lock.last_timeout();
+        REQUIRE(why);
+        CHECK_FALSE(why->not_connected_for);
+        CHECK(why->addresses.empty());
+        REQUIRE(why->without_lease_for);
+        CHECK(*why->without_lease_for >= 500ms);
+        CHECK(*why->without_lease_for < 2s);
+        REQUIRE(co_await zookeeper.pass(3s));
+        CHECK(co_await lock.acquire(5s));
+    };
+    with_client(body);
+}
+
 TEST_CASE("what becomes of single requests")
 {
     using request = ensemble::request;

@@ -65,9 +65,10 @@ TEST_SUITE("waiters whose session has expired")
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 1));
         s.clock.run();
         REQUIRE(!s.lines.empty());
-        CHECK(s.lines.front() == "nothing was heard from the servers for 9.000 s, and now they tell of the end of the "
-                                 "node of a waiter for /p, which has lost its place: " +
-                                     s.node(1, 1));
+        CHECK(s.lines.front() ==
+              "the lease was not renewed in time, and the servers, last heard 9.000 s before, tell of the "
+              "end of the node of a waiter for /p, which has lost its place: " +
+                  s.node(1, 1));
     }
 
     TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that")

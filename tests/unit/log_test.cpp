@@ -216,19 +216,27 @@ TEST_SUITE("log")
         {
             s.servers.observer->on_disconnected();
             s.servers.observer->on_expired();
-            why = "the servers have ended the session; nothing was heard from the servers for 1.500 s";
+            why = "the servers have ended the session; the servers were last heard 1.500 s before";
         }
         SUBCASE("its lease ends")
         {
             s.clock.skip(20s);
             s.clock.pass(0ms);
-            why = "its lease has ended; nothing was heard from the servers for 21.500 s";
+            why = "its lease was not renewed in time; the servers were last heard 21.500 s before";
+        }
+        SUBCASE("the servers are heard again, and its lease ends before it is renewed")
+        {
+            s.clock.pass(6s);
+            s.lose_connection();
+            s.connect(5, false);
+            s.clock.pass(3s);
+            why = "its lease was not renewed in time; the servers were last heard 2.";
         }
         SUBCASE("its lease has ended when it is released")
         {
             s.clock.skip(20s);
             s.release(*held);
-            why = "its lease has ended; nothing was heard from the servers for 21.500 s";
+            why = "its lease was not renewed in time; the servers were last heard 21.500 s before";
         }
         SUBCASE("its client is closed")
         {

@@ -227,6 +227,28 @@ TEST_SUITE("time-outs")
         CHECK(second->ended == make_error_code(not_connected)); // that one was no obstacle
     }
 
+    TEST_CASE("connected again, and the lease is not renewed yet: no lock until then, and the report says so")
+    {
+        waiting_scene s;
+        s.clock.pass(11s); // the lease ends
+        s.lose_connection();
+        s.connect(5, false);
+        REQUIRE(s.session->connected);
+        const auto a = s.wait_for(500ms);
+        asked(s).to("create /p/" + prefix(1)).number(101, 0).to("watch /p").alone(1, 101);
+        s.pass(500ms);
+        CHECK(a->ended == make_error_code(not_connected));
+        wait_report told = a->handle->describe_wait();
+        told.no_answer = true;
+        told.without_lease_for = s.session->without_lease_for();
+        CHECK(told.without_lease_for == 500ms);
+        CHECK(to_string(told) ==
+              "waited 0.000 s for /p: connected, for 0.500 s now, but a lock is granted only once the "
+              "lease is renewed");
+        s.pass(3s);
+        CHECK_FALSE(s.session->without_lease_for());
+    }
+
     TEST_CASE("what an earlier session has shown counts for nothing")
     {
         waiting_scene s;

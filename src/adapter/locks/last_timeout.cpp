@@ -21,6 +21,8 @@ std::shared_ptr<const wait_report> report_of(const client_core& core, const lock
     if (report->not_connected_for)
         for (const auto& [address, why] : core.store->failures())
             report->addresses.push_back({address, why});
+    else if (report->no_answer)
+        report->without_lease_for = core.session.without_lease_for();
     return report;
 }
 

@@ -8,7 +8,7 @@ namespace {
 std::string_view describe(loss_reason why) noexcept
 {
     switch (why) {
-    case loss_reason::lease_ended: return "its lease has ended";
+    case loss_reason::lease_ended: return "its lease was not renewed in time";
     case loss_reason::session_expired: return "the servers have ended the session";
     case loss_reason::node_deleted: return "somebody else has deleted its node";
     case loss_reason::client_closed: return "the client was closed before its guard was released";
@@ -44,7 +44,7 @@ void losses::log(const lock_loss& lost, std::string_view path, std::string_view 
                      node.empty() ? "token " : ", token ", fencing_token, "): ", describe(lost.reason), more...);
     };
     if (lost.reason == loss_reason::lease_ended || lost.reason == loss_reason::session_expired)
-        say("; nothing was heard from the servers for ", lost.unheard);
+        say("; the servers were last heard ", lost.unheard, " before");
     else
         say();
 }
@@ -62,7 +62,7 @@ errc losses::note_waiters_node_gone(std::string_view path, std::string_view node
         say("most likely the servers have ended the session, of which nothing was heard for ", unheard,
             ", and with it");
     else if (!session_.lease.fresh(now))
-        say("nothing was heard from the servers for ", unheard, ", and now they tell of the end of");
+        say("the lease was not renewed in time, and the servers, last heard ", unheard, " before, tell of the end of");
     else
         say("somebody else has deleted");
     return expired ? errc::session_expired : errc::lost;

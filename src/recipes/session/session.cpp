@@ -23,6 +23,11 @@ session::~session()
     connected = false; // nothing is sent any more
 }
 
+std::optional<lease_clock::duration> session::without_lease_for() const
+{
+    return connected && !lease.fresh() ? std::optional(shown_.lasts()) : std::nullopt;
+}
+
 std::optional<errc> session::why_unusable(const std::string& path, bool known) const
 {
     if (over)

@@ -11,9 +11,16 @@ void shown_state::on_change(std::function<void(connection_state)> f)
     on_change_ = std::move(f);
 }
 
+lease_clock::duration shown_state::lasts() const noexcept
+{
+    return session_.scheduler.now() - since_;
+}
+
 void shown_state::change(connection_state next)
 {
     const bool same_state = now_.exchange(next) == next;
+    if (!same_state)
+        since_ = session_.scheduler.now();
     const std::int64_t id = id_;
     const bool same_session = std::exchange(told_id_, id) == id;
     if (same_state && same_session)

@@ -22,6 +22,8 @@ public:
     void on_change(std::function<void(connection_state)>);
     /// May be called from any thread.
     [[nodiscard]] connection_state now() const noexcept { return now_; }
+    /// How long it has been so.
+    [[nodiscard]] lease_clock::duration lasts() const noexcept;
     /// 0 when there is no session. May be called from any thread.
     [[nodiscard]] std::int64_t id() const noexcept { return id_; }
 
@@ -39,8 +41,9 @@ private:
     std::function<void(connection_state)> on_change_;
     std::atomic<connection_state> now_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};
-    std::int64_t told_id_ = 0; ///< with the last state
-    bool tells_ = false;       ///< soon
+    lease_clock::time_point since_{}; ///< the last state
+    std::int64_t told_id_ = 0;        ///< with it
+    bool tells_ = false;              ///< soon
 };
 
 } // namespace zklock::recipes

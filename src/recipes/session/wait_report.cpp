@@ -50,6 +50,10 @@ std::string to_string(const wait_report& report)
         }
         if (!report.addresses.empty())
             line += ')';
+    } else if (report.without_lease_for) {
+        line += "connected, for ";
+        store::logger::add(line, *report.without_lease_for);
+        line += " now, but a lock is granted only once the lease is renewed";
     } else if (report.no_answer) {
         line += "no answer of the servers in time";
     }

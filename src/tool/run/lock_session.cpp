@@ -205,7 +205,7 @@ int lock_session::acquire_failed(error_code why)
     if (why == condition::not_in_time && waited && !waited->not_connected_for) {
         const std::string& servers = plan_.client.servers;
         out_.warn("no_answer", {{"servers", utf8(servers)}, {"path", path}, {"reason", utf8(to_string(*waited))}},
-                  fmt::format("no answer of {} in time: {}", printable(servers), to_string(*waited)));
+                  fmt::format("{}: {}", printable(servers), to_string(*waited)));
         return no_connection;
     }
     if (why == condition::not_in_time)

@@ -300,10 +300,11 @@ std::optional<rush_row> database::find_rush(const char* condition)
     row.buyers = number(2);
     row.units = number(3);
     if (!query.null(4)) {
-        row.ended.emplace();
-        row.ended->sold = number(4);
-        row.ended->left_over = number(5);
-        row.ended->unanswered = number(6);
+        rush_row::result ended;
+        ended.sold = number(4);
+        ended.left_over = number(5);
+        ended.unanswered = number(6);
+        row.ended = ended;
     }
     return row;
 }

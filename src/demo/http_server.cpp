@@ -68,14 +68,31 @@ bool is_address(std::string_view host)
     return !bad;
 }
 
+/// Whoever asks by the whole address has named the host there, and not in Host (RFC 9112, 3.2.2).
+void take_apart_address(http_request& request)
+{
+    constexpr std::string_view scheme = "http://";
+    if (!boost::istarts_with(request.target, scheme)) {
+        return;
+    }
+    const std::string address = request.target.substr(scheme.size());
+    const auto end = std::min(address.find_first_of("/?"), address.size());
+    request.host = address.substr(0, end);
+    request.target = address.substr(end);
+    if (!request.target.starts_with('/')) {
+        request.target.insert(0, "/");
+    }
+}
+
 /// Reads a request. Whoever waits to be told that its body will be read is told so, unless the header says that it will
-/// not.
+/// not. (HTTP/1.0 knows of no such word.)
 asio::awaitable<boost::system::error_code> receive(beast::tcp_stream& stream, beast::flat_buffer& buffer,
                                                    http::request_parser<http::string_body>& parser)
 {
     auto [error, in_header] = co_await http::async_read_header(stream, buffer, parser, awaitable_tuple);
     boost::ignore_unused(in_header);
-    if (!error && !parser.is_done() && boost::iequals(parser.get()[http::field::expect], "100-continue")) {
+    if (!error && !parser.is_done() && parser.get().version() >= 11 &&
+        boost::iequals(parser.get()[http::field::expect], "100-continue")) {
         http::response<http::empty_body> go_on(http::status::continue_, 11);
         auto [write_error, sent] = co_await http::async_write(stream, go_on, awaitable_tuple);
         boost::ignore_unused(sent);
@@ -189,6 +206,7 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
             request.target = message.target();
             request.type = message[http::field::content_type];
             request.body = message.body();
+            take_apart_address(request);
             answered = co_await answer(request);
             keep_alive = message.keep_alive() && !stopping_;
         }

@@ -80,6 +80,20 @@ def who_waits_to_be_told_to_go_on_is(server):
             check(json.loads(stream.read(int(fields["content-length"])))["buyer"] == "Ada", "another's order")
         s.sendall(head.format(20_000).encode())  # which it will not read
         check(answer(stream)[0] == 413, "it wants to read what is too long")
+    with server.connect() as s, s.makefile("rb") as stream:  # a client of HTTP/1.0 knows of no 100
+        s.sendall(head.replace("HTTP/1.1", "HTTP/1.0").format(len(order)).encode() + order)
+        check(answer(stream)[0] == 201, "HTTP/1.0 is told something else before the answer")
+
+
+def the_whole_address_is_a_target(server):
+    for target in f"http://localhost:{server.port}/health", "HTTP://shop.example/health?x", "http://127.0.0.1/health":
+        status, _, body = ask(server, f"GET {target} HTTP/1.1\r\nHost: rebound.example")
+        check(status == 200, f"{target}: {status} {body[:200]}")
+    for target in "http://localhost", "http://localhost?x":
+        check(b"<title>Flash sale" in ask(server, f"GET {target} HTTP/1.1\r\nHost: localhost")[2], target)
+    for target in "http://rebound.example/health", "http://x@localhost/health", "http:///health":
+        status = ask(server, f"GET {target} HTTP/1.1\r\nHost: localhost")[0]
+        check(status == 421, f"{target}: {status}")
 
 
 def foreign_bytes_come_as_json(shop, server):
@@ -104,7 +118,7 @@ def foreign_bytes_come_as_json(shop, server):
 with tempfile.TemporaryDirectory() as place, Shop(program, schema, place, None) as shop:
     server = shop.open("--no-lock", "--payment", "1", "--name", b"A\xff", "--host", "shop.example", "--host", "other")
     for test in under_its_own_names_only, head_is_get_without_the_body, a_query_is_ignored, \
-            who_waits_to_be_told_to_go_on_is:
+            who_waits_to_be_told_to_go_on_is, the_whole_address_is_a_target:
         print(test.__name__.replace("_", " "), flush=True)
         test(server)
     print("foreign bytes come as JSON", flush=True)

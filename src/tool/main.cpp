@@ -1,5 +1,6 @@
 // zklock: locks in ZooKeeper from the command line. zklock.1 is the manual.
 #include "tool/doctor/doctor.hpp"
+#include "tool/program/client_log.hpp"
 #include "tool/program/exit_status.hpp"
 #include "tool/program/run_program.hpp"
 #include "tool/program/standard_error.hpp"
@@ -184,6 +185,7 @@ int main_with(std::vector<std::string> arguments)
             write_to_stderr(text);
         return status;
     }
+    static_cast<void>(wished_log_level()); // it is refused before anything begins
     return chosen();
 }
 

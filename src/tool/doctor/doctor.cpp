@@ -110,7 +110,7 @@ asio::awaitable<void> examine_access(client zk, std::string path, findings& foun
             found.bad("access", fmt::format("{}: {}", node, access.error().message()), {{"node", node}});
         else
             found.good("access", fmt::format("{}: {}", node, printable(to_string(access.value().list))),
-                       {{"node", node}, {"list", utf8(to_string(access.value().list))}});
+                       {{"node", node}, {"list", to_string(access.value().list)}});
         co_return;
     }
 }
@@ -131,7 +131,7 @@ asio::awaitable<void> examine_queue(client zk, std::string path, findings& found
             found.bad("queue",
                       fmt::format("{} belongs to no session: it will never go by itself. zklock break {} {}", node,
                                   path, each.who.sequence),
-                      {{"node", utf8(each.who.node)}});
+                      {{"node", each.who.node}});
         } else if (each.holds) {
             const auto age = std::chrono::duration_cast<std::chrono::seconds>(each.who.age(now)).count();
             const std::string who =
@@ -139,9 +139,9 @@ asio::awaitable<void> examine_queue(client zk, std::string path, findings& found
             const std::string text = fmt::format("held by {} since {} s or less, session {:#x}: {}", who, age,
                                                  static_cast<std::uint64_t>(each.who.session_id), node);
             if (each.who.revoked)
-                found.doubtful("queue", text, {{"node", utf8(each.who.node)}});
+                found.doubtful("queue", text, {{"node", each.who.node}});
             else
-                found.good("queue", text, {{"node", utf8(each.who.node)}});
+                found.good("queue", text, {{"node", each.who.node}});
         }
         waiting += each.holds ? 0 : 1;
     }

@@ -58,7 +58,7 @@ asio::awaitable<void> examine_identity(client zk, std::string server, findings& 
         co_return;
     }
     found.good("SASL", fmt::format("{} takes us for {}", server, printable(own->id)),
-               {{"server", server}, {"identity", utf8(own->id)}});
+               {{"server", server}, {"identity", own->id}});
 }
 
 } // namespace zklock::tool

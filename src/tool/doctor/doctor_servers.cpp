@@ -41,7 +41,7 @@ asio::awaitable<std::string> mode_of(server_address server, milliseconds limit, 
         found.good("server",
                    fmt::format("{} is {}, ZooKeeper {}", server.text(), printable(mode),
                                printable(version.substr(0, version.find(',')), 40)),
-                   {{"server", server.text()}, {"mode", utf8(mode)}, {"version", utf8(version)}});
+                   {{"server", server.text()}, {"mode", mode}, {"version", version}});
     co_return mode;
 }
 

@@ -24,16 +24,23 @@ std::FILE* unblocking_stderr()
 
 } // namespace
 
-client_log::client_log()
+std::optional<log_level> wished_log_level()
 {
     const char* const wish = std::getenv("ZKLOCK_LOG");
-    if (wish == nullptr)
-        return;
+    if (wish == nullptr || *wish == 0)
+        return std::nullopt;
     for (const log_level level : {log_level::error, log_level::warning, log_level::info, log_level::debug})
-        if (to_string(level) == wish) {
-            most_written_ = level;
-            written_ = log_to(unblocking_stderr(), level); // which lives as long as the process
-        }
+        if (to_string(level) == wish)
+            return level;
+    throw usage_error("ZKLOCK_LOG is \"" + std::string(wish) + "\", and has to be error, warning, info or debug");
+}
+
+client_log::client_log()
+{
+    if (const auto level = wished_log_level()) {
+        most_written_ = *level;
+        written_ = log_to(unblocking_stderr(), *level); // which lives as long as the process
+    }
 }
 
 client_options client_log::attached_to(client_options options)

@@ -4,10 +4,14 @@
 #include <zklock/client_options.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace zklock::tool {
+
+/// What ZKLOCK_LOG in the environment asks for, if anything. Throws usage_error if it is no level.
+[[nodiscard]] std::optional<log_level> wished_log_level();
 
 /// What a client's log says, for the reasons of what fails. ZKLOCK_LOG in the environment has it written to stderr, as
 /// it does in all programs. It has to outlive the client.

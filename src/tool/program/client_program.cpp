@@ -83,7 +83,7 @@ int tell_unconnected(voice& out, const std::string& servers, error_code why, con
     const bool unreachable = why == errc::not_connected || why == errc::tls_failed;
     const std::string words = reason.empty() ? why.message() : reason;
     out.warn(unreachable ? "no_connection" : "failed",
-             {{"servers", utf8(servers)}, {"error", why.message()}, {"reason", reason}},
+             {{"servers", servers}, {"error", why.message()}, {"reason", reason}},
              unreachable                   ? fmt::format("no connection to {}: {}", servers, words)
              : why == errc::invalid_option ? words
                                            : fmt::format("{}: {}", why.message(), words));

@@ -43,6 +43,21 @@ std::size_t length_of_character(std::string_view text, std::size_t at)
     return length;
 }
 
+/// What is no UTF-8 is replaced, byte by byte.
+std::string utf8(std::string_view text)
+{
+    std::string made;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = length_of_character(text, at);
+        if (length == 0)
+            made += "\xEF\xBF\xBD"; // U+FFFD
+        else
+            made += text.substr(at, length);
+        at += length == 0 ? 1 : length;
+    }
+    return made;
+}
+
 /// How many bytes of text at `at`, where a character begins, are a control character; 0 if they are none. Those beyond
 /// 0x7F have two, the first of them 0xC2.
 std::size_t length_of_control(std::string_view text, std::size_t at)
@@ -129,20 +144,6 @@ void voice::write_json(std::string_view event, boost::json::object details)
 std::string as_message(std::string_view text)
 {
     return "zklock: " + printable(text, text.size()) + '\n';
-}
-
-std::string utf8(std::string_view text)
-{
-    std::string made;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = length_of_character(text, at);
-        if (length == 0)
-            made += "\xEF\xBF\xBD"; // U+FFFD
-        else
-            made += text.substr(at, length);
-        at += length == 0 ? 1 : length;
-    }
-    return made;
 }
 
 std::string json_line(const boost::json::object& line)

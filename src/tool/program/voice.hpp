@@ -46,9 +46,8 @@ private:
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest = 200);
 /// A line of the tool's own, of such a text.
 [[nodiscard]] std::string as_message(std::string_view text);
-/// What others wrote, for JSON, which has to be UTF-8: bytes that are not are replaced.
-[[nodiscard]] std::string utf8(std::string_view text);
-/// A line of JSON. Bytes that are not UTF-8 are replaced, and no control character is left that a terminal would obey.
+/// A line of JSON, of whatever others wrote. Bytes that are not UTF-8 are replaced, and no control character is left
+/// that a terminal would obey.
 [[nodiscard]] std::string json_line(const boost::json::object& line);
 
 } // namespace zklock::tool

@@ -62,7 +62,7 @@ public:
             auto confirming = confirm(asked, given_.path);
             const bool yes = co_await std::move(confirming);
             if (!yes) {
-                out_.warn("left", {{"node", utf8(asked.who.node)}}, "nothing was deleted");
+                out_.warn("left", {{"node", asked.who.node}}, "nothing was deleted");
                 co_return found_wrong;
             }
             auto again = find(asked.who.node); // the answer may have taken long
@@ -88,7 +88,7 @@ private:
         const auto meant = [&](const listed& one) { return is_meant(one, which); };
         if (const auto count = std::ranges::count_if(all, meant); count != 1) {
             const std::string path = printable(given_.path);
-            out_.warn("not_found", {{"path", utf8(given_.path)}, {"node", utf8(which)}},
+            out_.warn("not_found", {{"path", given_.path}, {"node", which}},
                       which == found_.who.node ? printable(which) + " has gone by itself"
                                                : fmt::format("{} nodes of {} are {}", count, path, printable(which)));
             co_return found_wrong;
@@ -102,12 +102,12 @@ private:
         auto removing = zk_.remove(node);
         result<void> removed = co_await std::move(removing);
         if (removed.has_error() && removed.error() == errc::no_node) {
-            out_.warn("not_found", {{"node", utf8(node)}}, printable(node) + " has gone by itself");
+            out_.warn("not_found", {{"node", node}}, printable(node) + " has gone by itself");
             co_return found_wrong;
         }
         if (removed.has_error())
             co_return tell_failed(out_, printable(node), removed.error());
-        const boost::json::object words{{"path", utf8(given_.path)}, {"deleted", utf8(node)}};
+        const boost::json::object words{{"path", given_.path}, {"deleted", node}};
         fmt::print("{}", given_.connection.json ? json_line(words) : "deleted " + printable(node) + '\n');
         co_return succeeded;
     }

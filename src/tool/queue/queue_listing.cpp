@@ -185,14 +185,14 @@ boost::json::object to_json(const queue_listing& listing, system_time now)
     for (const listed& each : listing.all) {
         boost::json::object properties;
         for (const auto& [key, value] : each.who.properties)
-            properties[utf8(key)] = utf8(value);
-        boost::json::object entry{{"node", utf8(each.who.node)},
+            properties[key] = value;
+        boost::json::object entry{{"node", each.who.node},
                                   {"holds", each.holds},
                                   {"shared", each.who.shared},
                                   {"permit", each.permit},
                                   {"sequence", each.who.sequence},
                                   {"session", fmt::format("{:#x}", static_cast<std::uint64_t>(each.who.session_id))},
-                                  {"identifier", each.who.revoked ? std::string() : utf8(each.who.identifier)},
+                                  {"identifier", each.who.revoked ? std::string() : each.who.identifier},
                                   {"revoked", each.who.revoked},
                                   {"age", std::chrono::duration<double>(each.who.age(now)).count()},
                                   {"properties", std::move(properties)}};
@@ -200,7 +200,7 @@ boost::json::object to_json(const queue_listing& listing, system_time now)
             entry["token"] = each.token;
         all.push_back(std::move(entry));
     }
-    return {{"path", utf8(listing.path)},
+    return {{"path", listing.path},
             {"exists", listing.there},
             {"semaphore", listing.semaphore},
             {"contenders", std::move(all)}};

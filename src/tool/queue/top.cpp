@@ -230,7 +230,7 @@ public:
         shown.set_trouble(connected ? std::string() : in_words(now));
         if (shown.redraws())
             return;
-        out_.warn(connected ? "reconnected" : "disconnected", {{"servers", utf8(servers_)}},
+        out_.warn(connected ? "reconnected" : "disconnected", {{"servers", servers_}},
                   connected ? "connected to " + printable(servers_) + " again"
                             : "no connection to " + printable(servers_));
     }

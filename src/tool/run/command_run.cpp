@@ -165,7 +165,7 @@ void lock_session::not_started(const report& said, command_state& command)
     command.over = true;
     cannot_go_on_ = executed && is_lasting(said.number);
     command.status = !executed ? failed : said.number == ENOENT ? not_found : not_executable;
-    out_.warn("not_started", {{"command", utf8(plan_.command.front())}, {"error", ::strerror(said.number)}},
+    out_.warn("not_started", {{"command", plan_.command.front()}, {"error", ::strerror(said.number)}},
               fmt::format("cannot run {}: {}", printable(plan_.command.front()), ::strerror(said.number)));
 }
 

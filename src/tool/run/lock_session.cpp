@@ -62,7 +62,7 @@ void lock_session::connection_changed(const connection_event& news)
     if (news.state == connection_state::connected) {
         const auto before = std::exchange(session_, news.session_id);
         if (std::exchange(cut_off_, false))
-            out_.tell("reconnected", {{"servers", utf8(plan_.client.servers)}, {"new_session", session_ != before}},
+            out_.tell("reconnected", {{"servers", plan_.client.servers}, {"new_session", session_ != before}},
                       fmt::format("connected to {} again{}", servers, session_ != before ? ", in a new session" : ""));
     } else if (session_ != 0 && news.state != connection_state::closed && !std::exchange(cut_off_, true)) {
         std::string held;
@@ -70,7 +70,7 @@ void lock_session::connection_changed(const connection_event& news)
         if (left > lease_clock::duration(0)) // a lock that was lost has no lease
             held = fmt::format(": {} can be held for {:.1f} s without one", printable(plan_.lock.path),
                                std::chrono::duration<double>(left).count());
-        out_.tell("disconnected", {{"servers", utf8(plan_.client.servers)}},
+        out_.tell("disconnected", {{"servers", plan_.client.servers}},
                   fmt::format("the connection to {} is lost{}", servers, held));
     }
 }
@@ -124,7 +124,7 @@ asio::awaitable<int> lock_session::connect()
     if (outcome.error)
         co_return no_connection_because(outcome.error);
     log_.connected();
-    out_.tell("connected", {{"servers", utf8(plan_.client.servers)}}, "connected to " + plan_.client.servers);
+    out_.tell("connected", {{"servers", plan_.client.servers}}, "connected to " + plan_.client.servers);
     co_return succeeded;
 }
 
@@ -198,13 +198,13 @@ int lock_session::acquire_failed(error_code why)
     const auto waited = lock_.last_timeout();
     if (why == errc::timed_out) {
         const std::string words = waited ? to_string(*waited) : path + ": " + why.message();
-        out_.warn("timed_out", {{"path", path}, {"before_us", waited ? waited->before_us : 0}, {"reason", utf8(words)}},
+        out_.warn("timed_out", {{"path", path}, {"before_us", waited ? waited->before_us : 0}, {"reason", words}},
                   words);
         return plan_.conflict_status.value_or(timed_out);
     }
     if (why == condition::not_in_time && waited && !waited->not_connected_for) {
         const std::string& servers = plan_.client.servers;
-        out_.warn("no_answer", {{"servers", utf8(servers)}, {"path", path}, {"reason", utf8(to_string(*waited))}},
+        out_.warn("no_answer", {{"servers", servers}, {"path", path}, {"reason", to_string(*waited)}},
                   fmt::format("{}: {}", printable(servers), to_string(*waited)));
         return no_connection;
     }

@@ -40,8 +40,8 @@ void progress::show(const std::vector<contender>& holders, const std::vector<con
     if (!holders.empty() && !holders.front().ours) {
         const contender& first = holders.front();
         const std::string name = first.revoked ? "one who was asked to let go" : printable(first.identifier);
-        details["holder"] = first.revoked ? std::string() : utf8(first.identifier);
-        details["holder_node"] = utf8(first.node);
+        details["holder"] = first.revoked ? std::string() : first.identifier;
+        details["holder_node"] = first.node;
         text += fmt::format(", held by {} for {} s", name,
                             std::chrono::duration_cast<std::chrono::seconds>(first.age()).count());
     }

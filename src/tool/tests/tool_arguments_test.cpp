@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -125,6 +126,11 @@ TEST_CASE("what cannot be used is told at once, in words of the tool: its option
     refused("run --handoff nonsense /x -- true", "--handoff is \"nonsense\"");
     refused("ls --servers a,,b /x", "--servers is \"a,,b\"");
     refused("ls --sasl-user ann /x", "--sasl-user requires --sasl");
+    ::setenv("ZKLOCK_LOG", "nonsense", 1);
+    for (const subcommand& sub : subcommands)
+        refused(sub.name + ' ' + sub.behind_the_options,
+                "ZKLOCK_LOG is \"nonsense\", and has to be error, warning, info or debug");
+    ::unsetenv("ZKLOCK_LOG");
 #ifdef ZKLOCK_WITH_SASL
     refused("ls --sasl digest-md5 /x", "--sasl-user is empty, and has to be set where --sasl is digest-md5");
     refused("ls --sasl digest-md5 --sasl-user ann /x", "the password (ZKLOCK_SASL_PASSWORD, --sasl-password-file) is");

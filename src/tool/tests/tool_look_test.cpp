@@ -80,6 +80,21 @@ TEST_CASE("ls -r shows each lock below that is in use, and nothing else; --held 
     }
 }
 
+TEST_CASE("ls --held says of a path that may not be read that it is not known")
+{
+    tool_scene scene;
+    auto holder = scene.start({"run", "--acl", "creator", "--auth", "digest:ann:secret", "/look/closed"}, "holder");
+    static_cast<void>(scene.await_line("holder"));
+    for (const char* const words : {"/look/closed", "-r /look/closed", "/look/none /look/closed"}) {
+        CAPTURE(words);
+        const ended_tool refused = scene.run_command({"sh", "-c", tool_scene::program() + " ls --held " + words});
+        CHECK(refused.status == 125);
+        CHECK(refused.text == "zklock: /look/closed: access denied by the server\n");
+    }
+    holder.signal(SIGTERM);
+    CHECK(holder.wait() == 0);
+}
+
 TEST_CASE("break looks again when the answer is there: one that has come to hold meanwhile is asked for anew")
 {
     tool_scene scene;

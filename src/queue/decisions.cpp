@@ -133,7 +133,7 @@ bool decisions::grant_first(contender& c)
     }
     if (!c.token_known)
         return false;
-    if (!lease_fresh_)
+    if (!lease_renewable_)
         return false;
     known_.move(c, phase::held);
     reuse_.granted();
@@ -246,8 +246,8 @@ void decisions::decide_lingering(contender& c)
     if (alone && known_.connected() && known_.parent().has_to_watch_children())
         read(action::kind::watch_children);
     if (!own_.wanted().empty() && (alone || c.cohort_left > 0)) {
-        if (!lease_fresh_)
-            return;
+        if (!lease_renewable_)
+            return known_.start_leaving(c, true);
         if (!may_pass_over(c))
             return;
         return pass_on(c, !alone);

@@ -12,11 +12,11 @@ namespace zklock::queue {
 /// What is to be done next, by what is known of the queue: once for each step.
 class decisions {
 public:
-    /// What is decided goes to `actions`. `lease_fresh`: grants may be given.
+    /// What is decided goes to `actions`. `lease_renewable`: grants may be given.
     decisions(known_queue& known, node_reuse& reuse, parent_emptying& emptying, std::vector<action>& actions,
-              bool lease_fresh)
+              bool lease_renewable)
         : known_(known), own_(known.own()), places_(known.places()), watches_(known.watches()), reads_(known.reads()),
-          reuse_(reuse), emptying_(emptying), actions_(actions), lease_fresh_(lease_fresh)
+          reuse_(reuse), emptying_(emptying), actions_(actions), lease_renewable_(lease_renewable)
     {
     }
     void take();
@@ -56,7 +56,7 @@ private:
     node_reuse& reuse_;
     parent_emptying& emptying_;
     std::vector<action>& actions_;
-    const bool lease_fresh_;
+    const bool lease_renewable_;
 };
 
 } // namespace zklock::queue

@@ -417,10 +417,10 @@ void lock_queue::session_ended()
 
 // --- decisions -----------------------------------------------------------------------------------------------------
 
-const std::vector<action>& lock_queue::next(bool lease_fresh)
+const std::vector<action>& lock_queue::next(bool lease_renewable)
 {
     actions_.clear();
-    decisions(known_, reuse_, emptying_, actions_, lease_fresh).take();
+    decisions(known_, reuse_, emptying_, actions_, lease_renewable).take();
     return actions_;
 }
 

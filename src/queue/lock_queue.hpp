@@ -169,9 +169,9 @@ public:
 
     // --- decisions --------------------------------------------------------------------------------------------------
 
-    /// What to do now, each thing once, the requests first; valid until the next call. `lease_fresh`: grants may be
+    /// What to do now, each thing once, the requests first; valid until the next call. `lease_renewable`: grants may be
     /// given.
-    [[nodiscard]] const std::vector<action>& next(bool lease_fresh);
+    [[nodiscard]] const std::vector<action>& next(bool lease_renewable);
 
     /// Whether next() may have something to do, if nothing has happened since it was called last but that writes were
     /// sent, and that contenders without a node have left.

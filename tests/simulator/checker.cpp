@@ -298,6 +298,7 @@ void checker::lost(contender_record& c)
         return world_.violate(label(c) + ": lost, and yet its lease goes on");
     if (!expects_faults_ && !world_.set.leases_may_end_in_calm())
         return world_.violate(label(c) + ": lost, though nothing ever went wrong");
+    check_loss(c);
     c.now = phase::lost;
 }
 

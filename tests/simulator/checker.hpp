@@ -97,6 +97,7 @@ private:
     [[nodiscard]] bool sees_holder(const contender_record& c) const;
     void check_holders(contender_record& c);
     void check_refusal(const contender_record&);
+    void check_loss(const contender_record&);
     void check_told(contender_record& c);
     void check_releasing(contender_record& c);
     void check_waiting();

@@ -1,4 +1,4 @@
-// Whether an acquire that ends without the lock has a reason, and names the right one.
+// Whether an acquire that ends without the lock has a reason, and names the right one; and whether a loss has one.
 #include "checker.hpp"
 
 #include "stage.hpp"
@@ -18,6 +18,16 @@ bool checker::sees_holder(const contender_record& c) const
     return c.began < long_ago && std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
                return o.client != c.client && o.path == c.path && o.now == phase::holding && o.granted_at < long_ago;
            });
+}
+
+/// What was granted is not lost by the lease if the servers have answered ever since.
+void checker::check_loss(const contender_record& c)
+{
+    const auto loss = c.handle->loss(c.where->now());
+    const bool ran = c.where->paused_until() <= c.granted_at;
+    if (loss && loss->reason == loss_reason::lease_ended && ran && c.store->served_since(c.granted_at) &&
+        world_.set.scarce_memory == 0 && !world_.set.leases_may_end_in_calm())
+        world_.violate(label(c) + ": its lease has ended, though the servers have answered since the grant");
 }
 
 /// One that looked once is refused for others only if there are any, or one of its own client has held the lock.

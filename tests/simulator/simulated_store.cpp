@@ -418,6 +418,8 @@ void simulated_store::call_back(waiting& w, const answer& a)
             (a.path.empty() ? "" : " " + a.path));
     }
     const bool ok = a.result == outcome::ok;
+    if (is_slow(w) || a.result == outcome::unknown || (!ok && w.what == operation::sync))
+        hindered_ = world_.time.now();
     note_doubt(w, a);
     if (auto* f = std::get_if<create_done>(&w.call)) {
         ::zklock::store::create_reply r;

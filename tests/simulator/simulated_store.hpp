@@ -71,6 +71,12 @@ public:
         return silent({}) ||
                (overdue_until_ != process::time_point() && process_.now() - overdue_until_ <= world_.set.promptly());
     }
+    /// Since then it is connected, and all that it has asked for was answered in a small part of the time-out.
+    [[nodiscard]] bool served_since(instant when) const
+    {
+        const bool waits = !outstanding_.empty() && is_slow(outstanding_.front());
+        return connected() && hindered_ <= when && !waits;
+    }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
     /// Grows when a connection is lost, and again when all that was asked for meanwhile has been answered as unknown.
     [[nodiscard]] std::uint64_t epoch_ends() const noexcept { return epoch_ends_; }
@@ -125,6 +131,11 @@ private:
         };
         std::vector<write> writes{}; ///< of a batch
     };
+
+    [[nodiscard]] bool is_slow(const waiting& w) const
+    {
+        return 32 * (process_.now() - w.sent) > std::chrono::milliseconds(world_.set.shortest_session());
+    }
 
     void received(const connection_ptr& from, answer a) override;
     void closed(const connection_ptr& which) override;
@@ -185,6 +196,7 @@ private:
     std::uint64_t attempts_ = 0;
     std::uint64_t epoch_ends_ = 0;
     std::deque<waiting> outstanding_;
+    instant hindered_{0}; ///< when it was last connected, or an answer was slow, or a sync refused
     process::time_point heard_{};
     process::time_point overdue_until_{}; ///< when the last such silence ended
     process::time_point sent_{};

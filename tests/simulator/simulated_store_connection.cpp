@@ -107,6 +107,7 @@ void simulated_store::deliver_connect(const answer& a)
     session_ = a.session;
     session_timeout_ = a.session_timeout;
     state_ = state::open;
+    hindered_ = world_.time.now();
     watched_.clear();
     unseen_ends_.clear();
     sent_ = process_.now();

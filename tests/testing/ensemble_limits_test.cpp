@@ -65,6 +65,50 @@ TEST_CASE("an outage takes the clock few steps, and the client is back as soon a
     with_client(body);
 }
 
+TEST_CASE("what is granted after an outage is kept while the servers answer, however long the outage was")
+{
+    for (const milliseconds outage : {5000ms, 7000ms, 7500ms, 8000ms, 8500ms, 9000ms, 9500ms, 9800ms}) {
+        CAPTURE(outage.count());
+        const auto body = [&](ensemble& zookeeper, client zk) -> awaitable<void> {
+            const auto session = zk.session_id();
+            mutex local(zk, "/local");
+            auto first = co_await local.acquire(5s);
+            REQUIRE(first);
+            REQUIRE(co_await zookeeper.pass(10s));
+            zookeeper.part(session);
+            REQUIRE(co_await zookeeper.pass(outage));
+            zookeeper.mend(session);
+            const auto mended = lease_clock::now();
+            int granted = 0;
+            int lost = 0;
+            const auto hold = [&](auto lock) -> awaitable<void> {
+                auto held = co_await lock.acquire(5s);
+                REQUIRE(held);
+                ++granted;
+                CHECK(lease_clock::now() - mended < 3s);
+                testing::timer work(co_await asio::this_coro::executor, 12s);
+                held.value().wait_lost([&](error_code ec) { // aborted with the release
+                    lost += !ec;
+                    work.cancel();
+                });
+                co_await work.async_wait(asio::as_tuple(asio::use_awaitable));
+                if (held.value())
+                    CHECK(co_await std::move(held.value()).release());
+            };
+            const auto executor = co_await asio::this_coro::executor;
+            asio::co_spawn(executor, hold(mutex(zk, "/order")), asio::detached);
+            asio::co_spawn(executor, hold(semaphore(zk, "/gate", 2)), asio::detached);
+            asio::co_spawn(executor, hold(local), asio::detached); // passed on by its holder
+            (void)co_await std::move(first.value()).release();
+            REQUIRE(co_await zookeeper.pass(20s));
+            CHECK(granted == 3);
+            CHECK(lost == 0);
+            CHECK(zk.session_id() == session);
+        };
+        with_client(body);
+    }
+}
+
 TEST_CASE("a permit is held by another program, as a lock is")
 {
     const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {

@@ -239,6 +239,7 @@ TEST_SUITE("lease")
         const auto next_after = [](const lease_times& times, double chance) {
             lease l(times);
             l.open(times.timeout);
+            l.opened(at(1000s), at(1000s));
             l.answered(at(1000s), at(1000s));
             l.heartbeat_answered(at(1000s), at(1000s), chance);
             return l.next_heartbeat() - at(1000s);
@@ -267,6 +268,79 @@ TEST_SUITE("lease")
             const auto before = std::exchange(sent, l.next_heartbeat());
             l.answered(sent, sent + 3ms);
             CHECK(l.span()->until() == before + 9900ms);
+        }
+    }
+
+    TEST_CASE("that would end before it can be renewed grants nothing, and is renewed as soon as it can be")
+    {
+        // A heartbeat each 2.5 s until 1010; the next is answered when the outage is over.
+        for (const auto outage : {2500ms, 5s + 0ms, 7s + 0ms, 7500ms, 8500ms, 9500ms, 15s + 0ms}) {
+            CAPTURE(outage.count());
+            lease l(of_ticks(5));
+            l.open(10s);
+            l.opened(at(1000s), at(1000s));
+            const auto beat_at = [&](auto sent, auto answered) {
+                l.answered(sent, answered);
+                l.heartbeat_answered(sent, answered, 0.0);
+            };
+            for (auto t = at(1000s); t <= at(1010s); t += 2500ms)
+                beat_at(t, t);
+            CHECK(l.ends() == at(1007s + 9500ms + 400ms + 500ms)); // what was sent at 1007.5 counts
+            CHECK(l.renewable(at(1010s)));
+
+            const auto back = at(1010s) + outage;
+            beat_at(at(1012s + 500ms), back);
+            const bool enough = outage <= 7s; // until 1019.9, and the next is worth something at `back` and 2.125 s
+            CHECK(l.fresh(back) == (outage < 9900ms));
+            CHECK(l.renewable(back) == enough);
+            if (outage > 7500ms) { // what was sent at 1012.5 is of no use: another at once
+                REQUIRE(l.next_heartbeat() <= back);
+                beat_at(back, back + 1ms);
+                CHECK(l.next_heartbeat() == back + 1ms + 2125ms);
+                l.answered(back + 500ms, back + 501ms); // other requests do not put it off
+                CHECK_FALSE(l.renewable(back + 501ms));
+            }
+            const auto next = l.next_heartbeat();
+            CHECK(next < (enough ? l.ends() : back + 3s));
+            beat_at(next, next + 1ms);
+            CHECK(l.renewable(next + 1ms));
+            CHECK(l.ends() >= back + (outage > 7500ms ? 9900ms : 9900ms - outage));
+        }
+    }
+
+    TEST_CASE("hurries by less where syncs are refused, or end without an answer")
+    {
+        lease l(of_ticks(5));
+        l.open(10s);
+        l.answered(at(1000s), at(1008s)); // late, and the last that came through the leader
+        l.heartbeat_answered(at(1000s), at(1008s), 0.0);
+        CHECK(l.next_heartbeat() <= at(1008s));
+        l.heartbeat_answered(at(1008s), at(1008s + 1ms), 0.0);
+        CHECK(l.next_heartbeat() == at(1008s + 1ms + 2125ms));
+        // The session is taken up, and that counts a margin later, whatever else is asked meanwhile.
+        l.answered(at(1008s + 200ms), at(1008s + 201ms));
+        l.answered(at(1009s), at(1009s + 1ms));
+        CHECK(l.next_heartbeat() == at(1008s + 201ms + 2125ms));
+        l.heartbeat_answered(at(1010s + 326ms), at(1010s + 327ms), 0.0);
+        CHECK(l.next_heartbeat() == at(1010s + 327ms + 625ms));
+    }
+
+    TEST_CASE("can be renewed at any time of a healthy connection")
+    {
+        for (const double ticks : {1.2, 1.25, 1.5, 2.0, 2.5, 3.0, 3.9, 4.0, 5.0, 60.0}) {
+            CAPTURE(ticks);
+            const auto times = of_ticks(ticks);
+            lease l(times);
+            l.open(times.timeout);
+            l.opened(at(1000s), at(1000s + 10ms));
+            for (auto now = at(1000s + 10ms); now < at(1000s) + 20 * times.timeout;) {
+                const auto sent = std::max(now, l.next_heartbeat());
+                for (; now <= sent; now += 10ms)
+                    CHECK(l.renewable(now));
+                now = sent + 10ms;
+                l.answered(sent, now);
+                l.heartbeat_answered(sent, now, 0.5);
+            }
         }
     }
 

@@ -32,14 +32,14 @@ inline std::string foreign(int sequence)
 struct driver : queue::lock_queue {
     using lock_queue::lock_queue;
 
-    std::string act(bool lease_fresh = true)
+    std::string act(bool lease_renewable = true)
     {
         static constexpr const char* names[] = {"sync",    "parent",    "read",      "read and watch", "inspect",
                                                 "watch",   "downgrade", "unwatch",   "remove",         "remove parent",
                                                 "granted", "refused",   "exhausted", "shares",         "lingers",
                                                 "lost",    "gone",      "gone",      "not_found"};
         std::string text;
-        for (const queue::action& a : next(lease_fresh)) {
+        for (const queue::action& a : next(lease_renewable)) {
             text += text.empty() ? "" : ", ";
             text += names[static_cast<int>(a.what)];
             if (a.id != 0)

@@ -16,9 +16,9 @@ struct telling_driver : driver {
     using driver::driver;
 
     /// The nodes of `id` that are to be deleted now: "told", "not told", or empty if there is none.
-    std::string told(contender_id id, bool lease_fresh = true)
+    std::string told(contender_id id, bool lease_renewable = true)
     {
-        for (const action& a : next(lease_fresh))
+        for (const action& a : next(lease_renewable))
             if (a.what == action::kind::remove && a.id == id)
                 return a.by_own_will ? "told" : "not told";
         return {};

@@ -110,9 +110,25 @@ void lease::answered(time_point sent, time_point now)
     if (counted)
         confirmed(*counted, now);
     heard(now);
-    constexpr int remembered = 16; // in an interval; many more may be answered
-    if (uncounted_.empty() || now - uncounted_.back().answered >= std::min(margin_, interval_) / remembered)
+    // Many more may be answered in an interval. After an outage all are at once, and the last were sent much later.
+    constexpr int remembered = 16;
+    if (uncounted_.empty() || sent - uncounted_.back().sent >= std::min(margin_, interval_) / remembered)
         uncounted_.push_back({sent, now});
+}
+
+bool lease::renewable(time_point now) const noexcept
+{
+    // Each earlier exchange counts once a margin has passed, and carries the lease on to where the next one counts; the
+    // last of them to where a request counts that is sent now.
+    time_point until = ends();
+    for (const exchange& earlier : uncounted_) {
+        if (now + margin_ + in_time() < until)
+            return true;
+        if (std::max(now, earlier.answered + margin_) + in_time() >= until)
+            return false;
+        until = std::max(until, earlier.sent + sure_ - times_.notice);
+    }
+    return now + margin_ + in_time() < until;
 }
 
 void lease::heartbeat_answered(time_point sent, time_point now, double chance) noexcept
@@ -124,11 +140,16 @@ void lease::heartbeat_answered(time_point sent, time_point now, double chance) n
 
 lease::time_point lease::next_heartbeat() const noexcept
 {
-    const time_point due = last_beat_ + interval_ - early_;
-    if (margin_ <= interval_)
-        return due;
-    // At about that time an earlier exchange begins to count. Before that moment this one would be for nothing, and
-    // later it would be late.
+    time_point due = last_beat_ + interval_ - early_;
+    if (margin_ > interval_)
+        due = when_one_counts(due);
+    return due + in_time() < ends() ? due : std::min(due, soonest_renewal());
+}
+
+/// At about that time an earlier exchange begins to count. Before that moment a heartbeat would be for nothing, and
+/// later it would be late.
+lease::time_point lease::when_one_counts(time_point due) const noexcept
+{
     time_point best = due;
     duration off_by = interval_ / 2;
     for (const exchange& earlier : uncounted_) {
@@ -139,6 +160,19 @@ lease::time_point lease::next_heartbeat() const noexcept
         }
     }
     return best;
+}
+
+lease::time_point lease::soonest_renewal() const noexcept
+{
+    for (const exchange& earlier : uncounted_) {
+        const time_point counts = earlier.answered + margin_;
+        const time_point next = counts + std::min(margin_, interval_);
+        if (next + in_time() < earlier.sent + sure_ - times_.notice) // it leaves time for the next
+            return counts > last_beat_ ? counts : last_beat_ + in_time();
+    }
+    // What was answered, if anything, was sent too long ago to be of use.
+    const bool servers_answer = !uncounted_.empty() && uncounted_.back().answered >= last_beat_;
+    return servers_answer ? last_beat_ : last_beat_ + std::max(margin_, in_time());
 }
 
 void lease::end() noexcept

@@ -120,8 +120,12 @@ public:
     /// The session is over, or no longer ours to use.
     void end() noexcept;
 
-    /// Whether a grant may be given now, in span().
+    /// Whether what was granted in span() is held.
     [[nodiscard]] bool fresh(time_point now) const noexcept { return now < ends(); }
+    /// Whether a grant may be given now, in span(): the lease is fresh, and can be renewed in time if the servers go on
+    /// answering. After an outage it is neither for a margin, though they are back: what was granted then would be
+    /// lost.
+    [[nodiscard]] bool renewable(time_point now) const noexcept;
     /// It has ended, and end() was not called.
     [[nodiscard]] bool lapsed(time_point now) const noexcept { return span_->until() != time_point{} && !fresh(now); }
     /// When fresh() turns false, if nothing is answered before.
@@ -129,7 +133,8 @@ public:
     [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return shown_; }
     /// The times of the present session.
     [[nodiscard]] const lease_times& times() const noexcept { return times_; }
-    /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.
+    /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count. Sooner than
+    /// planned if it would end before, or is not there.
     [[nodiscard]] time_point next_heartbeat() const noexcept;
     /// `chance`, from 0 to 1: by how much of the earliness the next one comes before the interval is over.
     void heartbeat_answered(time_point sent, time_point now, double chance) noexcept;
@@ -137,6 +142,10 @@ public:
 private:
     void begin_span();
     void heard(time_point now) noexcept;
+    [[nodiscard]] time_point when_one_counts(time_point due) const noexcept;
+    [[nodiscard]] time_point soonest_renewal() const noexcept;
+    /// For the answer of the heartbeat that renews it.
+    [[nodiscard]] duration in_time() const noexcept { return interval_ / 4; }
 
     lease_times times_;
     duration margin_{}, interval_{}, earliness_{}, sure_{}; ///< of these, worked out once

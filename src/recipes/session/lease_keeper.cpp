@@ -79,17 +79,22 @@ lease_keeper::time_point lease_keeper::connection_ended(time_point now) noexcept
 
 void lease_keeper::heard(const store::reply& answer)
 {
+    heard(answer, session_.scheduler.now());
+}
+
+void lease_keeper::heard(const store::reply& answer, time_point now)
+{
     if (answer.result == store::outcome::unknown)
         return session_.contact_lost();
-    const auto now = session_.scheduler.now();
     notice_lapse(now);
     if (answer.result != store::outcome::ok)
         return;
-    const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
-    if (!was_fresh && lease_.fresh(now))
-        for (session_member* member : session_.members())
-            member->advance();
+    if (!awaited_ || !lease_.renewable(now))
+        return;
+    awaited_ = false;
+    for (session_member* member : session_.members())
+        member->advance();
 }
 
 errc lease_keeper::time_is_up(bool others) const noexcept
@@ -132,7 +137,7 @@ void lease_keeper::beat()
         if (answer.result == store::outcome::ok)
             session_.counters.heartbeats.add(answered - answer.sent);
         lease_.heartbeat_answered(answer.sent, answered, chance_of(session_.id(), answered));
-        heard(answer);
+        heard(answer, answered); // not a moment later: the next may be planned for a margin after it
         plan_beat();
     });
     beating_ = true;

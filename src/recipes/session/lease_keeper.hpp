@@ -30,6 +30,13 @@ public:
 
     [[nodiscard]] bool fresh() const;
     [[nodiscard]] bool fresh(time_point now) const { return lease_.fresh(now); }
+    /// Nothing is granted otherwise: the members are asked to advance once it is.
+    [[nodiscard]] bool renewable(time_point now) noexcept
+    {
+        const bool answer = lease_.renewable(now);
+        awaited_ = awaited_ || !answer;
+        return answer;
+    }
     [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return lease_.span(); }
     /// The times of the present session.
     [[nodiscard]] const lease_times& times() const noexcept { return lease_.times(); }
@@ -85,6 +92,7 @@ public:
     void notice_slow_turn(time_point due) noexcept;
 
 private:
+    void heard(const store::reply&, time_point now);
     void beat();
     void count_beat_not_sent(time_point now) noexcept;
     void plan_watch();
@@ -101,6 +109,7 @@ private:
     std::chrono::nanoseconds last_granted_{0};
     std::optional<time_point> taken_up_; ///< the session was after that, in an epoch that may begin
     bool beating_ = false;               ///< a sync is under way
+    bool awaited_ = false;               ///< by members that may be granted something then
     time_point beat_due_{};
     store::repeats slow_turns_;
     std::vector<session_member*> holders_; ///< granted lately

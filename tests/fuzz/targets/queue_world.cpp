@@ -54,7 +54,7 @@ void queue_world::step()
     case 4: leave(true); break;
     case 5: hold_on(); break;
     case 6: lapse(); break;
-    case 7: lease_fresh_ = connected_; break;
+    case 7: lease_renewable_ = connected_; break;
     case 8: may_create_ = !may_create_; break;
     case 9:
     case 10:
@@ -111,7 +111,7 @@ void queue_world::settle()
     for (int patience = 2000; !callers_.empty(); --patience) {
         require(patience != 0, "once all is well, everybody gets the lock in turn");
         connect();
-        lease_fresh_ = true;
+        lease_renewable_ = true;
         advance();
         if (send_writes())
             decide();
@@ -203,7 +203,7 @@ void queue_world::downgrade()
 void queue_world::lapse()
 {
     trace("the lease ends");
-    lease_fresh_ = false;
+    lease_renewable_ = false;
     std::set<id> holders;
     for (const auto& [whose, c] : callers_)
         if (c.held && !c.left)
@@ -222,7 +222,7 @@ void queue_world::advance()
     decide();
     while (!gathers_ && send_writes())
         decide();
-    const bool should_know = was_quiet_ && quiet() && lease_fresh_;
+    const bool should_know = was_quiet_ && quiet() && lease_renewable_;
     if (should_know && others_queue())
         require(queue_.own().lingering() == nullptr, "no node lingers before others who queue");
 }
@@ -243,7 +243,7 @@ bool queue_world::others_queue() const
 void queue_world::decide()
 {
     was_quiet_ = quiet();
-    const auto actions = queue_.next(lease_fresh_);
+    const auto actions = queue_.next(lease_renewable_);
     for (const queue::action& a : actions) { // requests come first, those of the refused too
         if (a.what == kind::refused)
             refused(a.id);

@@ -195,7 +195,7 @@ private:
     std::map<id, caller> callers_;
     id last_id_ = 0;
     unsigned creates_ = 0;
-    bool lease_fresh_ = true;
+    bool lease_renewable_ = true;
     bool may_create_ = true; ///< the node budget allows it
     bool synced_ = true;
     std::deque<id> removes_;                    ///< to be sent

@@ -102,7 +102,7 @@ void queue_world::granted(const queue::action& a)
     trace("    =>", "granted", whose, "from", from);
     require(callers_.contains(whose), "the lock goes to one who asked");
     caller& c = callers_.at(whose);
-    require(!c.left && !c.held && lease_fresh_, "the lock goes to one who waits, under a fresh lease");
+    require(!c.left && !c.held && lease_renewable_, "the lock goes to one who waits, under a fresh lease");
     c.held = true;
     const std::string& own = queue_.own().node(whose);
     check_passes_over(a, own);

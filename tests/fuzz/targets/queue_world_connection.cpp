@@ -78,7 +78,7 @@ void queue_world::expire()
     for (auto& [whose, c] : callers_)
         c.nodes.clear();
     known_ = tree_;
-    lease_fresh_ = false;
+    lease_renewable_ = false;
     queue_.session_ended();
 }
 

@@ -304,8 +304,8 @@ struct wait_report {
     /// Set, too, if connections are made and lost one after the other: since the last that was of use for a quarter of
     /// the session's time-out. The `why` of the address where the last was lost says how many there were.
     std::optional<lease_clock::duration> not_connected_for;
-    /// Set with `no_answer`, if connected: for how long. The lease had ended and was not renewed yet, without which
-    /// nothing is granted (`client_options::lease_margin`).
+    /// Set with `no_answer`, if connected: for how long. The lease had ended, or would have before it could be renewed:
+    /// nothing is granted then (`client_options::lease_margin`).
     std::optional<lease_clock::duration> without_lease_for;
     /// Set if the acquire ended with `not_connected` or `tls_failed`: the servers had not told by then that others are
     /// before it, or were silent for too long since. `before_us`, `held_by` are as last seen then.

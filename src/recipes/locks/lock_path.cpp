@@ -188,7 +188,7 @@ void lock_path::carry_out_decisions()
         return;
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
-    for (const queue::action& action : queue_.next(may_grant && session_.lease.renewable(now)))
+    for (const queue::action& action : queue_.next(may_grant && session_.lease.grants(now)))
         carry_out(action, now);
     nodes_.settle();
     places_.settle();

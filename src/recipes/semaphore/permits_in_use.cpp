@@ -28,12 +28,12 @@ void permits_in_use::look(bool path_is_there)
 bool permits_in_use::look_is_due(bool path_is_there) const
 {
     const bool all_sent = nodes_.all_sent() && path_is_there;
-    return stale_ && !listing_ && semaphore_.has_head() && all_sent && lease_renewable();
+    return stale_ && !listing_ && semaphore_.has_head() && all_sent && lease_grants();
 }
 
-bool permits_in_use::lease_renewable() const
+bool permits_in_use::lease_grants() const
 {
-    return session_.lease.renewable(session_.scheduler.now());
+    return session_.lease.grants(session_.scheduler.now());
 }
 
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.
@@ -95,7 +95,7 @@ void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::
     if (!all_there || !count_.is_current() || !check_.passed())
         return; // what is missing makes it look again
     head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();
-    if (!head.no_room && !lease_renewable()) {
+    if (!head.no_room && !lease_grants()) {
         stale_ = true; // an outage lies between the question and its answer
         return;
     }

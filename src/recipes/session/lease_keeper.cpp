@@ -90,7 +90,7 @@ void lease_keeper::heard(const store::reply& answer, time_point now)
     if (answer.result != store::outcome::ok)
         return;
     lease_.answered(answer.sent, now);
-    if (!awaited_ || !lease_.renewable(now))
+    if (!awaited_ || !renewable(now))
         return;
     awaited_ = false;
     for (session_member* member : session_.members())

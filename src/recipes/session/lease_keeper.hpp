@@ -30,10 +30,11 @@ public:
 
     [[nodiscard]] bool fresh() const;
     [[nodiscard]] bool fresh(time_point now) const { return lease_.fresh(now); }
-    /// Nothing is granted otherwise: the members are asked to advance once it is.
-    [[nodiscard]] bool renewable(time_point now) noexcept
+    [[nodiscard]] bool renewable(time_point now) const noexcept { return lease_.renewable(now); }
+    /// Whether a lock may be granted now: only while the lease is renewable. If not, members advance once it is.
+    [[nodiscard]] bool grants(time_point now) noexcept
     {
-        const bool answer = lease_.renewable(now);
+        const bool answer = renewable(now);
         awaited_ = awaited_ || !answer;
         return answer;
     }
@@ -109,7 +110,7 @@ private:
     std::chrono::nanoseconds last_granted_{0};
     std::optional<time_point> taken_up_; ///< the session was after that, in an epoch that may begin
     bool beating_ = false;               ///< a sync is under way
-    bool awaited_ = false;               ///< by members that may be granted something then
+    bool awaited_ = false;               ///< that it becomes renewable
     time_point beat_due_{};
     store::repeats slow_turns_;
     std::vector<session_member*> holders_; ///< granted lately

@@ -25,7 +25,7 @@ session::~session()
 
 std::optional<lease_clock::duration> session::without_lease_for() const
 {
-    return connected && !lease.fresh() ? std::optional(shown_.lasts()) : std::nullopt;
+    return connected && !lease.renewable(scheduler.now()) ? std::optional(shown_.lasts()) : std::nullopt;
 }
 
 std::optional<errc> session::why_unusable(const std::string& path, bool known) const

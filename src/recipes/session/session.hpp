@@ -74,7 +74,7 @@ public:
     void distrust_servers(std::string_view node, std::string_view what_it_shows);
 
     bool connected = false; ///< and no answer has been lost
-    /// For how long it has been connected, if the lease has ended meanwhile: nothing is granted until it is renewed.
+    /// For how long it has been connected, if the lease cannot be renewed in time, so that nothing is granted.
     [[nodiscard]] std::optional<lease_clock::duration> without_lease_for() const;
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;

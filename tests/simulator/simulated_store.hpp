@@ -44,6 +44,7 @@ public:
         if (!world_.writes_undone)
             world_.violate(name_ + " gives its session up, and the servers have all it wrote");
         history_.end_session();
+        hindered_ = world_.time.now();
         cut();
     }
 
@@ -196,7 +197,7 @@ private:
     std::uint64_t attempts_ = 0;
     std::uint64_t epoch_ends_ = 0;
     std::deque<waiting> outstanding_;
-    instant hindered_{0}; ///< when it was last connected, or an answer was slow, or a sync refused
+    instant hindered_{0}; ///< when it was last connected, or gave a session up; an answer was slow, or a sync refused
     process::time_point heard_{};
     process::time_point overdue_until_{}; ///< when the last such silence ended
     process::time_point sent_{};

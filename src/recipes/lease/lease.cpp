@@ -74,7 +74,7 @@ void lease::open(duration session_timeout)
     interval_ = times_.interval();
     earliness_ = times_.earliness();
     sure_ = times_.sure();
-    last_beat_ = {};
+    last_beat_ = beat_sent_ = {};
     early_ = {};
     uncounted_.clear();
 }
@@ -136,6 +136,7 @@ void lease::heartbeat_answered(time_point sent, time_point now, double chance) n
     early_ = std::chrono::duration_cast<duration>(earliness_ * chance);
     // One that stands for a margin waits for its answer. Where several fit into one, their round trips would add up.
     last_beat_ = margin_ <= interval_ ? now : sent;
+    beat_sent_ = sent;
 }
 
 lease::time_point lease::next_heartbeat() const noexcept
@@ -167,8 +168,8 @@ lease::time_point lease::soonest_renewal() const noexcept
     for (const exchange& earlier : uncounted_) {
         const time_point counts = earlier.answered + margin_;
         const time_point next = counts + std::min(margin_, interval_);
-        if (next + in_time() < earlier.sent + sure_ - times_.notice) // it leaves time for the next
-            return counts > last_beat_ ? counts : last_beat_ + in_time();
+        if (next + in_time() < earlier.sent + sure_ - times_.notice)      // it leaves time for the next
+            return counts > beat_sent_ ? counts : last_beat_ + in_time(); // or the last one was refused
     }
     // What was answered, if anything, was sent too long ago to be of use.
     const bool servers_answer = !uncounted_.empty() && uncounted_.back().answered >= last_beat_;

@@ -154,6 +154,7 @@ private:
         time_point answered;
     };
     time_point last_beat_{};         ///< what the next is counted from
+    time_point beat_sent_{};         ///< the last that was answered
     duration early_{};               ///< that it comes before an interval is over
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
     bool ended_ = false;             ///< the span: another begins with the next sign of life

@@ -123,7 +123,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"handoff_comes_back_with_a_list", 1190},
     {"heeds_every_number", 902859},
     {"lease_counts_refusals", 2678},
-    {"lost_create_looked_for_once", 1807575807},
+    {"lost_create_looked_for_once", 8200059478},
     {"node_watch_returned_unasked", 908693},
     {"node_watch_told_although_withdrawn", 900964},
     {"numbers_that_begin_again_ignored", 96535},

@@ -95,12 +95,8 @@ void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::
     if (!all_there || !count_.is_current() || !check_.passed())
         return; // what is missing makes it look again
     head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();
-    if (!head.no_room && !lease_grants()) {
-        stale_ = true; // an outage lies between the question and its answer
-        return;
-    }
     if (!head.no_room) {
-        // The lock of the line has not been lost, then.
+        // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head())
             head.grant_all();
     } else if (head.looks_once()) {

@@ -144,7 +144,9 @@ lease::time_point lease::next_heartbeat() const noexcept
     time_point due = last_beat_ + interval_ - early_;
     if (margin_ > interval_)
         due = when_one_counts(due);
-    return due + in_time() < ends() ? due : std::min(due, soonest_renewal());
+    if (due + in_time() < ends() || !times_.possible())
+        return due;
+    return std::min(due, soonest_renewal());
 }
 
 /// At about that time an earlier exchange begins to count. Before that moment a heartbeat would be for nothing, and

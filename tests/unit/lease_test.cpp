@@ -325,6 +325,27 @@ TEST_SUITE("lease")
         CHECK(l.next_heartbeat() == at(1010s + 327ms + 625ms));
     }
 
+    TEST_CASE("that cannot last is not asked for more often: the servers may grant less than what was asked for")
+    {
+        for (const lease_times& times : {lease_times{0.01, 2s, 0s, 5s, 4s}, lease_times{0.01, 2s, 1ms, 20s, 10s},
+                                         of_ticks(1), lease_times{0.01, 2s, {}, 2s, 4s}}) {
+            CAPTURE(times.timeout.count());
+            REQUIRE_FALSE(times.possible());
+            lease l(times);
+            l.open(times.timeout);
+            auto now = at(1000s);
+            l.opened(now, now);
+            int beats = 0;
+            for (const auto end = now + 20 * times.timeout; now < end; ++beats) {
+                const auto sent = std::max(now, l.next_heartbeat());
+                now = sent + 200us;
+                l.answered(sent, now);
+                l.heartbeat_answered(sent, now, 0.0);
+            }
+            CHECK(beats <= 100); // four in a time-out, and some more
+        }
+    }
+
     TEST_CASE("can be renewed at any time of a healthy connection")
     {
         for (const double ticks : {1.2, 1.25, 1.5, 2.0, 2.5, 3.0, 3.9, 4.0, 5.0, 60.0}) {

@@ -101,7 +101,7 @@ void lease::confirmed(time_point sent, time_point now)
 void lease::answered(time_point sent, time_point now)
 {
     std::optional<time_point> counted;
-    while (!uncounted_.empty() && uncounted_.front().answered <= sent - margin_) {
+    while (!uncounted_.empty() && counts_from(uncounted_.front()) <= sent) {
         counted = uncounted_.front().sent;
         uncounted_.pop_front();
     }
@@ -124,9 +124,9 @@ bool lease::renewable(time_point now) const noexcept
     for (const exchange& earlier : uncounted_) {
         if (now + margin_ + in_time() < until)
             return true;
-        if (std::max(now, earlier.answered + margin_) + in_time() >= until)
+        if (std::max(now, counts_from(earlier)) + in_time() >= until)
             return false;
-        until = std::max(until, earlier.sent + sure_ - times_.notice);
+        until = std::max(until, lasts_by(earlier));
     }
     return now + margin_ + in_time() < until;
 }
@@ -156,7 +156,7 @@ lease::time_point lease::when_one_counts(time_point due) const noexcept
     time_point best = due;
     duration off_by = interval_ / 2;
     for (const exchange& earlier : uncounted_) {
-        const time_point counts = earlier.answered + margin_;
+        const time_point counts = counts_from(earlier);
         if (const duration off = counts < due ? due - counts : counts - due; off < off_by) {
             off_by = off;
             best = counts;
@@ -168,9 +168,9 @@ lease::time_point lease::when_one_counts(time_point due) const noexcept
 lease::time_point lease::soonest_renewal() const noexcept
 {
     for (const exchange& earlier : uncounted_) {
-        const time_point counts = earlier.answered + margin_;
+        const time_point counts = counts_from(earlier);
         const time_point next = counts + std::min(margin_, interval_);
-        if (next + in_time() < earlier.sent + sure_ - times_.notice)      // it leaves time for the next
+        if (next + in_time() < lasts_by(earlier))                         // it leaves time for the next
             return counts > beat_sent_ ? counts : last_beat_ + in_time(); // or the last one was refused
     }
     // What was answered, if anything, was sent too long ago to be of use.

@@ -140,24 +140,28 @@ public:
     void heartbeat_answered(time_point sent, time_point now, double chance) noexcept;
 
 private:
+    struct exchange {
+        time_point sent;
+        time_point answered;
+    };
+
     void begin_span();
     void heard(time_point now) noexcept;
     [[nodiscard]] time_point when_one_counts(time_point due) const noexcept;
     [[nodiscard]] time_point soonest_renewal() const noexcept;
+    /// When an answered request begins to count, once another is sent then or later; and to when the lease lasts by it.
+    [[nodiscard]] time_point counts_from(const exchange& e) const noexcept { return e.answered + margin_; }
+    [[nodiscard]] time_point lasts_by(const exchange& e) const noexcept { return e.sent + sure_ - times_.notice; }
     /// For the answer of the heartbeat that renews it.
     [[nodiscard]] duration in_time() const noexcept { return interval_ / 4; }
 
     lease_times times_;
     duration margin_{}, interval_{}, earliness_{}, sure_{}; ///< of these, worked out once
-    struct exchange {
-        time_point sent;
-        time_point answered;
-    };
-    time_point last_beat_{};         ///< what the next is counted from
-    time_point beat_sent_{};         ///< the last that was answered
-    duration early_{};               ///< that it comes before an interval is over
-    std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
-    bool ended_ = false;             ///< the span: another begins with the next sign of life
+    time_point last_beat_{};                                ///< what the next is counted from
+    time_point beat_sent_{};                                ///< the last that was answered
+    duration early_{};                                      ///< that it comes before an interval is over
+    std::deque<exchange> uncounted_;                        ///< by the leader, for all we know; some way apart
+    bool ended_ = false;                                    ///< the span: another begins with the next sign of life
     std::shared_ptr<lease_span> span_;
     std::shared_ptr<const lease_span> shown_;
 };

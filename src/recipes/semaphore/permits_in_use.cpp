@@ -28,12 +28,7 @@ void permits_in_use::look(bool path_is_there)
 bool permits_in_use::look_is_due(bool path_is_there) const
 {
     const bool all_sent = nodes_.all_sent() && path_is_there;
-    return stale_ && !listing_ && semaphore_.has_head() && all_sent && lease_grants();
-}
-
-bool permits_in_use::lease_grants() const
-{
-    return session_.lease.grants(session_.scheduler.now());
+    return stale_ && !listing_ && semaphore_.has_head() && all_sent && session_.lease.grants(session_.scheduler.now());
 }
 
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.

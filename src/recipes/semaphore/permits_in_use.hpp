@@ -41,7 +41,6 @@ public:
 
 private:
     [[nodiscard]] bool look_is_due(bool path_is_there) const;
-    [[nodiscard]] bool lease_grants() const;
     void send_look();
     void on_list(const std::vector<std::string>& names);
     void decide(semaphore_acquisition&, const std::vector<std::string>& permits, std::size_t in_use);

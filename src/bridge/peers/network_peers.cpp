@@ -9,10 +9,9 @@ namespace zklock::bridge::peering {
 
 network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns,
                              store::scheduler& scheduler, settings read, const store::log_function& log,
-                             counters::handoff_counters& counted, local_address local)
+                             counters::handoff_counters& counted, own_endpoint::local_address local)
     : strand_(strand), turns_(std::move(turns)), scheduler_(scheduler), settings_(std::move(read)), log_function_(log),
-      counted_(counted), local_address_(std::move(local)), forks_(runtime::fork_count()),
-      bounds_(networks(settings_.peers))
+      counted_(counted), forks_(runtime::fork_count()), endpoint_(settings_, std::move(local), log_)
 {
 }
 
@@ -21,17 +20,22 @@ bool network_peers::alive() const noexcept
     return strand_ && runtime::fork_count() == forks_;
 }
 
+std::shared_ptr<link> network_peers::make_link(link::events told)
+{
+    return std::make_shared<link>(*strand_, turns_, std::move(told));
+}
+
 void network_peers::attach(store::peers_observer& observer)
 {
     observer_ = &observer;
     acceptor_ = std::make_shared<acceptor>(*strand_, turns_, settings_.listen, log_, counted_.accept_pauses,
                                            [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
                                                if (const auto self = weak.lock())
-                                                   self->accepted(descriptor, from);
+                                                   self->inbound_.add(descriptor, from);
                                            });
     turns_->add(runtime::turns::kind::peers, weak_from_this());
     acceptor_->open(lease_clock::now());
-    counted_.listens.set(acceptor_->bound() ? 1 : 0);
+    note_listening();
     finish_turn_later();
 }
 
@@ -39,34 +43,73 @@ std::string_view network_peers::endpoint() const
 {
     if (!alive() || !acceptor_ || !acceptor_->bound())
         return {};
-    const peering::endpoint& bound = *acceptor_->bound();
-    std::optional<address> at = settings_.advertised;
-    if (!at)
-        at = bound.address().is_unspecified() ? local_address_() : bound.address();
-    if (!at)
-        return {};
-    const peering::endpoint now(*at, settings_.advertised_port.value_or(bound.port()));
-    if (told_endpoint_ != now)
-        take_endpoint(now, bound);
-    return endpoint_text_;
+    return endpoint_.text(*acceptor_->bound());
 }
 
-void network_peers::take_endpoint(const peering::endpoint& now, const peering::endpoint& bound) const
+// ---- our nodes, and those of others
+
+store::own_node network_peers::make_node()
 {
-    const address at = now.address();
-    // Who listens on IPv4 alone cannot be reached by the other.
-    const bool of_other_kind = !settings_.advertised && bound.address().is_v4() && at.is_v6();
-    const std::string text = text_of(now);
-    if (of_other_kind || !is_reachable_by_others(at)) {
-        endpoint_text_.clear();
-        log_(log_level::warning, "tells no other client to come, because they cannot reach ", text,
-             of_other_kind ? ": it listens on IPv4 alone" : "", "; handoff.advertise can say where they do");
-    } else {
-        endpoint_text_ = text;
-        log_(log_level::info, "tells other clients to come to ", text,
-             at.is_loopback() ? ", which those on other machines cannot reach" : "");
+    if (ahead_.empty())
+        make_ahead();
+    store::own_node made = ahead_.back();
+    ahead_.pop_back();
+    return made;
+}
+
+/// They can be on offer ahead, because nobody can ask for a node that nobody has heard of.
+void network_peers::make_ahead()
+{
+    for (const auto& [secret, commitment] : secrets_.make()) {
+        auto& made = ahead_.emplace_back(store::own_node{secret, text_of(commitment)});
+        if (alive())
+            made.place = offers_.offer(commitment);
     }
-    told_endpoint_ = now;
+}
+
+void network_peers::withdraw(const store::own_node& node) noexcept
+{
+    if (node.place == store::own_node::not_on_offer || !alive())
+        return;
+    try {
+        inbound_.answer(offers_.withdraw(node.place, lease_clock::now()), {});
+    } catch (...) {
+        thrown_ = std::current_exception();
+    }
+}
+
+void network_peers::publish(const store::own_node& node, std::span<const store::node_secret> of_nodes_before)
+{
+    if (node.place == store::own_node::not_on_offer || !alive())
+        return;
+    const node_id id = offers_.id(node.place);
+    const auto subscribers = offers_.publish(node.place, node.secret, of_nodes_before, lease_clock::now());
+    if (!subscribers.empty())
+        inbound_.answer(subscribers, offers_.kept_secrets(id));
+    send_first();
+    told_.keep_first_told(node.secret, id);
+}
+
+bool network_peers::awaited(const store::own_node& node) const
+{
+    return node.place != store::own_node::not_on_offer && offers_.awaited(node.place);
+}
+
+void network_peers::subscribe(const store::commitment& node, std::string_view where)
+{
+    const auto id = id_of(node);
+    if (!id || !alive())
+        return;
+    outbound_.unsubscribe(*id); // elsewhere
+    if (const auto to = parse_endpoint(where))
+        outbound_.subscribe(*id, *to);
+}
+
+void network_peers::unsubscribe(const store::commitment& node)
+{
+    const auto id = id_of(node);
+    if (id && alive())
+        outbound_.unsubscribe(*id);
 }
 
 // ---- turns and time
@@ -78,7 +121,7 @@ void network_peers::turn_ends()
         std::rethrow_exception(std::exchange(thrown_, nullptr));
     const bool look_due = looks_due_ || acceptor_->due() < waking_;
     const bool has_sent = left_in_turn_ != most_sent_in_a_turn;
-    if (!look_due && !has_sent && inbounds_to_flush_.empty() && outbounds_to_flush_.empty())
+    if (!look_due && !has_sent && inbound_.all_flushed() && outbound_.all_flushed())
         return; // as in most turns
     if (!alive())
         return;
@@ -98,37 +141,22 @@ void network_peers::post_a_turn()
     end_of_turn_.post(*strand_, shared_from_this());
 }
 
-template <class Key, class Peer>
-void network_peers::flush_some(std::deque<Key>& to_flush, std::map<Key, Peer>& peers, int& left)
-{
-    for (; left > 0 && !to_flush.empty(); --left) {
-        const Key key = to_flush.front();
-        to_flush.pop_front();
-        const auto found = peers.find(key);
-        if (found == peers.end())
-            continue;
-        found->second.to_flush = false;
-        if (!found->second.to->flush())
-            drop(key);
-    }
-}
-
 /// What is let go first in a turn is told at once, unless many are in line already: those who wait for it are not to
 /// wait for the rest of the turn, which may begin the next acquire.
 void network_peers::send_first()
 {
     if (left_in_turn_ == most_sent_in_a_turn)
-        flush_some(inbounds_to_flush_, inbounds_, left_in_turn_);
+        inbound_.flush_some(left_in_turn_);
 }
 
 /// Only to so many in a turn: the client's own requests leave at its end, too.
 void network_peers::send()
 {
-    int to_inbounds = std::exchange(left_in_turn_, most_sent_in_a_turn);
-    int to_outbounds = most_sent_in_a_turn;
-    flush_some(inbounds_to_flush_, inbounds_, to_inbounds);
-    flush_some(outbounds_to_flush_, outbounds_, to_outbounds);
-    if (!inbounds_to_flush_.empty() || !outbounds_to_flush_.empty())
+    int to_inbound = std::exchange(left_in_turn_, most_sent_in_a_turn);
+    int to_outbound = most_sent_in_a_turn;
+    inbound_.flush_some(to_inbound);
+    outbound_.flush_some(to_outbound);
+    if (!inbound_.all_flushed() || !outbound_.all_flushed())
         post_a_turn();
 }
 
@@ -136,29 +164,21 @@ void network_peers::look_at_all(time_point now)
 {
     looks_due_ = false;
     acceptor_->time_passed(now);
-    counted_.listens.set(acceptor_->bound() ? 1 : 0);
-    for (auto next = inbounds_.begin(); next != inbounds_.end();) {
-        const auto each = next++;
-        inbound& says = each->second.says;
-        if (says.time_passed(now) == verdict::hang_up)
-            says.is_useful() ? drop(each->first) : refuse(each->first);
-    }
-    for (auto next = outbounds_.begin(); next != outbounds_.end();) {
-        const auto each = next++;
-        if (each->second.says.time_passed(now) == verdict::hang_up)
-            drop(peering::endpoint(each->first));
-    }
+    note_listening();
+    inbound_.time_passed(now);
+    outbound_.time_passed(now);
     wake_at_next();
+}
+
+void network_peers::note_listening() noexcept
+{
+    counted_.listens.set(acceptor_->bound() ? 1 : 0);
 }
 
 /// One timer serves all. One that fires too early is set again then.
 void network_peers::wake_at_next()
 {
-    time_point next = acceptor_->due();
-    for (const auto& [id, each] : inbounds_)
-        next = std::min(next, each.says.due());
-    for (const auto& [to, each] : outbounds_)
-        next = std::min(next, each.says.due());
+    const time_point next = std::min({acceptor_->due(), inbound_.due(), outbound_.due()});
     if (next >= waking_)
         return;
     scheduler_.cancel(std::exchange(timer_, 0));
@@ -180,13 +200,8 @@ void network_peers::stop(bool told_of_fork) noexcept
     scheduler_.cancel(std::exchange(timer_, 0));
     if (acceptor_)
         acceptor_->close(to_parent);
-    for (auto& [id, each] : inbounds_)
-        each.to->close(to_parent);
-    for (auto& [to, each] : outbounds_)
-        each.to->close(to_parent);
-    inbounds_.clear();
-    outbounds_.clear();
-    subscribed_.clear();
+    inbound_.stop(to_parent);
+    outbound_.stop(to_parent);
     for (auto* now : {&counted_.listens, &counted_.connected_to, &counted_.connected_from})
         now->set(0);
     strand_.reset();

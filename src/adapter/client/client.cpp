@@ -42,7 +42,7 @@ private:
     void begin() override
     {
         const auto self = shared_from_this();
-        enter(client()->closers(), self);
+        enter_last(client()->pending(), self);
         client()->close(); // cancelled or not: that only concerns the waiting
         if (client()->closed())
             end_as_closed();
@@ -84,7 +84,8 @@ connection_state client::state() const noexcept
 
 metrics client::metrics() const
 {
-    return state_->state()->read_metrics();
+    auto& state = *state_->state();
+    return state.counted().read(state);
 }
 
 std::int64_t client::session_id() const noexcept

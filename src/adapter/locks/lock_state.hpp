@@ -60,7 +60,7 @@ class lock_state {
 public:
     lock_state(std::shared_ptr<client_handle> client, std::shared_ptr<const lock_target> target)
         : client_(std::move(client)), target_(std::move(target)),
-          counters_(this->client()->lock_counters().of(target_->metrics_name()))
+          counters_(this->client()->counted().locks.of(target_->metrics_name()))
     {
     }
     /// Makes one out of another, which counts with that in the metrics.

@@ -46,7 +46,7 @@ struct member {
                            fault_options(server().address(), milliseconds{30'000}),
                            std::make_shared<recipes::hold_counts>(), counters_)
     {
-        core_.session.numbers_scarce_from = scarce_from;
+        core_.session.set_numbers_scarce_from(scarce_from);
         s.until("connected", [this] { return core_.session.state() == connection_state::connected; });
     }
     ~member()

@@ -118,8 +118,8 @@ void stage::start_client(unsigned number)
     c.locks = std::make_unique<recipes::locks>(*c.session);
     c.queues = std::make_unique<recipes::queue_requests>(*c.session);
     c.operations = std::make_unique<recipes::node_operations>(*c.session);
-    c.session->numbers_scarce_from = the_plan.set.scarce_from;
-    c.session->requests.window = the_plan.set.users_window;
+    c.session->set_numbers_scarce_from(the_plan.set.scarce_from);
+    c.session->requests().window = the_plan.set.users_window;
 }
 
 void stage::perform(const step& s)

@@ -365,7 +365,7 @@ TEST_SUITE("group commit")
     {
         connected_scene s;
         remover a("/a"), b("/b");
-        auto& writes = s.session->writes;
+        auto& writes = s.session->writes();
         writes.remove(a, 1, false);
         writes.remove(a, 2, false);
         writes.remove(b, 3, false);

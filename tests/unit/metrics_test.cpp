@@ -282,7 +282,7 @@ TEST_SUITE("metrics")
             CHECK(told->events[2].why == errc::authentication_failed);
             CHECK(told->events[2].session_id == 0);
             CHECK(counted.authentication_failures.read() == 1);
-            CHECK(s.session->over == errc::authentication_failed);
+            CHECK(s.session->over() == errc::authentication_failed);
         }
         SUBCASE("when it is closing")
         {
@@ -291,7 +291,7 @@ TEST_SUITE("metrics")
             s.clock.run();
             CHECK(told->events.back().state == connection_state::closed);
             CHECK(counted.authentication_failures.read() == 0);
-            CHECK(s.session->over == errc::closed);
+            CHECK(s.session->over() == errc::closed);
         }
     }
 }

@@ -83,7 +83,7 @@ TEST_SUITE("waiting for nodes, beside locks")
     TEST_CASE("whose watch it is then is asked when it is taken back, not before")
     {
         shared_watch_scene s;
-        s.session->requests.window = 1;
+        s.session->requests().window = 1;
         waiting& w = s.wait(goal::deleted, s.other);
         asked(s).only("watch exists " + s.other).stat(made(41)).nothing_else();
         told<node_content> before;

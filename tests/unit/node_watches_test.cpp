@@ -227,7 +227,7 @@ TEST_SUITE("waiting for nodes")
         watch_scene s;
         SUBCASE("in line")
         {
-            s.session->requests.window = 1;
+            s.session->requests().window = 1;
             told<node_content> before;
             s.nodes().get("/b", before.teller());
             waiting& w = s.wait(goal::created);
@@ -280,7 +280,7 @@ TEST_SUITE("waiting for nodes")
     TEST_CASE("a watch whose return meets somebody who waits again is his to take back, though he never looks")
     {
         watch_scene s;
-        s.session->requests.window = 1;
+        s.session->requests().window = 1;
         waiting& w = s.wait(goal::changed, made(7));
         asked(s).only("watch exists /a").stat(made(7)).nothing_else();
         told<node_content> first, second;

@@ -58,14 +58,14 @@ TEST_SUITE("own writes")
         s.hold("/p", 0);
         s.lose_connection();
         s.clock.pass(4s);
-        const auto until_then = s.session->lease.span()->until();
+        const auto until_then = s.session->lease().span()->until();
         s.reconnect();
-        CHECK(s.session->lease.span()->until() == until_then);
+        CHECK(s.session->lease().span()->until() == until_then);
         asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
         CHECK(s.trusts());
         s.clock.pass(0ms);
         s.answer_syncs();
-        CHECK(s.session->lease.span()->until() > until_then);
+        CHECK(s.session->lease().span()->until() > until_then);
     }
     TEST_CASE("a node that was made is missing")
     {
@@ -75,10 +75,10 @@ TEST_SUITE("own writes")
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
         SUBCASE("and nobody has deleted it: the lock is lost before the session is ended")
         {
-            CHECK(s.session->lease.fresh());
+            CHECK(s.session->lease().fresh());
             asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
             CHECK_FALSE(s.trusts());
-            CHECK_FALSE(s.session->lease.fresh());
+            CHECK_FALSE(s.session->lease().fresh());
             s.clock.run();
             CHECK(a->losses == 1);
         }

@@ -191,7 +191,7 @@ TEST_SUITE("a client's line")
     TEST_CASE("what is not sent when a guard ends is known not to be done")
     {
         line_scene s;
-        s.session->requests.window = 1;
+        s.session->requests().window = 1;
         s.connect();
         told<node_stat> first, second;
         told_end third;
@@ -211,7 +211,7 @@ TEST_SUITE("a client's line")
     TEST_CASE("a transaction that could not be sent before a writer became a reader is refused; no lock is lost")
     {
         line_scene s;
-        s.session->requests.window = 1;
+        s.session->requests().window = 1;
         s.connect();
         const auto a = s.hold_as_writer("/p");
         told<commit_result> sent, waiting, after;

@@ -19,7 +19,7 @@ struct scarce_scene : connected_scene {
 
     scarce_scene()
     {
-        session->numbers_scarce_from = 1;
+        session->set_numbers_scarce_from(1);
         held = acquire("/p");
         asked(*this).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").alone(1, 42);
         CHECK(held->ended == error_code());

@@ -233,7 +233,7 @@ TEST_SUITE("time-outs")
         s.clock.pass(11s); // the lease ends
         s.lose_connection();
         s.connect(5, false);
-        REQUIRE(s.session->connected);
+        REQUIRE(s.session->connected());
         const auto a = s.wait_for(500ms);
         asked(s).to("create /p/" + prefix(1)).number(101, 0).to("watch /p").alone(1, 101);
         s.pass(500ms);

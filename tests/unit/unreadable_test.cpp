@@ -108,7 +108,7 @@ TEST_SUITE("unreadable nodes")
     TEST_CASE("after a refused look at a path that was to be deleted, too")
     {
         connected_scene s;
-        s.session->numbers_scarce_from = 1;
+        s.session->set_numbers_scarce_from(1);
         const auto a = s.hold("/p", 0);
         const auto held_back = s.acquire("/p");
         s.release(*a);

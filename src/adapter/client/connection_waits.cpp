@@ -69,7 +69,7 @@ void connection_waits::look()
         return;
     switch (session_.state()) {
     case connection_state::connected:
-        if (session_.lease.impossible())
+        if (session_.lease().impossible())
             end_all(make_error_code(errc::invalid_option)); // as all acquires end
         else if (root_seen_)
             end_all({});

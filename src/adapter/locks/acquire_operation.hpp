@@ -74,7 +74,7 @@ private:
     [[nodiscard]] error_code time_is_up(bool others) const
     {
         const client_core* const core = this->client()->open_core();
-        return make_error_code(core ? core->session.lease.time_is_up(others) : errc::timed_out);
+        return make_error_code(core ? core->session.lease().time_is_up(others) : errc::timed_out);
     }
 
     void fail(error_code why)

@@ -42,7 +42,7 @@ public:
     {
         if (!holding())
             return;
-        lock_loss how = s.losses.of(lease_.since);
+        lock_loss how = s.losses().of(lease_.since);
         how.reason = loss_reason::client_closed;
         lose(how);
     }

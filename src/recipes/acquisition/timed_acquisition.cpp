@@ -34,7 +34,7 @@ void timed_acquisition::deadline_is_near()
     timer_ = session_.scheduler.call_at(*deadline(), [this] {
         timer_ = 0;
         report_.keep(waits_for());
-        time_out(session_.lease.time_is_up(report_.names_others()));
+        time_out(session_.lease().time_is_up(report_.names_others()));
     });
     expect_time_out();
 }

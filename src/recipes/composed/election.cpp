@@ -91,7 +91,8 @@ public:
     {
         state_ = state::over;
         call_.lost = nullptr;
-        session_.news.tell(shared_from_this(), [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
+        session_.news().tell(shared_from_this(),
+                             [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
     }
 
     /// Nobody will be told anything any more.
@@ -161,14 +162,14 @@ void election::resign(session& s, std::function<void()> out)
     for (const auto& weak : std::exchange(candidates_, {}))
         if (const auto who = weak.lock()) {
             who->resigned_ = true;
-            s.news.tell([who] { who->ask_to_stop(); });
+            s.news().tell([who] { who->ask_to_stop(); });
         }
     for (const auto& weak : terms)
         if (const auto t = weak.lock(); t && !t->resign())
             leaving.due.push_back(weak);
-    s.news.tell([self = shared_from_this()] { self->tell_waits(false); });
+    s.news().tell([self = shared_from_this()] { self->tell_waits(false); });
     if (leaving.due.empty())
-        s.news.tell(std::move(leaving.out));
+        s.news().tell(std::move(leaving.out));
     else
         resignations_.push_back(std::move(leaving));
 }
@@ -186,7 +187,7 @@ auto election::wait_for_leadership(session& s, std::function<void(bool)> f) -> w
     const wait_id id = ++last_wait_;
     waits_.emplace(id, std::move(f));
     if (leads(s.scheduler.now()))
-        s.news.tell([self = shared_from_this()] { self->tell_waits(true); });
+        s.news().tell([self = shared_from_this()] { self->tell_waits(true); });
     return id;
 }
 

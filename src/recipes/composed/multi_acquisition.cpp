@@ -22,7 +22,7 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
         s.log(log_level::error, "a multi_lock is refused: ", twice->path, " is a member of it twice");
     const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(call));
     if (invalid)
-        s.news.tell(all, [](multi_acquisition& refused) {
+        s.news().tell(all, [](multi_acquisition& refused) {
             if (refused.call_.done)
                 refused.fail(make_error_code(errc::invalid_option));
         });

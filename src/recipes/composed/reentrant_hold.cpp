@@ -110,7 +110,7 @@ void reentrant_locks::hold::forget_caller() noexcept
 void reentrant_locks::hold::tell_released(error_code ec)
 {
     if (released_)
-        session_.news.tell(shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
+        session_.news().tell(shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
 }
 
 void reentrant_locks::hold::finish_release(error_code ec)

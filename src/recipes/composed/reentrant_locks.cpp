@@ -41,7 +41,7 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     if (fault) {
         report_fault(locks_.session(), who.first, *fault);
         const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(call), kind);
-        locks_.session().news.tell(refused, [](hold& h) { h.end_wait(make_error_code(errc::invalid_option), {}); });
+        locks_.session().news().tell(refused, [](hold& h) { h.end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
     if (!own)

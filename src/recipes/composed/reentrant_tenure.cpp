@@ -208,7 +208,7 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
 
 void reentrant_locks::tenure::fail_later(const hold_ptr& h, errc why)
 {
-    all_.locks_.session().news.tell(h, [why](hold& refused) { refused.end_wait(make_error_code(why), {}); });
+    all_.locks_.session().news().tell(h, [why](hold& refused) { refused.end_wait(make_error_code(why), {}); });
 }
 
 void reentrant_locks::tenure::tell_granted(hold& h)
@@ -235,7 +235,7 @@ void reentrant_locks::tenure::enter_again(const hold_ptr& h)
     ++changes_;
     h->begin(lock_);
     count();
-    all_.locks_.session().news.tell(h, [alive = weak_from_this()](hold& entered) {
+    all_.locks_.session().news().tell(h, [alive = weak_from_this()](hold& entered) {
         if (const auto self = alive.lock())
             self->tell_entered(entered);
     });
@@ -324,7 +324,7 @@ void reentrant_locks::tenure::on_lost()
 void reentrant_locks::tenure::watch_for_revocation(const hold_ptr& h)
 {
     if (revoked_)
-        return all_.locks_.session().news.tell(h, [](hold& asked) { asked.revoke(); });
+        return all_.locks_.session().news().tell(h, [](hold& asked) { asked.revoke(); });
     if (watches_)
         return;
     lock_->on_revoked([alive = weak_from_this()] {

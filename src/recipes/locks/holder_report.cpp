@@ -27,7 +27,7 @@ void holder_report::forget_look() noexcept
 
 void holder_report::look_for(const lock_contender& contender)
 {
-    if (!contender.waiting() || !session_.connected)
+    if (!contender.waiting() || !session_.connected())
         return;
     const std::string_view holder = queue::before(queue_.known(), contender.id, 0).first;
     if (holder.empty() || (look_ && look_->child() == holder))
@@ -35,7 +35,7 @@ void holder_report::look_for(const lock_contender& contender)
     const auto look = std::make_shared<holder_look>(session_, lock_.path(), std::string(holder), lock_.options().rules);
     forget_look();
     look_ = look;
-    session_.requests.enter(look);
+    session_.requests().enter(look);
 }
 
 known_wait holder_report::describe_wait(const lock_contender& contender) const

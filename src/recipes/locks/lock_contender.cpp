@@ -61,7 +61,7 @@ known_wait lock_contender::waits_for()
 
 void lock_contender::tell_end(error_code how)
 {
-    session_.news.tell(shared_from_this(), [how](lock_contender& c) { c.tell_done(how); });
+    session_.news().tell(shared_from_this(), [how](lock_contender& c) { c.tell_done(how); });
 }
 
 bool lock_contender::withdraw()
@@ -85,7 +85,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
     tell_end({});
     fencing_token_ = fencing_token;
     disarm_deadline();
-    state_.grant(session_.lease.held_since(now));
+    state_.grant(session_.lease().held_since(now));
     if (events_) {
         queued(node); // if it took over the node of another one
         events_->acquired(node, fencing_token);
@@ -124,13 +124,13 @@ void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
-    const lock_loss how = session_.losses.of(held_since());
+    const lock_loss how = session_.losses().of(held_since());
     if (request_.internal && how.reason == loss_reason::node_deleted)
-        session_.losses.note_waiters_node_gone(request_.path, node);
+        session_.losses().note_waiters_node_gone(request_.path, node);
     else
         log_loss(how, node);
     finish_downgrade(errc::lost, {});
-    session_.news.tell(shared_from_this(), [](lock_contender& c) {
+    session_.news().tell(shared_from_this(), [](lock_contender& c) {
         if (c.request_.lost) // not released meanwhile
             std::exchange(c.request_.lost, nullptr)();
     });
@@ -143,14 +143,14 @@ void lock_contender::lose(std::string_view node)
 void lock_contender::log_loss(const lock_loss& how, std::string_view node) const noexcept
 {
     if (!request_.internal)
-        session_.losses.log(how, request_.path, node, fencing_token_);
+        session_.losses().log(how, request_.path, node, fencing_token_);
     else
         session_.log(log_level::debug, "lost the place in the line of ", request_.path, ": ", node);
 }
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
-    session_.lease.notice_lapse(session_.scheduler.now());
+    session_.lease().notice_lapse(session_.scheduler.now());
     request_.lost = nullptr;
     asked_ = nullptr;
     downgraded_ = nullptr;
@@ -167,7 +167,7 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
 
 void lock_contender::tell_released(error_code ec)
 {
-    session_.news.tell(shared_from_this(), [ec](lock_contender& c) {
+    session_.news().tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.released_)
             std::exchange(c.released_, nullptr)(ec);
     });
@@ -185,7 +185,7 @@ void lock_contender::revoke()
 {
     if (!asked_)
         return;
-    session_.news.tell(shared_from_this(), [](lock_contender& c) {
+    session_.news().tell(shared_from_this(), [](lock_contender& c) {
         if (!c.asked_) // lost or released meanwhile
             return;
         const std::function<void()> asked = std::exchange(c.asked_, nullptr);
@@ -197,7 +197,7 @@ bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> d
 {
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
-    session_.lease.notice_lapse(session_.scheduler.now());
+    session_.lease().notice_lapse(session_.scheduler.now());
     const bool holds = holding() && path_;
     downgraded_ = std::move(done);
     if (holds)
@@ -221,7 +221,7 @@ void lock_contender::tell_downgraded(error_code ec, std::string node)
 {
     given_ = {std::move(node), fencing_token_};
     given_.kind = request_.kind;
-    session_.news.tell(shared_from_this(), [ec](lock_contender& c) {
+    session_.news().tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.downgraded_) // not released meanwhile
             std::exchange(c.downgraded_, nullptr)(ec || c.holding() ? ec : errc::lost, std::move(c.given_));
     });
@@ -231,7 +231,7 @@ void lock_contender::finish_release(error_code ec)
 {
     if (released_)
         tell_released(ec);
-    if (ec && !session_.over)
+    if (ec && !session_.over())
         return; // it is tried again
     gives_back_ = false;
     if (events_ && state_.done())
@@ -268,7 +268,7 @@ void lock_contender::release_lost(std::string_view node)
 {
     if (!gives_back_)
         return;
-    lock_loss how = session_.losses.of(held_since());
+    lock_loss how = session_.losses().of(held_since());
     if (found_gone_)
         how.reason = loss_reason::node_deleted;
     if (released_)
@@ -282,7 +282,7 @@ void lock_contender::release_lost(std::string_view node)
 void lock_contender::detach(std::string_view node) noexcept
 {
     if (holding() && !request_.internal)
-        session_.losses.log_left_held(request_.path, node, fencing_token_);
+        session_.losses().log_left_held(request_.path, node, fencing_token_);
     disarm_deadline();
     path_ = nullptr;
     offer.reset();

@@ -13,7 +13,7 @@ using store::outcome;
 /// A contender that looks once writes nothing when it can see that the lock is busy.
 void lock_looks::look(const contender_ptr& contender)
 {
-    if (!session_.connected)
+    if (!session_.connected())
         return refuse(*contender, errc::not_connected);
     if (overtaken(*contender))
         return refuse_as_busy(*contender, excludes_newcomers(queue_.known(), contender->kind()));
@@ -45,7 +45,7 @@ void lock_looks::refuse_as_busy(lock_contender& contender, bool for_others)
 
 void lock_looks::send()
 {
-    const std::uint64_t grants = session_.catch_up.with_handoffs();
+    const std::uint64_t grants = session_.catch_up().with_handoffs();
     session_.store.children(lock_.path(), false, lock_.expect([this, grants](const store::children_reply& answer) {
         lock_.notice_refusal(answer.result);
         what_is_seen seen{answer, grants, {}};
@@ -61,8 +61,8 @@ void lock_looks::on_look(lock_contender& contender, what_is_seen& seen)
     if (!contender.waiting())
         return lock_.forget(contender.id);
     const outcome result = seen.answer.result;
-    if (result == outcome::ok && session_.catch_up.behind_handoffs(seen.grants))
-        return refuse(contender, session_.catch_up.refusal());
+    if (result == outcome::ok && session_.catch_up().behind_handoffs(seen.grants))
+        return refuse(contender, session_.catch_up().refusal());
     if (result != outcome::ok && result != outcome::no_node)
         return refuse(contender, error_of(result));
     std::optional<bool>& busy = seen.busy.at(static_cast<std::size_t>(contender.kind()));

@@ -22,29 +22,29 @@ constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
 
 lock_nodes::~lock_nodes()
 {
-    session_.writes.forget(*this);
+    session_.writes().forget(*this);
 }
 
 void lock_nodes::settle()
 {
-    session_.writes.name_create(*this, next_to_create());
+    session_.writes().name_create(*this, next_to_create());
     if (wants_budget_ && queue_.own().wanted().empty()) {
         wants_budget_ = false;
-        session_.budget.leave(lock_);
+        session_.budget().leave(lock_);
     }
 }
 
 void lock_nodes::budget_freed()
 {
     wants_budget_ = false;
-    if (session_.over)
+    if (session_.over())
         return;
-    session_.writes.name_create(*this, next_to_create());
+    session_.writes().name_create(*this, next_to_create());
 }
 
 void lock_nodes::take_back_unsent()
 {
-    session_.writes.take_back(*this, [this](queue::contender_id unsent) { queue_.remove_failed(unsent); });
+    session_.writes().take_back(*this, [this](queue::contender_id unsent) { queue_.remove_failed(unsent); });
 }
 
 void lock_nodes::expect_czxid()
@@ -81,7 +81,7 @@ bool lock_nodes::prepare_create(node_write& next)
     const bool can_be_done = may_attempt(contender) && reserve(contender);
     if (can_be_done)
         create(contender, next);
-    session_.writes.name_create(*this, next_to_create());
+    session_.writes().name_create(*this, next_to_create());
     return can_be_done;
 }
 
@@ -135,11 +135,11 @@ bool lock_nodes::reserve(lock_contender& contender)
 {
     if (contender.reserved != 0)
         return true;
-    switch (session_.budget.reserve(node_cost_, queue_.own().with_node() == 0)) {
+    switch (session_.budget().reserve(node_cost_, queue_.own().with_node() == 0)) {
     case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
     case node_budget::verdict::wait:
         wants_budget_ = true;
-        session_.budget.wait(lock_);
+        session_.budget().wait(lock_);
         // among readers, for the others are no obstacle
         for (queue::contender_id id : queue_.own().looking_without_node()) {
             contenders_.at(id)->fail(errc::busy);

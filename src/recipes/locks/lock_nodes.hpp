@@ -19,7 +19,7 @@ public:
 
     /// A step is complete: puts the next create into the line of group_commit.
     void settle();
-    void remove(queue::contender_id id, bool urgent) { session_.writes.remove(*this, id, urgent); }
+    void remove(queue::contender_id id, bool urgent) { session_.writes().remove(*this, id, urgent); }
     void take_back_unsent();
     void budget_freed();
     /// One of the contenders waits for room in the node budget.

@@ -22,23 +22,23 @@ std::size_t cost_of_a_node(const session& s, const std::string& path, const path
 std::unique_ptr<path_handoffs> handoffs_of(session& s, queue::lock_queue& queue, const path_options& options,
                                            std::function<void()> advance)
 {
-    if (!s.handoffs)
+    if (!s.handoffs())
         return nullptr;
-    return std::make_unique<path_handoffs>(*s.handoffs, queue, options.linger.count() > 0, std::move(advance));
+    return std::make_unique<path_handoffs>(*s.handoffs(), queue, options.linger.count() > 0, std::move(advance));
 }
 
 } // namespace
 
 lock_path::lock_path(session& s, std::string path, path_options options, std::function<void()> idle)
     : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
-      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules),
+      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from(), options_.rules),
       handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); })),
       nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()), holder_(part()),
       linger_timer_(part(), options_.linger), places_(part())
 {
     session_.add(*this);
-    session_.listeners.listen(path_, *this);
-    if (session_.connected)
+    session_.listeners().listen(path_, *this);
+    if (session_.connected())
         queue_.epoch_began();
 }
 
@@ -48,13 +48,13 @@ lock_path::~lock_path()
         contender->detach(node_of_holder(id));
     session_.remove(*this);
     if (listens_)
-        session_.listeners.stop_listening(path_, *this);
+        session_.listeners().stop_listening(path_, *this);
 }
 
 void lock_path::give_way()
 {
     listens_ = false;
-    if (session_.listeners.stop_listening(path_, *this, queue_.known().parent().watched()) && session_.connected)
+    if (session_.listeners().stop_listening(path_, *this, queue_.known().parent().watched()) && session_.connected())
         requests_.unwatch_parent();
     if (handoffs_)
         handoffs_->give_way();
@@ -63,7 +63,7 @@ void lock_path::give_way()
 void lock_path::retire_the_rest()
 {
     const bool tell_server =
-        queue_.known().parent().watched() && session_.connected && session_.listeners.leave_watch(path_);
+        queue_.known().parent().watched() && session_.connected() && session_.listeners().leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
         requests_.unwatch_parent();
@@ -158,7 +158,7 @@ void lock_path::forget(queue::contender_id id)
     contenders_.erase(id);
     contender->offer.reset();
     if (contender->reserved != 0)
-        session_.budget.release(std::exchange(contender->reserved, 0));
+        session_.budget().release(std::exchange(contender->reserved, 0));
 }
 
 void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
@@ -178,17 +178,17 @@ void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
 void lock_path::advance()
 {
     carry_out_decisions();
-    session_.writes.proceed();
+    session_.writes().proceed();
 }
 
 /// Asks the queue what is to be done, and does it; but writes are only put into the line of group_commit.
 void lock_path::carry_out_decisions()
 {
-    if (session_.over)
+    if (session_.over())
         return;
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
-    for (const queue::action& action : queue_.next(may_grant && session_.lease.grants(now)))
+    for (const queue::action& action : queue_.next(may_grant && session_.lease().grants(now)))
         carry_out(action, now);
     nodes_.settle();
     places_.settle();
@@ -202,7 +202,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     using kind = queue::action::kind;
     const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
     switch (action.what) {
-    case kind::synchronize: session_.catch_up.begin(); break;
+    case kind::synchronize: session_.catch_up().begin(); break;
     case kind::watch_parent: requests_.watch_parent(); break;
     case kind::read_children: requests_.read(false); break;
     case kind::watch_children: requests_.read(true); break;
@@ -228,7 +228,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         contender()->finish_release({});
         linger_timer_.begin();
         break;
-    case kind::not_found: session_.lost_creates.not_found(path_, action.node); break;
+    case kind::not_found: session_.lost_creates().not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);
@@ -264,8 +264,8 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
             contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
-    session_.tokens.granted_by(contender.czxid);
-    session_.lease.granted(*this);
+    session_.tokens().granted_by(contender.czxid);
+    session_.lease().granted(*this);
 }
 
 void lock_path::log_handoff(const lock_contender& contender) const noexcept
@@ -385,7 +385,7 @@ void lock_path::note_deletion(std::string_view node)
 {
     const contender_ptr* const its = contenders_.find(queue_.known().contender_of(node));
     if (its && (*its)->waiting())
-        (*its)->setback = session_.losses.note_waiters_node_gone(path_, node);
+        (*its)->setback = session_.losses().note_waiters_node_gone(path_, node);
 }
 
 /// Takes note of how an answer about the path itself ended: a client that was refused a create or a delete there may

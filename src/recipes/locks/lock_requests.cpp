@@ -36,7 +36,7 @@ void lock_requests::unwatch_parent()
 /// Users may wait for the same node.
 void lock_requests::unwatch(const std::string& node)
 {
-    if (session_.listeners.hand_over_watch(lock_.full(node)))
+    if (session_.listeners().hand_over_watch(lock_.full(node)))
         return queue_.unwatched(node);
     session_.store.unwatch(lock_.full(node),
                            lock_.expect([this, node](const store::reply&) { queue_.unwatched(node); }));
@@ -94,12 +94,12 @@ void lock_requests::read(bool watch)
         static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok:
-            queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up.done());
+            queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
             if (path_handoffs* const handoffs = lock_.handoffs())
                 handoffs->listed();
             return;
         case outcome::no_node:
-            queue_.children_read(none, 0, session_.catch_up.done());
+            queue_.children_read(none, 0, session_.catch_up().done());
             return queue_.parent_absent(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();
         default:
@@ -129,7 +129,7 @@ void lock_requests::inspect(const contender_ptr& contender, const std::string& n
         }
         case outcome::no_node:
             if (queue_.known().owns(node))
-                session_.own_writes.found_gone(lock_.full(node));
+                session_.own_writes().found_gone(lock_.full(node));
             return queue_.node_gone(node);
         case outcome::unknown: return queue_.inspect_unknown(contender->id);
         default: // it is ours, but what it is worth cannot be known
@@ -154,7 +154,7 @@ void lock_requests::watch(const std::string& node)
             return;
         case outcome::no_node:
             if (queue_.known().owns(node))
-                session_.own_writes.found_gone(lock_.full(node));
+                session_.own_writes().found_gone(lock_.full(node));
             return queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default:
@@ -189,7 +189,7 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
     contender->leaves_its_node();
     const std::string writer = lock_.full(node);
     const std::string reader = lock_.full(queue::reader_name(node));
-    session_.own_writes.may_be_gone(writer);
+    session_.own_writes().may_be_gone(writer);
     store::batch_write both[2];
     both[0].what = kind::create;
     both[0].path = reader;
@@ -203,7 +203,9 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
         session_.wrote(answer);
         const queue::contender_id id = contender->id;
         switch (answer.result) {
-        case outcome::ok: session_.own_writes.made(lock_.full(queue::reader_name(node))); return queue_.downgraded(id);
+        case outcome::ok:
+            session_.own_writes().made(lock_.full(queue::reader_name(node)));
+            return queue_.downgraded(id);
         case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);

@@ -18,7 +18,7 @@ namespace zklock::recipes {
 class locks {
 public:
     explicit locks(recipes::session& s) : session_(s), paths_(s) {}
-    ~locks() { session_.connected = false; } ///< with them the session goes: nothing is sent any more
+    ~locks() { session_.stop_sending(); } ///< with them the session goes: nothing is sent any more
     locks(const locks&) = delete;
     locks& operator=(const locks&) = delete;
 

@@ -60,7 +60,7 @@ auto node_operations::begin(typename node_operation<Values...>::access access, s
     if (why_not)
         op->fail(*why_not);
     else
-        session_.requests.enter(op);
+        session_.requests().enter(op);
     return op;
 }
 
@@ -261,7 +261,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
 void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<commit_result>& self)
 {
     if (c->guard) {
-        session_.lease.notice_lapse(session_.scheduler.now());
+        session_.lease().notice_lapse(session_.scheduler.now());
         if (!c->guard->lock->held(session_.scheduler.now()))
             return self.fail(errc::lost);
         // It has another node meanwhile, or is about to.

@@ -53,8 +53,8 @@ errc too_long(session& s, std::size_t bytes)
 
 std::optional<errc> why_not_sent(session& s, const std::string& path, path_fault fault, std::size_t bytes)
 {
-    if (s.over)
-        return s.over;
+    if (s.over())
+        return s.over();
     const std::size_t all = s.options.chroot.size() + path.size() + bytes + frame_of_a_request + frame_of_an_operation;
     if (all > store::largest_request)
         return too_long(s, all);
@@ -110,8 +110,8 @@ std::size_t node_operations::size_of(const transaction& t) const
 
 std::optional<errc> node_operations::check(const transaction& t, std::size_t bytes) const
 {
-    if (session_.over)
-        return session_.over;
+    if (session_.over())
+        return session_.over();
     if (bytes + frame_of_a_request > store::largest_request)
         return too_long(session_, bytes + frame_of_a_request);
     for (const auto& op : t.operations()) {

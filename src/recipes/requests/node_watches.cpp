@@ -20,7 +20,7 @@ public:
 private:
     void send() override
     {
-        const bool wanted = session_.listeners.wanted(path_);
+        const bool wanted = session_.listeners().wanted(path_);
         if (epoch_ != all_.epoch_)
             withdraw(); // it is gone
         else if (!wanted)
@@ -33,7 +33,7 @@ private:
     /// A recipe that listens there now takes it back, even if it never comes to ask for a watch itself.
     void leave_it()
     {
-        session_.listeners.hand_over_watch(path_);
+        session_.listeners().hand_over_watch(path_);
         withdraw();
     }
     [[nodiscard]] bool reads() const noexcept override { return false; }
@@ -52,7 +52,7 @@ node_watches::node_watches(session& s) : session_(s)
 node_watches::~node_watches()
 {
     for (const auto& [path, watched] : paths_)
-        session_.listeners.stop_listening(path, *this);
+        session_.listeners().stop_listening(path, *this);
     session_.remove(*this);
 }
 
@@ -77,23 +77,23 @@ watched_path& node_watches::at(const std::string& path)
     auto fresh = std::make_unique<watched_path>(session_, *this, path);
     watched_path& made = *fresh;
     paths_.emplace(made.path(), std::move(fresh));
-    session_.listeners.listen(made.path(), *this);
+    session_.listeners().listen(made.path(), *this);
     return made;
 }
 
 void node_watches::forget(watched_path& idle)
 {
     const auto gone = paths_.extract(idle.path());
-    if (session_.listeners.stop_listening(idle.path(), *this, idle.armed()) && session_.connected)
+    if (session_.listeners().stop_listening(idle.path(), *this, idle.armed()) && session_.connected())
         take_back(idle);
 }
 
 void node_watches::take_back(const watched_path& from)
 {
-    const bool wanted = session_.listeners.wanted(from.path());
+    const bool wanted = session_.listeners().wanted(from.path());
     if (wanted && !from.armed_for_creation())
         return;
-    session_.requests.enter(std::make_shared<watch_return>(*this, from.path(), from.armed_for_creation()));
+    session_.requests().enter(std::make_shared<watch_return>(*this, from.path(), from.armed_for_creation()));
 }
 
 /// A path may go in its own step.

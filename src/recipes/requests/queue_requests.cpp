@@ -38,7 +38,7 @@ std::shared_ptr<user_request> queue_requests::begin(std::shared_ptr<user_request
     if (why_not)
         asked->fail(*why_not);
     else
-        session_.requests.enter(asked);
+        session_.requests().enter(asked);
     return asked;
 }
 

@@ -63,7 +63,7 @@ void node_wait::end(error_code ec, const std::optional<node_stat>& found)
         return;
     how_ = ec;
     found_ = found;
-    session_.news.tell(shared_from_this(), [](node_wait& w) {
+    session_.news().tell(shared_from_this(), [](node_wait& w) {
         if (const auto done = std::exchange(w.done_, nullptr))
             done(w.how_, w.found_);
     });
@@ -131,7 +131,7 @@ void watched_path::add(const std::shared_ptr<node_wait>& wait)
     const side s = side_of(wait->for_);
     watch_of& w = of(s);
     // What the watch has told may be older than what the holder has seen that handed its lock over past the servers.
-    const bool up_to_date = !session_.handoffs || session_.handoffs->to_catch_up() == 0;
+    const bool up_to_date = !session_.handoffs() || session_.handoffs()->to_catch_up() == 0;
     if (w.armed && up_to_date && wait->is_met_by(w.found))
         return wait->end({}, w.found);
     wait->place_ = w.waits.insert(w.waits.end(), wait);
@@ -204,7 +204,7 @@ void watched_path::begin_look(side s, bool watch)
     watch_of& w = of(s);
     w.look_again = false;
     w.looking = std::make_shared<look>(session_, *this, s, watch);
-    session_.requests.enter(w.looking);
+    session_.requests().enter(w.looking);
 }
 
 void watched_path::looked(side s, bool watched, outcome result, const node_stat& stat)
@@ -229,7 +229,7 @@ void watched_path::look_failed(side s, error_code why)
 {
     const auto failed = std::move(of(s).looking);
     if (failed->watches() && failed->under_way()) // it has armed a watch, though its answer does not count
-        session_.listeners.hand_over_watch(path_);
+        session_.listeners().hand_over_watch(path_);
     fail(of(s), why);
     leave_if_idle();
 }

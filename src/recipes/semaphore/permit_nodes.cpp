@@ -60,7 +60,7 @@ void permit_nodes::send(bool creates)
 
 void permit_nodes::flush()
 {
-    if (!session_.over && session_.connected)
+    if (!session_.over() && session_.connected())
         send_removes();
 }
 
@@ -86,7 +86,7 @@ void permit_nodes::send_together(std::vector<permit_ptr> nodes, Form form, Answe
 void permit_nodes::send_creates()
 {
     std::erase_if(to_create_, [](const permit_ptr& node) { return node->now != phase::unsent; });
-    while (!to_create_.empty() && session_.connected) {
+    while (!to_create_.empty() && session_.connected()) {
         const auto bytes_of = [&](const permit_node& node) {
             const access_list* const own = node.owner->access();
             return cost_ + node.owner->data().size() + store::size_of(own ? *own : session_.options.access);
@@ -133,7 +133,7 @@ void permit_nodes::on_created(const permit_ptr& node, outcome result, std::strin
         return; // the session has ended meanwhile
     switch (result) {
     case outcome::ok:
-        session_.own_writes.made(queue::child_of(layout_.permits, queue::name_of(path)));
+        session_.own_writes().made(queue::child_of(layout_.permits, queue::name_of(path)));
         return take_name(node, queue::name_of(path));
     case outcome::unknown:
         node->now = phase::unknown;
@@ -176,13 +176,13 @@ void permit_nodes::take_name(const permit_ptr& node, std::string_view name)
 void permit_nodes::send_look_up()
 {
     look_up_ = look_up::under_way;
-    session_.catch_up.begin();
+    session_.catch_up().begin();
     session_.store.children(layout_.permits, false, semaphore_.expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
         look_up_ = look_up::none;
-        const bool complete = session_.catch_up.done();
+        const bool complete = session_.catch_up().done();
         if (complete && answer.result == outcome::ok)
             return on_look_up(*answer.names);
         if (complete && answer.result == outcome::no_node)
@@ -203,7 +203,7 @@ void permit_nodes::on_look_up(const std::vector<std::string>& names)
         const auto found = std::find_if(names.begin(), names.end(),
                                         [&](const std::string& name) { return layout_.made_from(node->asked, name); });
         if (found == names.end())
-            session_.lost_creates.not_found(layout_.permits, node->asked);
+            session_.lost_creates().not_found(layout_.permits, node->asked);
         if (found != names.end()) {
             take_name(node, *found);
         } else if (node->owner) {
@@ -224,13 +224,13 @@ void permit_nodes::on_look_up(const std::vector<std::string>& names)
 void permit_nodes::send_removes()
 {
     std::erase_if(to_remove_, [](const permit_ptr& node) { return node->now != phase::there; });
-    while (!to_remove_.empty() && session_.connected) {
+    while (!to_remove_.empty() && session_.connected()) {
         auto some = take_batch(
             to_remove_, [this](const permit_node&) { return cost_; },
             [](const permit_node&, const permit_node&) { return true; });
         for (const permit_ptr& node : some) {
             node->now = phase::removing;
-            session_.own_writes.may_be_gone(path_of(*node));
+            session_.own_writes().may_be_gone(path_of(*node));
         }
         if (some.size() == 1) {
             send_remove(some.front());
@@ -268,7 +268,7 @@ void permit_nodes::on_removed(const permit_ptr& node, outcome result)
     if (node->now != phase::removing)
         return; // gone with its session, or by others
     if (result == outcome::ok)
-        session_.own_writes.removed(path_of(*node));
+        session_.own_writes().removed(path_of(*node));
     switch (result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);
@@ -284,7 +284,7 @@ void permit_nodes::on_removed(const permit_ptr& node, outcome result)
         node->may_be_deleted = true; // by others then, who do what it wanted
         if (node->ending)
             permits_release::one_ended(node->ending, error_of(result),
-                                       [this](auto news) { session_.news.tell(std::move(news)); });
+                                       [this](auto news) { session_.news().tell(std::move(news)); });
         node->ending = nullptr;
         semaphore_.after_a_while([this, node] {
             if (node->now != phase::removing)
@@ -309,7 +309,7 @@ void permit_nodes::drop(const permit_ptr& node)
 
 lock_loss permit_nodes::loss_of(const permit_node& node, const permits_release& ending) const noexcept
 {
-    lock_loss how = session_.losses.of(ending.held_since);
+    lock_loss how = session_.losses().of(ending.held_since);
     if (node.found_gone)
         how.reason = loss_reason::node_deleted;
     return how;
@@ -320,9 +320,9 @@ void permit_nodes::gone(const permit_ptr& node, boost::system::error_code ec)
     const auto ending = node->ending;
     if (ending) {
         const bool first_loss = ec == errc::lost && ending->first != errc::lost;
-        permits_release::one_ended(ending, ec, [this](auto news) { session_.news.tell(std::move(news)); });
+        permits_release::one_ended(ending, ec, [this](auto news) { session_.news().tell(std::move(news)); });
         if (first_loss)
-            session_.losses.log(loss_of(*node, *ending), semaphore_.path(), node->name, ending->token);
+            session_.losses().log(loss_of(*node, *ending), semaphore_.path(), node->name, ending->token);
     }
     node->ending = nullptr;
     node->now = phase::gone;
@@ -331,7 +331,7 @@ void permit_nodes::gone(const permit_ptr& node, boost::system::error_code ec)
     // What is taken from its owner is no release.
     const auto events = node->owner ? nullptr : std::exchange(node->events, nullptr);
     if (nodes_.erase(node->id) != 0)
-        session_.budget.release(cost_);
+        session_.budget().release(cost_);
     if (events && ending && ec == errc::lost)
         events->lost(loss_of(*node, *ending));
     if (events)
@@ -356,7 +356,7 @@ void permit_nodes::lost_to_others(const permit_ptr& node)
 void permit_nodes::gone_already(const permit_ptr& node)
 {
     node->now = phase::there; // if what follows throws, another delete gets the same answer
-    session_.own_writes.found_gone(path_of(*node));
+    session_.own_writes().found_gone(path_of(*node));
     node->found_gone = true;
     gone(node, node->fate());
 }
@@ -390,7 +390,7 @@ void permit_nodes::session_overdue()
 {
     for (const auto& [id, node] : nodes_)
         if (node->ending && node->ending->released)
-            session_.news.tell([ending = node->ending] { ending->tell_released(); });
+            session_.news().tell([ending = node->ending] { ending->tell_released(); });
 }
 
 void permit_nodes::stop(errc why)

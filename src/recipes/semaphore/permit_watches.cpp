@@ -40,7 +40,7 @@ void permit_watches::send(const permit_ptr& node)
                 node->owner->revoked();
             return;
         case outcome::no_node:
-            session_.own_writes.found_gone(nodes_.path_of(*node));
+            session_.own_writes().found_gone(nodes_.path_of(*node));
             return nodes_.lost_to_others(node);
         case outcome::unknown: return; // the next epoch watches again
         default: semaphore_.after_a_while([this, node] { due_.push_back(node); });

@@ -28,7 +28,8 @@ void permits_in_use::look(bool path_is_there)
 bool permits_in_use::look_is_due(bool path_is_there) const
 {
     const bool all_sent = nodes_.all_sent() && path_is_there;
-    return stale_ && !listing_ && semaphore_.has_head() && all_sent && session_.lease.grants(session_.scheduler.now());
+    const bool due = stale_ && !listing_ && semaphore_.has_head() && all_sent;
+    return due && session_.lease().grants(session_.scheduler.now());
 }
 
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.
@@ -145,7 +146,7 @@ void permits_in_use::stop_watching()
 {
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
     const bool listing = listing_;
-    if (!listing && std::exchange(watching_, false) && session_.listeners.leave_watch(semaphore_.layout().permits))
+    if (!listing && std::exchange(watching_, false) && session_.listeners().leave_watch(semaphore_.layout().permits))
         session_.store.unwatch(semaphore_.layout().permits, semaphore_.expect([](const store::reply&) {}));
     count_.stop_watching();
 }

@@ -18,7 +18,7 @@ room_looks::room_looks(semaphore_path& semaphore, session& s, const permit_nodes
 
 void room_looks::look(const std::shared_ptr<semaphore_acquisition>& acquisition)
 {
-    if (!session_.connected)
+    if (!session_.connected())
         return acquisition->fail(errc::not_connected);
     if (looks_.add(acquisition))
         send();
@@ -26,7 +26,7 @@ void room_looks::look(const std::shared_ptr<semaphore_acquisition>& acquisition)
 
 void room_looks::send()
 {
-    const std::uint64_t grants = session_.catch_up.with_handoffs();
+    const std::uint64_t grants = session_.catch_up().with_handoffs();
     count_.read(false);
     session_.store.children(
         semaphore_.layout().permits, false, semaphore_.expect([this, grants](const store::children_reply& answer) {
@@ -45,8 +45,8 @@ void room_looks::send()
 /// `grants`: the catching up that went before; see catch_up::behind_handoffs().
 void room_looks::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer, std::uint64_t grants)
 {
-    if (answer.result == outcome::ok && session_.catch_up.behind_handoffs(grants))
-        return acquisition.fail(session_.catch_up.refusal());
+    if (answer.result == outcome::ok && session_.catch_up().behind_handoffs(grants))
+        return acquisition.fail(session_.catch_up().refusal());
     if (answer.result != outcome::ok && answer.result != outcome::no_node)
         return acquisition.fail(error_of(answer.result));
     const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
@@ -63,13 +63,13 @@ void room_looks::look_at_holder()
 {
     constexpr std::chrono::milliseconds a_moment{250};
     const auto now = session_.scheduler.now();
-    if (!session_.connected || (holder_ && now - holder_look_began_ < a_moment))
+    if (!session_.connected() || (holder_ && now - holder_look_began_ < a_moment))
         return;
     const auto look = std::make_shared<holder_look>(session_, semaphore_.layout().permits, &first_permit);
     forget_holder();
     holder_ = look;
     holder_look_began_ = now;
-    session_.requests.enter(look);
+    session_.requests().enter(look);
 }
 
 /// A node of ours may be that of one who waits at the head of the line.

@@ -197,7 +197,7 @@ void semaphore_acquisition::fail(error_code why)
     if (!waiting())
         return;
     const auto self = shared_from_this();
-    session_.news.tell(self, [why](semaphore_acquisition& a) {
+    session_.news().tell(self, [why](semaphore_acquisition& a) {
         if (a.request_.done)
             std::exchange(a.request_.done, nullptr)(why, {});
     });
@@ -226,7 +226,7 @@ void semaphore_acquisition::grant_all()
     count_ = nodes.size();
     untold_ = given();
     const std::string first = events_ ? untold_.node : std::string();
-    session_.news.tell(self, [](semaphore_acquisition& a) {
+    session_.news().tell(self, [](semaphore_acquisition& a) {
         if (!a.request_.done) // its path is gone
             return;
         const auto done = std::exchange(a.request_.done, nullptr);
@@ -235,25 +235,25 @@ void semaphore_acquisition::grant_all()
         a.request_.lost = nullptr;
         done(a.session_.granted_and_lost(), std::move(a.untold_));
     });
-    state_.grant(session_.lease.held_since(session_.scheduler.now()));
+    state_.grant(session_.lease().held_since(session_.scheduler.now()));
     for (const permit_ptr& node : nodes)
         node->events = events_;
     if (events_)
         events_->granted(first, token_, count_);
     end_wait();
     leave_line();
-    session_.lease.granted(*path_);
+    session_.lease().granted(*path_);
 }
 
 void semaphore_acquisition::lose(std::string_view node)
 {
     if (!holding())
         return;
-    const lock_loss how = session_.losses.of(held_since());
+    const lock_loss how = session_.losses().of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.losses.log(how, path_->path(), node.empty() ? first_node() : node, token_);
+        session_.losses().log(how, path_->path(), node.empty() ? first_node() : node, token_);
     const auto self = shared_from_this();
-    session_.news.tell(self, [](semaphore_acquisition& a) {
+    session_.news().tell(self, [](semaphore_acquisition& a) {
         if (a.request_.lost) // not released meanwhile
             std::exchange(a.request_.lost, nullptr)();
     });
@@ -278,13 +278,13 @@ void semaphore_acquisition::node_gone(std::string_view node)
         return;
     }
     if (waiting())
-        setback_ = session_.losses.note_waiters_node_gone(path_->path(), node);
+        setback_ = session_.losses().note_waiters_node_gone(path_->path(), node);
     begin_anew();
 }
 
 void semaphore_acquisition::release(store::unique_function<void(error_code)> released)
 {
-    session_.lease.notice_lapse(session_.scheduler.now());
+    session_.lease().notice_lapse(session_.scheduler.now());
     request_.lost = nullptr;
     if (holding() && path_) {
         if (revoked_ && session_.log.on(log_level::info))
@@ -302,8 +302,8 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         drop_nodes(ending);
         path_->advance();
     } else if (released) {
-        session_.news.tell([told = std::move(released),
-                            ec = make_error_code(state_.lost() ? errc::lost : errc::not_owner)] { told(ec); });
+        session_.news().tell([told = std::move(released),
+                              ec = make_error_code(state_.lost() ? errc::lost : errc::not_owner)] { told(ec); });
     }
 }
 
@@ -320,7 +320,7 @@ void semaphore_acquisition::revoked()
     if (holding() && !std::exchange(revoked_, true) && session_.log.on(log_level::info))
         session_.log(log_level::info, "is asked to let go of permits of ", path_->path(), ": ", first_node());
     if (asked_ && holding())
-        session_.news.tell(shared_from_this(), [](semaphore_acquisition& a) {
+        session_.news().tell(shared_from_this(), [](semaphore_acquisition& a) {
             if (a.holding() && a.asked_) // not told meanwhile
                 std::exchange(a.asked_, nullptr)();
         });
@@ -329,7 +329,7 @@ void semaphore_acquisition::revoked()
 auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
                                   const std::function<void(const part&)>& both_hold) -> part
 {
-    session_.lease.notice_lapse(session_.scheduler.now());
+    session_.lease().notice_lapse(session_.scheduler.now());
     if (!holding() || !path_ || count == 0 || count > nodes.size())
         return nullptr;
     permits_request request;
@@ -362,7 +362,7 @@ auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
 void semaphore_acquisition::detach() noexcept
 {
     if (holding() && path_)
-        session_.losses.log_left_held(path_->path(), first_node(), token_);
+        session_.losses().log_left_held(path_->path(), first_node(), token_);
     disarm_deadline();
     path_ = nullptr;
     forget_caller();

@@ -16,7 +16,7 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
       in_use_(*this, session_, nodes_, count_, check_), looks_(*this, session_, nodes_, count_)
 {
     session_.add(*this);
-    session_.listeners.listen(layout_.permits, *this);
+    session_.listeners().listen(layout_.permits, *this);
 }
 
 semaphore_path::~semaphore_path()
@@ -25,7 +25,7 @@ semaphore_path::~semaphore_path()
         acquisition->detach();
     session_.remove(*this);
     if (listens_) {
-        session_.listeners.stop_listening(layout_.permits, *this);
+        session_.listeners().stop_listening(layout_.permits, *this);
         static_cast<void>(count_.stop_listening());
     }
 }
@@ -34,10 +34,10 @@ semaphore_path::~semaphore_path()
 void semaphore_path::give_way()
 {
     listens_ = false;
-    const bool permits_left = session_.listeners.stop_listening(layout_.permits, *this);
+    const bool permits_left = session_.listeners().stop_listening(layout_.permits, *this);
     const bool count_left = count_.stop_listening();
     const auto take_back = [&s = session_](const std::string& path) {
-        if (s.connected)
+        if (s.connected())
             s.store.unwatch(path, [&s](const store::reply& answer) {
                 if (answer.result == outcome::unknown)
                     s.contact_lost();
@@ -83,7 +83,7 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
     parents_.made.add(locks_.containers_above(layout_.line));
     // A head that waited would hold up the line: its nodes are made now or not at all.
     if (head.request().count > session_.options.node_budget_limit / nodes_.cost() ||
-        session_.budget.reserve(head.request().count * nodes_.cost(), true) != node_budget::verdict::granted)
+        session_.budget().reserve(head.request().count * nodes_.cost(), true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
     head.no_room = false;
     heads_.push_back(&head);
@@ -147,9 +147,9 @@ void semaphore_path::fail_heads(errc why)
 
 void semaphore_path::advance()
 {
-    if (session_.over)
+    if (session_.over())
         return;
-    if (session_.connected) {
+    if (session_.connected()) {
         nodes_.send(!parents_.busy());
         in_use_.look(!parents_.busy());
         if (waiting_ == 0)

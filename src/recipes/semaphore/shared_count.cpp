@@ -13,7 +13,7 @@ namespace zklock::recipes {
 using store::outcome;
 
 shared_count::shared_count(semaphore_path& semaphore, session& s, const std::string& path, unsigned permits)
-    : semaphore_(semaphore), session_(s), path_(path), seed_(permits), parents_(s.store, s.lost_containers)
+    : semaphore_(semaphore), session_(s), path_(path), seed_(permits), parents_(s.store, s.lost_containers())
 {
     if (!exists())
         maximum_ = permits;
@@ -28,13 +28,13 @@ void shared_count::listen()
 {
     if (!exists() || listens_)
         return;
-    session_.listeners.listen(path_, semaphore_);
+    session_.listeners().listen(path_, semaphore_);
     listens_ = true;
 }
 
 bool shared_count::stop_listening()
 {
-    return listens_ && session_.listeners.stop_listening(path_, semaphore_);
+    return listens_ && session_.listeners().stop_listening(path_, semaphore_);
 }
 
 void shared_count::stop_watching()
@@ -42,7 +42,7 @@ void shared_count::stop_watching()
     if (!listens_ || reads_ != 0)
         return;
     listens_ = false;
-    if (session_.listeners.stop_listening(path_, semaphore_, std::exchange(watched_, false)))
+    if (session_.listeners().stop_listening(path_, semaphore_, std::exchange(watched_, false)))
         session_.store.unwatch(path_, semaphore_.expect([](const store::reply&) {}));
 }
 

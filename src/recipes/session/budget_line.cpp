@@ -40,7 +40,7 @@ void budget_line::share_soon()
 {
     if (waiting_.empty() || shares_soon_)
         return;
-    session_.news.tell([this] {
+    session_.news().tell([this] {
         shares_soon_ = false;
         share();
     });
@@ -55,7 +55,7 @@ void budget_line::share()
         waiting_.pop_front();
         member->budget_freed();
     }
-    session_.writes.proceed();
+    session_.writes().proceed();
 }
 
 } // namespace zklock::recipes

@@ -14,13 +14,13 @@ template <class F> void catch_up::send(F answered)
         answered(is_done);
         if (!is_done && answer.result != store::outcome::unknown)
             refused(answer.result);
-        session_.lease.heard(answer);
+        session_.lease().heard(answer);
     });
 }
 
 void catch_up::begin()
 {
-    if (!session_.connected || now_ != state::not_asked)
+    if (!session_.connected() || now_ != state::not_asked)
         return;
     send([this](bool is_done) {
         now_ = is_done ? state::done : state::not_asked; // who needs it asks again
@@ -46,9 +46,9 @@ std::uint64_t catch_up::for_users()
 
 std::uint64_t catch_up::with_handoffs()
 {
-    handoffs* const past_servers = session_.handoffs.get();
+    handoffs* const past_servers = session_.handoffs().get();
     const std::uint64_t grants = past_servers ? past_servers->to_catch_up() : 0;
-    if (grants == 0 || !session_.connected || past_servers->catching_up())
+    if (grants == 0 || !session_.connected() || past_servers->catching_up())
         return grants;
     send([past_servers, grants](bool is_done) {
         if (is_done)
@@ -68,7 +68,7 @@ bool catch_up::behind_users(std::uint64_t grants) const noexcept
 
 bool catch_up::behind_handoffs(std::uint64_t grants) const noexcept
 {
-    return session_.handoffs && session_.handoffs->behind(grants);
+    return session_.handoffs() && session_.handoffs()->behind(grants);
 }
 
 bool catch_up::connected() noexcept
@@ -81,8 +81,8 @@ bool catch_up::connected() noexcept
 void catch_up::contact_lost() noexcept
 {
     now_ = state::not_asked;
-    if (session_.handoffs)
-        session_.handoffs->did_not_catch_up();
+    if (session_.handoffs())
+        session_.handoffs()->did_not_catch_up();
 }
 
 } // namespace zklock::recipes

@@ -15,7 +15,7 @@ void epoch_checks::session_began(time_point before_is_over) noexcept
 
 void epoch_checks::begin(const store::connect_reply& answer)
 {
-    may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag || session_.own_writes.known_by_event());
+    may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag || session_.own_writes().known_by_event());
     const bool waits = chroot_.due() && chroot_.known();
     if (chroot_.due())
         look_at_chroot();
@@ -34,7 +34,7 @@ void epoch_checks::look_at_chroot()
                          "ensemble, or it was made anew; nothing is done for ",
                          std::max(chroot_.not_before() - session_.scheduler.now(), lease_clock::duration::zero()),
                          ", until the session before should be over");
-        if (begins && !chroot_.due() && !session_.over)
+        if (begins && !chroot_.due() && !session_.over())
             go_on();
     });
 }
@@ -57,7 +57,7 @@ void epoch_checks::catch_up_first()
     store::batch_write nothing;
     nothing.path = "/";
     const auto answered = [this](const store::reply& answer) {
-        if (session_.over || answer.result == store::outcome::unknown)
+        if (session_.over() || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way
         may_lag_ = false;
         compare(answer);
@@ -68,7 +68,7 @@ void epoch_checks::catch_up_first()
 /// Servers that were set back may show nodes of ours as gone, too. `caught_up`: the answer to what went before.
 void epoch_checks::compare(std::optional<store::reply> caught_up)
 {
-    session_.own_writes.compare([this, caught_up] { session_.begin_epoch(caught_up); });
+    session_.own_writes().compare([this, caught_up] { session_.begin_epoch(caught_up); });
 }
 
 } // namespace zklock::recipes

@@ -30,7 +30,7 @@ public:
         under_way_ = false;
         for (const Looker& each : std::exchange(served_, {}))
             serve(*each);
-        if (!s.connected)
+        if (!s.connected())
             for (const Looker& each : std::exchange(waiting_, {}))
                 fail(*each);
         else if (!waiting_.empty())

@@ -53,7 +53,7 @@ void group_commit::join(write_source& source, bool urgent)
 
 void group_commit::proceed()
 {
-    if (sending_ || (line_.empty() && urgent_line_.empty()) || !session_.connected)
+    if (sending_ || (line_.empty() && urgent_line_.empty()) || !session_.connected())
         return;
     if (under_way_ == 0 && !gathering_)
         return flush();
@@ -65,7 +65,7 @@ void group_commit::gather_until_the_turn_ends()
 {
     if (gathering_)
         return;
-    session_.news.tell([this] {
+    session_.news().tell([this] {
         gathering_ = false;
         flush();
     });
@@ -75,7 +75,7 @@ void group_commit::gather_until_the_turn_ends()
 void group_commit::flush()
 {
     sending_ = true;
-    while (session_.connected && (!urgent_line_.empty() || (!line_.empty() && under_way_ < most_under_way)))
+    while (session_.connected() && (!urgent_line_.empty() || (!line_.empty() && under_way_ < most_under_way)))
         send();
     sending_ = false;
 }
@@ -198,15 +198,15 @@ void group_commit::send_alone(const shared_batch& of, const node_write& w)
                               [this, of, by = w.by, id = w.id](const store::create_reply& answer) {
                                   session_.wrote(answer);
                                   if (answer.result == store::outcome::ok) {
-                                      session_.tokens.made_by(answer.stat.czxid, answer.sent);
-                                      session_.own_writes.made(answer.path, answer.stat.czxid);
+                                      session_.tokens().made_by(answer.stat.czxid, answer.sent);
+                                      session_.own_writes().made(answer.path, answer.stat.czxid);
                                   }
                                   by->on_created(id, answer);
                                   alone_answered(of, *by);
                               });
         return;
     }
-    session_.own_writes.may_be_gone(w.node);
+    session_.own_writes().may_be_gone(w.node);
     session_.store.remove(w.node, store::any_version, [this, of, &w](const store::reply& answer) {
         session_.wrote(answer);
         note_delete(w.node, answer.result);
@@ -236,7 +236,7 @@ void group_commit::send_together(const shared_batch& together)
             b.data = w.data;
             b.access = w.access;
         } else {
-            session_.own_writes.may_be_gone(w.node);
+            session_.own_writes().may_be_gone(w.node);
         }
     }
     session_.store.batch(sent_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
@@ -274,9 +274,9 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
 void group_commit::note_delete(std::string_view node, store::outcome result)
 {
     if (result == store::outcome::ok)
-        session_.own_writes.removed(node);
+        session_.own_writes().removed(node);
     if (result == store::outcome::no_node)
-        session_.own_writes.found_gone(node);
+        session_.own_writes().found_gone(node);
 }
 
 /// They were done together: of those of one source, which stand together, the last stands for all.
@@ -291,7 +291,7 @@ void group_commit::note_done(writes together, const store::batch_reply& answer)
         const std::string_view done = w.creates ? *node++ : std::string_view(w.node);
         if (i + 1 < together.size() && together[i + 1].by == w.by)
             continue;
-        w.creates ? session_.own_writes.made(done) : session_.own_writes.removed(done);
+        w.creates ? session_.own_writes().made(done) : session_.own_writes().removed(done);
     }
 }
 
@@ -331,12 +331,12 @@ void group_commit::learn_czxid(const shared_batch& together, std::string_view on
             session_.contact_lost();
         const bool known = answer.result == store::outcome::ok;
         if (known)
-            session_.tokens.made_by(answer.stat.czxid, sent);
+            session_.tokens().made_by(answer.stat.czxid, sent);
         for (const node_write& w : together->all()) {
             if (!w.creates)
                 continue;
             if (known)
-                session_.own_writes.numbered(w.node, answer.stat.czxid);
+                session_.own_writes().numbered(w.node, answer.stat.czxid);
             w.by->on_czxid(w, known ? answer.stat.czxid : 0);
         }
         tell_sources(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now

@@ -49,9 +49,9 @@ void idle_containers::forget(recipe_path& member) noexcept
 
 void idle_containers::proceed()
 {
-    if (waiting_.empty() || in_round_ || gathering_ || !session_.connected)
+    if (waiting_.empty() || in_round_ || gathering_ || !session_.connected())
         return;
-    session_.news.tell([this] {
+    session_.news().tell([this] {
         gathering_ = false;
         begin_round();
     });
@@ -60,7 +60,7 @@ void idle_containers::proceed()
 
 void idle_containers::begin_round()
 {
-    if (!session_.connected || in_round_)
+    if (!session_.connected() || in_round_)
         return;
     in_round_ = true;
     under_way_.reserve(most_together);
@@ -91,7 +91,7 @@ void idle_containers::look()
     session_.store.sync("/", [this, round](const store::reply& answer) {
         if (round == round_)
             caught_up_ = answer.result == outcome::ok;
-        session_.lease.heard(answer);
+        session_.lease().heard(answer);
     });
     for (std::size_t i = 0; i != under_way_.size(); ++i)
         session_.store.exists(under_way_[i].node, false, [this, round, i](const store::stat_reply& answer) {
@@ -107,7 +107,7 @@ void idle_containers::on_look(removal& r, const store::stat_reply& answer)
     r.found = caught_up_ ? answer.result : outcome::unknown;
     r.version = answer.stat.version;
     if (r.found == outcome::ok &&
-        !r.which.may_go(answer.stat, session_.lost_containers.found(r.node, answer.stat.czxid)))
+        !r.which.may_go(answer.stat, session_.lost_containers().found(r.node, answer.stat.czxid)))
         r.found = outcome::not_empty;
     if (--looks_due_ == 0)
         on_looks();
@@ -116,7 +116,7 @@ void idle_containers::on_look(removal& r, const store::stat_reply& answer)
 void idle_containers::on_looks()
 {
     const auto may_go = [this](const removal& r) {
-        return session_.connected && r.member && r.member->leaves() && r.found == outcome::ok;
+        return session_.connected() && r.member && r.member->leaves() && r.found == outcome::ok;
     };
     const auto stay = std::stable_partition(under_way_.begin(), under_way_.end(), may_go);
     const auto going = static_cast<std::size_t>(stay - under_way_.begin());
@@ -185,7 +185,7 @@ void idle_containers::end_last(outcome result)
     under_way_.pop_back();
     const bool gone = result == outcome::ok || result == outcome::no_node;
     if (gone || (r.which.czxid == 0 && result != outcome::unknown)) // or else it was about another one
-        session_.lost_containers.forget(r.node);
+        session_.lost_containers().forget(r.node);
     if (!r.member)
         return;
     r.member->place_ = recipe_path::place::nowhere;

@@ -107,7 +107,7 @@ errc lease_keeper::time_is_up(bool others) const noexcept
 
 void lease_keeper::plan_beat()
 {
-    if (beat_timer_.planned() || !session_.connected)
+    if (beat_timer_.planned() || !session_.connected())
         return;
     beat_due_ = std::max(session_.scheduler.now(), lease_.next_heartbeat());
     beat_timer_.plan(beat_due_, [this] { beat(); });
@@ -124,9 +124,9 @@ void lease_keeper::count_beat_not_sent(time_point now) noexcept
 void lease_keeper::beat()
 {
     const auto now = session_.scheduler.now();
-    if (!session_.connected)
+    if (!session_.connected())
         return count_beat_not_sent(now);
-    session_.requests.proceed();
+    session_.requests().proceed();
     if (now < lease_.next_heartbeat())
         return plan_beat();
     if (beating_)

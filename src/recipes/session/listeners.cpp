@@ -22,7 +22,7 @@ bool listeners::stop_listening(std::string_view path, session_member& member, bo
         by_path_.erase(own);
     if (!by_path_.contains(path))
         return forget_left_watch(path) || watched;
-    if (watched && session_.connected)
+    if (watched && session_.connected())
         left_watches_.emplace(path);
     return false;
 }

@@ -23,12 +23,13 @@ std::string_view describe(loss_reason why) noexcept
 lock_loss losses::of(store::scheduler::time_point held_since) const noexcept
 {
     const auto now = session_.scheduler.now();
-    lock_loss lost{loss_reason::node_deleted, now - held_since, now - session_.lease.span()->heard()};
-    if (session_.over)
-        lost.reason = *session_.over == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
+    lock_loss lost{loss_reason::node_deleted, now - held_since, now - session_.lease().span()->heard()};
+    if (session_.over())
+        lost.reason =
+            *session_.over() == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
     else if (session_.id() == 0 || held_since < began_)
         lost.reason = loss_reason::session_expired;
-    else if (!session_.lease.fresh(now))
+    else if (!session_.lease().fresh(now))
         lost.reason = loss_reason::lease_ended;
     return lost;
 }
@@ -52,8 +53,8 @@ void losses::log(const lock_loss& lost, std::string_view path, std::string_view 
 errc losses::note_waiters_node_gone(std::string_view path, std::string_view node) const noexcept
 {
     const auto now = session_.scheduler.now();
-    const auto unheard = now - session_.lease.span()->heard();
-    const bool expired = unheard >= session_.lease.times().timeout;
+    const auto unheard = now - session_.lease().span()->heard();
+    const bool expired = unheard >= session_.lease().times().timeout;
     const auto say = [&](const auto&... who) {
         session_.log(log_level::warning, who..., " the node of a waiter for ", path, ", which has lost its place",
                      node.empty() ? "" : ": ", node);
@@ -61,7 +62,7 @@ errc losses::note_waiters_node_gone(std::string_view path, std::string_view node
     if (expired)
         say("most likely the servers have ended the session, of which nothing was heard for ", unheard,
             ", and with it");
-    else if (!session_.lease.fresh(now))
+    else if (!session_.lease().fresh(now))
         say("the lease was not renewed in time, and the servers, last heard ", unheard, " before, tell of the end of");
     else
         say("somebody else has deleted");

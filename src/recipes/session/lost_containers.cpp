@@ -37,7 +37,7 @@ void lost_containers::epoch_began()
     for (const entry& each : all_) {
         if (each.czxid != 0)
             continue;
-        session_.catch_up.begin();
+        session_.catch_up().begin();
         session_.store.exists(each.path, false, [this, path = each.path](const store::stat_reply& answer) {
             if (answer.result == outcome::unknown)
                 session_.contact_lost(); // it is done in the next epoch
@@ -46,7 +46,7 @@ void lost_containers::epoch_began()
                 return;
             if (answer.result == outcome::ok)
                 known->czxid = answer.stat.czxid;
-            else if ((answer.result == outcome::no_node && session_.catch_up.done()) ||
+            else if ((answer.result == outcome::no_node && session_.catch_up().done()) ||
                      answer.result == outcome::no_auth)
                 all_.erase(known);
         });

@@ -45,14 +45,14 @@ void lost_creates::server_proved()
 
 void lost_creates::look_up(const std::string& parent)
 {
-    session_.catch_up.begin();
+    session_.catch_up().begin();
     session_.store.children(parent, false, [this, parent](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (answer.result == outcome::unknown)
             session_.contact_lost(); // it is done in the next epoch
-        else if (session_.catch_up.done() && answer.result == outcome::ok)
+        else if (session_.catch_up().done() && answer.result == outcome::ok)
             on_list(parent, *answer.names);
-        else if (session_.catch_up.done() && answer.result == outcome::no_node)
+        else if (session_.catch_up().done() && answer.result == outcome::no_node)
             on_list(parent, none);
         else
             look_up_later(parent);
@@ -65,11 +65,11 @@ void lost_creates::look_up_later(const std::string& parent)
     constexpr std::chrono::seconds before_next_attempt{1};
     if (!to_be_looked_up_.insert(parent).second)
         return;
-    session_.news.later(before_next_attempt, [this, parent, epoch = epoch_] {
+    session_.news().later(before_next_attempt, [this, parent, epoch = epoch_] {
         if (epoch != epoch_)
             return;
         to_be_looked_up_.erase(parent);
-        if (session_.connected && lost_.contains(parent))
+        if (session_.connected() && lost_.contains(parent))
             look_up(parent);
     });
 }
@@ -102,7 +102,7 @@ void lost_creates::missed(names& all)
 {
     std::erase_if(all, [&](const auto& each) {
         const create& c = each.second;
-        return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.lease.old_leader_answers();
+        return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.lease().old_leader_answers();
     });
     for (auto& [name, create] : all)
         if (create.looked_for && !create.missed)

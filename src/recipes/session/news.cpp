@@ -20,7 +20,7 @@ void news::deliver_soon()
 void news::deliver()
 {
     // A grant still holds when it is told: an end of the lease since it was decided is noticed here, before.
-    session_.lease.notice_lapse(session_.scheduler.now());
+    session_.lease().notice_lapse(session_.scheduler.now());
     // What comes up meanwhile is told next time.
     for (std::size_t n = waiting_.size(); n != 0; --n) {
         const auto say = std::move(waiting_.front());

@@ -6,7 +6,7 @@ namespace zklock::recipes {
 
 void overdue_watch::begin()
 {
-    if (timer_.planned() || overdue_ || session_.id() == 0 || session_.over)
+    if (timer_.planned() || overdue_ || session_.id() == 0 || session_.over())
         return;
     timer_.plan(over_at_, [this] { notice(); });
 }
@@ -24,7 +24,7 @@ void overdue_watch::notice()
     overdue_ = true;
     session_.log(log_level::warning, "session ", store::session_name{session_.id()},
                  " should be over: nothing was heard of it for ",
-                 session_.scheduler.now() - session_.lease.span()->heard(),
+                 session_.scheduler.now() - session_.lease().span()->heard(),
                  "; it goes on if the servers still know it");
     session_.tell_overdue();
 }

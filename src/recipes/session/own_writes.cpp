@@ -134,7 +134,7 @@ void own_writes::compare(std::function<void()> known)
 template <class Answer> auto own_writes::take(void (own_writes::*next)(const Answer&))
 {
     return [this, next](const Answer& answer) {
-        if (!session_.over && answer.result != outcome::unknown)
+        if (!session_.over() && answer.result != outcome::unknown)
             (this->*next)(answer);
     };
 }
@@ -207,7 +207,7 @@ void own_writes::on_children(const store::children_reply& seen)
     if (seen.result != outcome::ok)
         return ask_for_next();
     const std::set<std::string_view> names(seen.names->begin(), seen.names->end());
-    const bool lacks_one = session_.listeners.misses_child(above_, names);
+    const bool lacks_one = session_.listeners().misses_child(above_, names);
     if (lacks_one)
         return session_.distrust_servers(above_, "is without a node of this client");
     children_.clear();

@@ -14,14 +14,14 @@ recipe_path::~recipe_path()
     if (place_ == place::resting)
         rests_with_->forget(*this);
     else if (place_ != place::nowhere)
-        session_.containers.forget(*this);
+        session_.containers().forget(*this);
 }
 
 void recipe_path::tell_if_idle()
 {
     if (place_ != place::nowhere || idle_told_ || !idle())
         return;
-    session_.news.tell(on_idle_);
+    session_.news().tell(on_idle_);
     idle_told_ = true;
 }
 
@@ -50,7 +50,7 @@ void recipe_path::retire()
         return;
     used_ = false;
     if (next_making().made->any())
-        return session_.containers.enter(*this);
+        return session_.containers().enter(*this);
     retired_ = true;
     retire_the_rest();
 }

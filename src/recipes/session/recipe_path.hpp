@@ -66,7 +66,7 @@ public:
 
 protected:
     recipe_path(session& s, std::function<void()> idle)
-        : requesting_member(s), parents_(s.store, s.lost_containers), on_idle_(std::move(idle))
+        : requesting_member(s), parents_(s.store, s.lost_containers()), on_idle_(std::move(idle))
     {
     }
 

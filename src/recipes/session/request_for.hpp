@@ -36,7 +36,7 @@ public:
             return;
         if (!std::exchange(sent_, true)) {
             restart();
-            comes_after_ = reads() ? session_.catch_up.for_users() : 0;
+            comes_after_ = reads() ? session_.catch_up().for_users() : 0;
         }
         send();
     }
@@ -50,7 +50,7 @@ public:
             return withdrawal::ended;
         done_ = nullptr;
         write_.close();
-        session_.requests.leave(*this);
+        session_.requests().leave(*this);
         return sent_ && if_lost_ == if_lost::unknown ? withdrawal::too_late : withdrawal::withdrawn;
     }
 
@@ -61,7 +61,7 @@ public:
         unsent_end_ = why;
         if (sent_)
             return;
-        session_.requests.leave(*this);
+        session_.requests().leave(*this);
         fail(why);
     }
 
@@ -79,8 +79,8 @@ protected:
     /// It writes for its user: nobody is to be handed a lock past the servers that was held meanwhile.
     void writes()
     {
-        if (session_.handoffs)
-            write_ = user_write(session_.handoffs->writes);
+        if (session_.handoffs())
+            write_ = user_write(session_.handoffs()->writes);
     }
     /// Makes the next request.
     virtual void send() = 0;
@@ -96,8 +96,8 @@ protected:
             return;
         end_.emplace(ec, std::move(values)...);
         write_.close();
-        session_.news.tell(std::static_pointer_cast<request_for>(shared_from_this()),
-                           [](request_for& r) { r.deliver(); });
+        session_.news().tell(std::static_pointer_cast<request_for>(shared_from_this()),
+                             [](request_for& r) { r.deliver(); });
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost. `weight`: see request_line.
@@ -106,7 +106,7 @@ protected:
         return counted(weight, [this, f = std::move(f), was_read = reads()](const auto& answer) {
             if (answer.result == store::outcome::unknown)
                 lose_answer(answer.undone);
-            else if (was_read && session_.catch_up.behind_users(comes_after_))
+            else if (was_read && session_.catch_up().behind_users(comes_after_))
                 did_not_catch_up();
             else
                 f(answer);
@@ -116,15 +116,15 @@ protected:
     /// Wraps what takes an answer, whatever it is: when it has been taken, others may send theirs.
     template <class F> [[nodiscard]] auto counted(std::size_t weight, F f)
     {
-        session_.requests.sends(*this, weight);
+        session_.requests().sends(*this, weight);
         write_.sends();
         return [this, self = shared_from_this(), weight, f = std::move(f)](const auto& answer) {
-            session_.requests.answered(*this, weight);
+            session_.requests().answered(*this, weight);
             write_.answered(answer);
             f(answer);
             if (ended())
                 write_.close();
-            session_.requests.proceed();
+            session_.requests().proceed();
         };
     }
 
@@ -132,7 +132,7 @@ protected:
     void lose_answer(bool undone = false)
     {
         session_.contact_lost();
-        session_.requests.leave(*this);
+        session_.requests().leave(*this);
         if (!undone && if_lost_ == if_lost::unknown) {
             return fail(errc::outcome_unknown);
         }
@@ -141,7 +141,7 @@ protected:
             return;
         if (unsent_end_)
             return fail(*unsent_end_);
-        session_.requests.enter(shared_from_this());
+        session_.requests().enter(shared_from_this());
     }
 
     session& session_;
@@ -156,8 +156,8 @@ private:
     /// It was answered by a server that may be behind.
     void did_not_catch_up()
     {
-        if (session_.connected)
-            fail(session_.catch_up.refusal());
+        if (session_.connected())
+            fail(session_.catch_up().refusal());
         else
             lose_answer();
     }
@@ -206,7 +206,7 @@ protected:
         if (this->ended())
             return;
         if (!cut_ && this->has_more())
-            return this->session_.requests.go_on(*this);
+            return this->session_.requests().go_on(*this);
         if (answers_due_ != 0)
             return;
         if (std::exchange(cut_, false))

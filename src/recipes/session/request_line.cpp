@@ -12,8 +12,8 @@ void request_line::enter(std::shared_ptr<user_request> request)
     user_request& entering = *request;
     if (entering.place_in_line_ == 0)
         entering.place_in_line_ = ++last_place_;
-    if (session_.over)
-        return entering.fail(*session_.over);
+    if (session_.over())
+        return entering.fail(*session_.over());
     if (waiting_.empty() && may_go(entering)) {
         send(entering);
         return proceed(); // it may have more to send
@@ -55,7 +55,7 @@ void request_line::answered(user_request& request, std::size_t weight) noexcept
 bool request_line::may_go(const user_request& next) const noexcept
 {
     const bool fits = next.bytes_ == 0 || bytes_ == 0 || bytes_ + next.bytes_ <= most_bytes_under_way;
-    return session_.connected && under_way_ < window && fits;
+    return session_.connected() && under_way_ < window && fits;
 }
 
 /// Makes one request.
@@ -95,7 +95,7 @@ std::shared_ptr<user_request> request_line::next_to_come_up()
 /// While anybody waits, something is under way whose answer comes back here, or there is no connection.
 void request_line::proceed()
 {
-    while (session_.connected && under_way_ < window) {
+    while (session_.connected() && under_way_ < window) {
         if (const auto next = next_to_come_up())
             send(*next);
         else if (!going_on_.empty())

@@ -36,7 +36,7 @@ protected:
     void after_a_while(std::function<void()> f)
     {
         constexpr std::chrono::seconds before_next_attempt{1};
-        session_.news.later(before_next_attempt, [this, f = std::move(f)] {
+        session_.news().later(before_next_attempt, [this, f = std::move(f)] {
             --waits_;
             f();
             advance();

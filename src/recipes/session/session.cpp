@@ -11,7 +11,7 @@ namespace zklock::recipes {
 session::session(store::node_store& servers, store::scheduler& time, counters::connection_counters& counted,
                  const client_options& asked_for, std::function<std::string()> uuids, store::peers* peers)
     : surroundings(servers, time, counted, asked_for, std::move(uuids)),
-      handoffs(peers ? std::make_unique<recipes::handoffs>(*peers, counted.handoff.taken) : nullptr)
+      handoffs_(peers ? std::make_unique<recipes::handoffs>(*peers, counted.handoff.taken) : nullptr)
 {
     store.attach(*this);
     if (peers)
@@ -20,41 +20,41 @@ session::session(store::node_store& servers, store::scheduler& time, counters::c
 
 session::~session()
 {
-    connected = false; // nothing is sent any more
+    connected_ = false; // nothing is sent any more
 }
 
 std::optional<lease_clock::duration> session::without_lease_for() const
 {
-    return connected && !lease.renewable(scheduler.now()) ? std::optional(shown_.lasts()) : std::nullopt;
+    return connected_ && !lease_.renewable(scheduler.now()) ? std::optional(shown_.lasts()) : std::nullopt;
 }
 
 std::optional<errc> session::why_unusable(const std::string& path, bool known) const
 {
-    if (over)
-        return over;
+    if (over_)
+        return over_;
     if (!known)
         if (const auto fault = find_path_fault(path, options.chroot))
             return report_path_fault(*this, path, *fault);
-    if (connected && lease.impossible())
+    if (connected_ && lease_.impossible())
         return errc::invalid_option;
     return std::nullopt;
 }
 
 void session::on_certificate(const store::node_secret& secret)
 {
-    if (!over)
-        handoffs->on_certificate(secret);
+    if (!over_)
+        handoffs_->on_certificate(secret);
 }
 
 void session::on_awaited(const store::commitment& commitment)
 {
-    if (!over)
-        handoffs->on_awaited(commitment);
+    if (!over_)
+        handoffs_->on_awaited(commitment);
 }
 
 void session::fail(const boost::system::error_code& why, std::string_view words) noexcept
 {
-    connected = false;
+    connected_ = false;
     shown_.set_id(0);
     log(log_level::error, "the client has failed, and has cut its connection: ", words,
         "; all its locks are lost, and its session is left to its time-out");
@@ -65,21 +65,21 @@ void session::fail(const boost::system::error_code& why, std::string_view words)
 
 void session::on_connected(const store::connect_reply& answer)
 {
-    if (over)
+    if (over_)
         return; // it was on its way when the session was closed
     const auto now = scheduler.now();
     if (answer.renewed) {
-        losses.session_began(now);
-        own_writes.session_began(); // not at the end of the one before, which has some nodes told of as lost
+        losses_.session_began(now);
+        own_writes_.session_began(); // not at the end of the one before, which has some nodes told of as lost
         checks_.session_began(overdue_.over_at());
     }
-    lease.notice_lapse(now);
+    lease_.notice_lapse(now);
     shown_.set_id(answer.session_id);
     overdue_.connected();
-    if (catch_up.connected())
+    if (catch_up_.connected())
         counters.reconnects.add();
     server_proved_ = false;
-    lease.open(answer, now);
+    lease_.open(answer, now);
     checks_.begin(answer);
 }
 
@@ -87,65 +87,65 @@ void session::distrust_servers(std::string_view node, std::string_view what_it_s
 {
     log(log_level::warning, "the ensemble was set back: ", node, ' ', what_it_shows, "; session ",
         store::session_name{id()}, " is ended, with all its nodes, and a new one will be opened");
-    lease.end(); // before anybody can hold what this session holds
-    lease.tell_lapse();
+    lease_.end(); // before anybody can hold what this session holds
+    lease_.tell_lapse();
     store.give_up_session();
 }
 
 void session::begin_epoch(const std::optional<store::reply>& caught_up)
 {
-    lease.epoch_began();
-    connected = true;
-    lost_containers.epoch_began(); // first of all: what users make now must not be taken for what was lost
+    lease_.epoch_began();
+    connected_ = true;
+    lost_containers_.epoch_began(); // first of all: what users make now must not be taken for what was lost
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
-    requests.epoch_began();
-    lost_creates.epoch_began();
+    requests_.epoch_began();
+    lost_creates_.epoch_began();
     for (session_member* member : members())
         member->epoch_began();
-    containers.proceed();
-    lease.plan_beat();
-    if (lease.impossible())
+    containers_.proceed();
+    lease_.plan_beat();
+    if (lease_.impossible())
         refuse_all();
     shown_.change(connection_state::connected);
-    if (caught_up && connected)
-        catch_up.caught_up();
+    if (caught_up && connected_)
+        catch_up_.caught_up();
     if (caught_up)
         wrote(*caught_up);
 }
 
 void session::wrote(const store::reply& answer)
 {
-    lease.heard(answer);
-    if (answer.result != store::outcome::ok || !connected || std::exchange(server_proved_, true))
+    lease_.heard(answer);
+    if (answer.result != store::outcome::ok || !connected_ || std::exchange(server_proved_, true))
         return;
-    lost_creates.server_proved();
-    if (handoffs)
-        handoffs->writes->server_proved();
+    lost_creates_.server_proved();
+    if (handoffs_)
+        handoffs_->writes->server_proved();
 }
 
 void session::refuse_all()
 {
     if (log.on(log_level::error))
-        log(log_level::error, too_short_for_a_lease(options, lease.granted_timeout()));
+        log(log_level::error, too_short_for_a_lease(options, lease_.granted_timeout()));
     for (session_member* member : members())
         member->refuse_all(errc::invalid_option);
 }
 
 void session::contact_lost()
 {
-    if (!std::exchange(connected, false))
+    if (!std::exchange(connected_, false))
         return;
-    catch_up.contact_lost();
+    catch_up_.contact_lost();
     for (session_member* member : members_)
         member->contact_lost();
 }
 
 void session::on_disconnected()
 {
-    if (over)
+    if (over_)
         return;
     counters.disconnects.add();
-    overdue_.connection_ended(lease.connection_ended(scheduler.now()));
+    overdue_.connection_ended(lease_.connection_ended(scheduler.now()));
     checks_.call_off();
     contact_lost(); // known to all before the end of the epoch makes one of them have another do something
     end_epoch();
@@ -154,13 +154,13 @@ void session::on_disconnected()
 
 void session::on_expired()
 {
-    if (over)
+    if (over_)
         return;
     counters.expiries.add();
     shown_.set_id(0);
-    lease.end();
+    lease_.end();
     overdue_.call_off();
-    lost_creates.session_ended();
+    lost_creates_.session_ended();
     for (session_member* member : members())
         member->session_ended();
     shown_.change(connection_state::connecting);
@@ -168,7 +168,7 @@ void session::on_expired()
 
 void session::on_authentication_failed()
 {
-    if (over)
+    if (over_)
         return;
     counters.authentication_failures.add();
     stop(errc::authentication_failed);
@@ -185,35 +185,35 @@ void session::add(session_member& member)
 void session::remove(session_member& member)
 {
     members_.erase(member.place_);
-    budget.forget(member);
-    lease.forget(member);
+    budget_.forget(member);
+    lease_.forget(member);
 }
 
 bool session::owns_child(std::string_view path, std::string_view child) const
 {
-    return lost_creates.knows(path, child) || listeners.own_child(path, child);
+    return lost_creates_.knows(path, child) || listeners_.own_child(path, child);
 }
 
 void session::on_node_event(store::event_kind kind, std::string_view node)
 {
     const bool gone = kind == store::event_kind::deleted;
     if (gone)
-        listeners.watch_used_up(node);
+        listeners_.watch_used_up(node);
     if (gone && owns_child(queue::parent_of(node), queue::name_of(node)))
-        own_writes.lost_to_others(node);
+        own_writes_.lost_to_others(node);
     if (gone)
-        own_writes.all_lost_to_others(node);
-    listeners.tell_event(kind, node);
+        own_writes_.all_lost_to_others(node);
+    listeners_.tell_event(kind, node);
 }
 
 void session::end_epoch()
 {
-    listeners.epoch_ended();
-    writes.epoch_ended();
-    requests.epoch_ended();
+    listeners_.epoch_ended();
+    writes_.epoch_ended();
+    requests_.epoch_ended();
     for (session_member* member : members())
         member->epoch_ended();
-    containers.epoch_ended();
+    containers_.epoch_ended();
     overdue_.begin();
 }
 
@@ -228,21 +228,21 @@ void session::tell_overdue()
 
 void session::stop(errc why)
 {
-    over = why;
-    connected = false;
+    over_ = why;
+    connected_ = false;
     checks_.call_off();
     overdue_.call_off();
     shown_.set_id(0);
-    lease.end();
+    lease_.end();
     for (session_member* member : members())
         member->stop(why);
-    requests.stop(why);
+    requests_.stop(why);
 }
 
 void session::close(std::function<void()> closed)
 {
     if (gone_)
-        return news.tell(std::move(closed));
+        return news_.tell(std::move(closed));
     closed_.push_back(std::move(closed));
     if (std::exchange(closing_, true))
         return;
@@ -254,8 +254,8 @@ void session::close(std::function<void()> closed)
 /// Comes last of all: after the answers to what was called while this was on its way, too.
 void session::tell_closed()
 {
-    news.tell([this] {
-        if (!news.empty())
+    news_.tell([this] {
+        if (!news_.empty())
             return tell_closed();
         gone_ = true;
         for (const auto& f : std::exchange(closed_, {}))

@@ -65,7 +65,8 @@ public:
 
     // --- for the recipes ---------------------------------------------------------------------------------------------
 
-    const std::unique_ptr<recipes::handoffs> handoffs; ///< past the servers; null if there are no peers
+    /// Past the servers; null if there are no peers.
+    [[nodiscard]] const std::unique_ptr<recipes::handoffs>& handoffs() const noexcept { return handoffs_; }
 
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
     void contact_lost();
@@ -73,19 +74,23 @@ public:
     /// session is ended, with all its nodes, and another begun. Nobody has been told of the epoch.
     void distrust_servers(std::string_view node, std::string_view what_it_shows);
 
-    bool connected = false; ///< and no answer has been lost
+    /// And no answer has been lost.
+    [[nodiscard]] bool connected() const noexcept { return connected_; }
+    /// Nothing is sent any more: the recipes go, and the session with them.
+    void stop_sending() noexcept { connected_ = false; }
     /// For how long it has been connected, if the lease cannot be renewed in time, so that nothing is granted.
     [[nodiscard]] std::optional<lease_clock::duration> without_lease_for() const;
     /// Why nothing can be done any more, once that is so.
-    std::optional<errc> over;
+    [[nodiscard]] const std::optional<errc>& over() const noexcept { return over_; }
     /// Why nothing can be asked for at that path, if that is so; `known`: the path itself has been looked at.
     [[nodiscard]] std::optional<errc> why_unusable(const std::string& path, bool known = false) const;
 
     /// Where a path's numbers are scarce. Tests set another before the first path is used.
-    std::int32_t numbers_scarce_from = queue::sequence_scarce;
+    [[nodiscard]] std::int32_t numbers_scarce_from() const noexcept { return numbers_scarce_from_; }
+    void set_numbers_scarce_from(std::int32_t first) noexcept { numbers_scarce_from_ = first; }
 
     /// Why a wait fails whose grant came to an end before it was told.
-    [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }
+    [[nodiscard]] errc granted_and_lost() const { return over_.value_or(errc::lost); }
 
     /// Takes note of the answer to a write. A write that was done also shows that the server is not a leader that
     /// others have replaced unawares.
@@ -97,8 +102,8 @@ public:
     /// leaves it to the servers.
     void context_gone() noexcept
     {
-        connected = false;
-        losses.context_gone();
+        stop_sending();
+        losses_.context_gone();
     }
     /// The client has failed, and this is destroyed next: nothing is sent any more. The log and the listener hear why.
     void fail(const boost::system::error_code& why, std::string_view words) noexcept;
@@ -132,19 +137,21 @@ public:
 
     // --- its parts ---------------------------------------------------------------------------------------------------
 
-    group_commit writes{*this};
-    request_line requests{*this};
-    recipes::lost_creates lost_creates{*this};
-    recipes::own_writes own_writes{*this};
-    recipes::lost_containers lost_containers{*this};
-    idle_containers containers{*this};
-    lease_keeper lease{*this};
-    recipes::listeners listeners{*this};
-    budget_line budget{*this};
-    recipes::catch_up catch_up{*this};
-    recipes::losses losses{*this};
-    token_order tokens{*this};
-    recipes::news news{*this};
+    [[nodiscard]] group_commit& writes() noexcept { return writes_; }
+    [[nodiscard]] request_line& requests() noexcept { return requests_; }
+    [[nodiscard]] recipes::lost_creates& lost_creates() noexcept { return lost_creates_; }
+    [[nodiscard]] recipes::own_writes& own_writes() noexcept { return own_writes_; }
+    [[nodiscard]] recipes::lost_containers& lost_containers() noexcept { return lost_containers_; }
+    [[nodiscard]] idle_containers& containers() noexcept { return containers_; }
+    [[nodiscard]] lease_keeper& lease() noexcept { return lease_; }
+    [[nodiscard]] const lease_keeper& lease() const noexcept { return lease_; }
+    [[nodiscard]] recipes::listeners& listeners() noexcept { return listeners_; }
+    [[nodiscard]] budget_line& budget() noexcept { return budget_; }
+    [[nodiscard]] recipes::catch_up& catch_up() noexcept { return catch_up_; }
+    [[nodiscard]] recipes::losses& losses() noexcept { return losses_; }
+    [[nodiscard]] const recipes::losses& losses() const noexcept { return losses_; }
+    [[nodiscard]] token_order& tokens() noexcept { return tokens_; }
+    [[nodiscard]] recipes::news& news() noexcept { return news_; }
 
 private:
     void on_connected(const store::connect_reply&) override;
@@ -159,6 +166,23 @@ private:
     void stop(errc why); ///< nothing will be sent any more
     void tell_closed();
 
+    const std::unique_ptr<recipes::handoffs> handoffs_;
+    bool connected_ = false;
+    std::optional<errc> over_;
+    std::int32_t numbers_scarce_from_ = queue::sequence_scarce;
+    group_commit writes_{*this};
+    request_line requests_{*this};
+    recipes::lost_creates lost_creates_{*this};
+    recipes::own_writes own_writes_{*this};
+    recipes::lost_containers lost_containers_{*this};
+    idle_containers containers_{*this};
+    lease_keeper lease_{*this};
+    recipes::listeners listeners_{*this};
+    budget_line budget_{*this};
+    recipes::catch_up catch_up_{*this};
+    recipes::losses losses_{*this};
+    token_order tokens_{*this};
+    recipes::news news_{*this};
     shown_state shown_{*this};
     epoch_checks checks_{*this};
     overdue_watch overdue_{*this};

@@ -12,7 +12,7 @@ void session_timer::plan(time_point when, std::function<void()> f)
     const auto due = session_.log.on(log_level::warning) ? std::max(when, session_.scheduler.now()) : when;
     id_ = session_.scheduler.call_at(when, [this, due, f = std::move(f)] {
         id_ = 0;
-        session_.lease.notice_slow_turn(due);
+        session_.lease().notice_slow_turn(due);
         f();
     });
 }

@@ -31,7 +31,7 @@ void shown_state::change(connection_state next)
         tell_listener(next);
     if (!on_change_ || std::exchange(tells_, true))
         return; // news that are on their way tell of it
-    session_.news.tell([this] {
+    session_.news().tell([this] {
         tells_ = false;
         on_change_(now_);
     });

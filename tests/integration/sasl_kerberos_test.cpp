@@ -173,7 +173,7 @@ TEST_CASE("Kerberos: a server that speaks another mechanism, or none, is told ap
                        "the server has no SASL, or lets in whom it refuses");
 }
 
-TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ticket")
+TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ticket, until that is mended")
 {
     const std::string principal = "zookeeper/outdated";
     const sasl_servers outdated(usual_realm(), principal);
@@ -185,12 +185,19 @@ TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ti
     auto options = by_keytab(usual_realm().keytab("alice"), at_localhost(old.port()));
     options.sasl.server_principal = principal;
     bridge_client c(options);
-    c.run_until([&] { return c.refusals != 0; });
-    CHECK(said_in_log(c, "the server does not accept the Kerberos ticket for zookeeper/outdated (error -115)"));
+    const std::string words = "the server does not accept the Kerberos ticket for zookeeper/outdated: ";
+    c.run_until([&] { return said_in_log(c, words) || c.refusals != 0; }); // as of a server whose clock is wrong
+    CHECK(said_in_log(c, "another key than the ticket is for; the next attempt gets a new one (error -115)"));
     CHECK(c.connections == 0);
+    auto let_in = options;
+    let_in.servers = at_localhost(lenient.port()); // it refuses it, too, but does not say so
+    expect_no_identity(let_in, "the server has no SASL, or lets in whom it refuses");
+    old.kill();
+    outdated.set_key(usual_realm(), principal);
+    old.start();
+    c.run_until([&] { return c.connections != 0 || c.refusals != 0; });
+    CHECK(c.refusals == 0);
     c.close();
-    options.servers = at_localhost(lenient.port()); // it refuses it, too, but does not say so
-    expect_no_identity(options, "the server has no SASL, or lets in whom it refuses");
 }
 
 TEST_CASE("Kerberos and TLS: with a certificate the client is both, and a session goes on over new connections")

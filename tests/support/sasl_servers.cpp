@@ -12,6 +12,11 @@ sasl_servers::sasl_servers(const std::map<std::string, std::string>& users)
 sasl_servers::sasl_servers(kerberos_realm& realm, const std::string& principal)
     : kerberos_configuration_(realm.configuration())
 {
+    set_key(realm, principal);
+}
+
+void sasl_servers::set_key(kerberos_realm& realm, const std::string& principal) const
+{
     std::ofstream{file()} << "Server {\n"
                              "  com.sun.security.auth.module.Krb5LoginModule required\n"
                              "  useKeyTab=true storeKey=true useTicketCache=false isInitiator=false\n"

@@ -25,8 +25,9 @@ public:
         return made;
     }
 
-    /// Writes the users anew, for servers that are started from then on.
+    /// Writes the users anew, or the principal's present key, for servers that are started from then on.
     void set_users(const std::map<std::string, std::string>& users) const;
+    void set_key(kerberos_realm&, const std::string& principal) const;
 
 private:
     [[nodiscard]] std::string file() const { return (directory_.path() / "jaas").string(); }

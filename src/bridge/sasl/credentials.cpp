@@ -42,7 +42,6 @@ sasl_start start_sasl(const sasl_credentials& from, const std::vector<std::strin
     if (from.tickets_) {
         names.own = from.tickets_->current();
         names.cache = names.own->name();
-        names.reuses_tickets = names.own->was_used();
         if (names.cache.empty())
             return {nullptr, names.own->why()};
     }

@@ -109,8 +109,7 @@ std::string place_of(const kerberos_names& names)
 class gssapi final : public mechanism {
 public:
     explicit gssapi(const kerberos_names& names)
-        : service_(names.is_host ? "zookeeper@" + names.service : names.service), cache_(names.own),
-          reuses_tickets_(names.reuses_tickets)
+        : service_(names.is_host ? "zookeeper@" + names.service : names.service), cache_(names.own)
     {
     }
     ~gssapi() override
@@ -132,8 +131,9 @@ public:
             &result.minor, &service, names.is_host ? GSS_C_NT_HOSTBASED_SERVICE : GSS_KRB5_NT_PRINCIPAL_NAME, &name_);
         if (!result.failed()) {
             result = acquire(names);
-            if (result.failed()) {
-                why = result.words() + place_of(names);
+            if (result.failed()) { // of a keytab that cannot be read, GSSAPI says that there is no cache
+                const std::string fault = names.keytab.empty() ? "" : keytab_fault(names.keytab);
+                why = (fault.empty() ? result.words() : harmless(fault, longest_words, "...")) + place_of(names);
                 return result;
             }
             result = initiate({}, first_);
@@ -164,13 +164,11 @@ public:
                                "the server has taken the Kerberos ticket for " + service_ + ", but not the client");
         if (cache_)
             cache_->spoil();
-        std::string why = "the server does not accept the Kerberos ticket for " + service_;
-        if (!reuses_tickets_)
-            return failed_step(sasl_failure::refused, std::move(why));
+        // The server alone knows why, and its clock may be mended.
         return failed_step(sasl_failure::unproved,
-                           std::move(why) + (cache_ ? ": it was got earlier, and the next attempt gets another"
-                                                    : ": if it is older than the server's key, new tickets are needed "
-                                                      "(kinit)"));
+                           "the server does not accept the Kerberos ticket for " + service_ +
+                               ": their clocks may differ, or it has another key than the ticket is for; " +
+                               (cache_ ? "the next attempt gets a new one" : "if that is newer, kinit gets new ones"));
     }
 
 private:
@@ -245,7 +243,6 @@ private:
     const int process_ = ::getpid();
     const std::string service_;
     const std::shared_ptr<memory_cache> cache_; ///< lives as long as what was got from it
-    const bool reuses_tickets_;
     gss_name_t name_ = GSS_C_NO_NAME;
     gss_cred_id_t credential_ = GSS_C_NO_CREDENTIAL;
     gss_ctx_id_t context_ = GSS_C_NO_CONTEXT;
@@ -262,13 +259,10 @@ gssapi_start start_gssapi(const kerberos_names& names)
     gssapi_start made;
     auto exchange = std::make_unique<gssapi>(names);
     const gss_result result = exchange->begin(names, made.start.why);
-    if (result.failed()) {
+    if (result.failed())
         made.unknown_service = result.minor == static_cast<OM_uint32>(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN);
-    } else {
-        if (names.own)
-            names.own->use();
+    else
         made.start.made = std::move(exchange);
-    }
     return made;
 }
 

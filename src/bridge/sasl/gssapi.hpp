@@ -14,7 +14,6 @@ struct kerberos_names {
     std::string keytab{};                ///< empty: none
     std::string cache{};                 ///< of tickets; empty: Kerberos's own
     std::shared_ptr<memory_cache> own{}; ///< if that is in memory
-    bool reuses_tickets = true;          ///< which may be older than the server's key
 };
 
 struct gssapi_start {

@@ -6,6 +6,18 @@
 
 namespace zklock::bridge {
 
+namespace {
+
+std::string words_of(::krb5_context context, krb5_error_code code)
+{
+    const char* const words = ::krb5_get_error_message(context, code);
+    std::string copy = words;
+    ::krb5_free_error_message(context, words);
+    return copy;
+}
+
+} // namespace
+
 memory_cache::memory_cache() : process_(::getpid())
 {
     char* name = nullptr;
@@ -19,9 +31,7 @@ memory_cache::memory_cache() : process_(::getpid())
         ::krb5_free_string(context_, name);
         return;
     }
-    const char* const why = ::krb5_get_error_message(context_, code);
-    why_ = why;
-    ::krb5_free_error_message(context_, why);
+    why_ = words_of(context_, code);
 }
 
 memory_cache::~memory_cache()
@@ -32,6 +42,31 @@ memory_cache::~memory_cache()
         ::krb5_cc_destroy(context_, cache_);
     if (context_)
         ::krb5_free_context(context_);
+}
+
+std::string keytab_fault(const std::string& keytab)
+{
+    ::krb5_context context = nullptr;
+    ::krb5_keytab keys = nullptr;
+    ::krb5_kt_cursor at{};
+    ::krb5_keytab_entry first{};
+    krb5_error_code code = ::krb5_init_context(&context);
+    if (code == 0)
+        code = ::krb5_kt_resolve(context, keytab.c_str(), &keys);
+    if (code == 0)
+        code = ::krb5_kt_start_seq_get(context, keys, &at);
+    if (code == 0) {
+        code = ::krb5_kt_next_entry(context, keys, &first, &at);
+        if (code == 0)
+            ::krb5_free_keytab_entry_contents(context, &first);
+        ::krb5_kt_end_seq_get(context, keys, &at);
+    }
+    std::string why = code == 0 ? "" : words_of(context, code);
+    if (keys)
+        ::krb5_kt_close(context, keys);
+    if (context)
+        ::krb5_free_context(context);
+    return why;
 }
 
 std::shared_ptr<memory_cache> kerberos_tickets::current()

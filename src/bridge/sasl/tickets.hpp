@@ -24,9 +24,6 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
-    /// An exchange has begun with it. Its tickets may be older than a server's key from then on.
-    void use() noexcept { used_ = true; }
-    [[nodiscard]] bool was_used() const noexcept { return used_; }
     /// A server has refused one of its tickets: the next exchange begins with new ones.
     void spoil() noexcept { spoiled_ = true; }
     [[nodiscard]] bool is_spoiled() const noexcept { return spoiled_; }
@@ -37,9 +34,11 @@ private:
     ::_krb5_ccache* cache_ = nullptr;
     std::string name_;
     std::string why_;
-    std::atomic<bool> used_{false};
     std::atomic<bool> spoiled_{false};
 };
+
+/// Why no key can be read from a keytab, in Kerberos's words; empty if one can. Blocks, as reading a file does.
+[[nodiscard]] std::string keytab_fault(const std::string& keytab);
 
 /// The tickets that a client gets with its keytab. They serve all its connections, as long as they are valid (Kerberos
 /// sees to that), no server has refused them, and the keytab is what it was. Thread-safe.

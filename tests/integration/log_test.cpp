@@ -174,13 +174,13 @@ TEST_CASE("an ensemble that cannot be reached is one error, however often it is 
         client zk(co_await asio::this_coro::executor, logging(link.address(), log, 2000ms));
         co_await until("it is told", [&] { return log.count(log_level::error, "") != 0; });
         co_await until("it goes on", [&, tried = link.accepted()] { return link.accepted() > tried + 40; });
-        CHECK(log.count(log_level::error, "no ZooKeeper server of " + link.address() + " can be reached, for ") == 1);
+        CHECK(log.count(log_level::error, "no session with any server of " + link.address() + ", for ") == 1);
         CHECK(log.count(log_level::info, link.address()) >= 1);
         CHECK(log.count(log_level::info, link.address()) < 20);
         CHECK(log.count(log_level::warning, "") == 0);
         other.start();
         co_await until("it is reached", [&] { return zk.state() == zklock::connection_state::connected; });
-        CHECK(log.count(log_level::warning, "a ZooKeeper server is reached again, after ") == 1);
+        CHECK(log.count(log_level::warning, "there is a session with a server again, after ") == 1);
         CHECK(log.count(log_level::error, "") == 1);
         must(co_await zk.close());
     };

@@ -152,7 +152,7 @@ void connection::note_unreachable()
     std::string failures;
     for (const auto& [address, line] : this->failures())
         failures.append(failures.empty() ? "" : "; ").append(line);
-    wire_.log()(log_level::error, "no ZooKeeper server of ", options_.servers, " can be reached, for ",
+    wire_.log()(log_level::error, "no session with any server of ", options_.servers, ", for ",
                 connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ", failures);
 }
 
@@ -175,7 +175,7 @@ std::map<std::string, std::string> connection::failures()
 void connection::note_reached()
 {
     if (std::exchange(unreachable_, false))
-        wire_.log()(log_level::warning, "a ZooKeeper server is reached again, after ",
+        wire_.log()(log_level::warning, "there is a session with a server again, after ",
                     connector_.unconnected_for(clock::now()));
 }
 

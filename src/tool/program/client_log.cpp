@@ -61,7 +61,8 @@ void client_log::note(log_level level, std::string_view line)
         written_(level, line);
     constexpr std::string_view connection = "connected to ";
     const auto name = line.find(": ");
-    const std::string_view text = name == line.npos ? line : line.substr(name + 2);
+    std::string_view text = name == line.npos ? line : line.substr(name + 2);
+    text = text.substr(0, text.find(" (left out since it was said last: ")); // which tells of other lines of the log
     if (text.starts_with(connection) && text.find(": ") != text.npos)
         session_ = printable(text.substr(text.find(": ") + 2));
     if (level > (connected_ ? log_level::warning : log_level::info))

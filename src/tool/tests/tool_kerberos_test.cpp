@@ -46,6 +46,31 @@ TEST_CASE("the tool is whom its keytab or its ticket is for; who has neither hea
     CHECK_MESSAGE(nobody.text.find("No Kerberos credentials available") != std::string::npos, nobody.text);
 }
 
+TEST_CASE("a server that does not accept the ticket is tried until the time is over; the tool says what may be wrong")
+{
+    kerberos_realm realm;
+    const sasl_servers known(realm);
+    zookeeper_server own(known.options());
+    realm.change_key("zookeeper/localhost");
+    const std::string by_keytab = "--servers localhost:" + std::to_string(own.port()) +
+                                  " --session-timeout 6 --sasl gssapi --sasl-keytab " + realm.keytab("alice");
+    tool_scene scene;
+    for (const std::string command :
+         {"ls --connect-timeout 2 ", "doctor --connect-timeout 4 ", "run --connect-timeout 4 "}) {
+        const auto began = steady_clock::now();
+        const ended_tool ended = scene.run_command({"sh", "-c",
+                                                    tool_scene::program() + ' ' + command + by_keytab + " /nowhere" +
+                                                        (command.starts_with("run") ? " -- true" : "")});
+        CAPTURE(command);
+        CHECK_MESSAGE(ended.status == 122, ended.text);
+        CHECK_MESSAGE(ended.text.find("their clocks may differ, or it has another key") != std::string::npos,
+                      ended.text);
+        CHECK_MESSAGE(ended.text.find("left out since") == std::string::npos, ended.text);
+        CHECK_MESSAGE(ended.text.find("can be reached") == std::string::npos, ended.text);
+        CHECK(steady_clock::now() - began < seconds(13));
+    }
+}
+
 TEST_CASE("a tool that ends while a KDC is silent does not wait for it, and ends as ever")
 {
     kerberos_realm realm;

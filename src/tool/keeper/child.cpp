@@ -13,6 +13,9 @@
 namespace zklock::tool {
 namespace {
 
+/// What the tool reads to say who it is. The command is somebody else.
+constexpr const char* secrets[] = {"ZKLOCK_AUTH", "ZKLOCK_SASL_PASSWORD", "ZKLOCK_TLS_KEY_PASSWORD"};
+
 [[noreturn]] void become(char* const* command, const std::vector<std::string>& additions,
                          const inherited_signals& before, pid_t parent, int tell_error)
 {
@@ -20,6 +23,8 @@ namespace {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) // it ended before the line above
         ::_exit(127);
+    for (const char* const secret : secrets)
+        ::unsetenv(secret);
     for (const std::string& addition : additions)
         ::putenv(const_cast<char*>(addition.c_str()));
     ::sigaction(SIGCHLD, &before.child, nullptr);

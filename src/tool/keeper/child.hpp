@@ -21,9 +21,9 @@ struct started_child {
 };
 
 /// Starts a command, which is looked for in PATH, in a process group of its own whose number is the command's process
-/// id. It has the environment of this process with those additions (`NAME=value`), and all descriptors that are not
-/// marked FD_CLOEXEC. It is killed when this process ends. Returns when the command has taken the place of the copy of
-/// this process, or has failed to.
+/// id. It has the environment of this process without the tool's secrets, with those additions (`NAME=value`), and all
+/// descriptors that are not marked FD_CLOEXEC. It is killed when this process ends. Returns when the command has taken
+/// the place of the copy of this process, or has failed to.
 started_child start_child(const std::vector<std::string>& command, const std::vector<std::string>& additions,
                           const inherited_signals& before);
 

@@ -74,6 +74,21 @@ TEST_CASE("the environment tells path, node and token")
     CHECK(contenders[0].as_object().at("holds").as_bool());
 }
 
+TEST_CASE("the command's environment has none of the tool's secrets, and all else")
+{
+    tool_scene scene;
+    const ended_tool said = scene.run_command(
+        {"sh", "-c",
+         "ZKLOCK_AUTH=digest:ann:hidden-1 ZKLOCK_TLS_KEY_PASSWORD=hidden-2 ZKLOCK_SASL_PASSWORD=hidden-3 "
+         "ZKLOCK_OWN=shown " +
+             tool + " run /run/secrets -- env"});
+    REQUIRE(said.status == 0);
+    CHECK_MESSAGE(said.text.find("hidden-") == std::string::npos, said.text);
+    CHECK(said.text.find("ZKLOCK_OWN=shown") != std::string::npos);
+    CHECK(said.text.find("ZKLOCK_SERVERS=") != std::string::npos);
+    CHECK(said.text.find("ZKLOCK_PATH=/run/secrets") != std::string::npos);
+}
+
 TEST_CASE("the command has stdin, and the descriptors that it would have without the tool")
 {
     tool_scene scene;

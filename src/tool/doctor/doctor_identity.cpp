@@ -34,7 +34,11 @@ asio::awaitable<void> examine_identity(client zk, std::string server, findings& 
         co_return;
     }
     if (why) {
-        found.doubtful("SASL", fmt::format("{}: whom it takes us for cannot be asked: {}", server, why.message()),
+        found.doubtful("SASL",
+                       fmt::format("{}: whom it takes us for cannot be seen, because no node can be made at the root: "
+                                   "{}. If it is told to let in whom it refuses (allowSaslFailedClients), Kerberos's "
+                                   "last refusal would not be seen either",
+                                   server, why.message()),
                        {{"server", server}});
         co_return;
     }

@@ -48,4 +48,12 @@ TEST_CASE("the password is in a file, or in the environment; a wrong one is told
     const ended_tool examined = run(program + "doctor " + in_file);
     CHECK_MESSAGE(examined.text.find(" takes us for bob") != std::string::npos, examined.text);
     CHECK(examined.text.find("DIGEST-MD5 without TLS") != std::string::npos);
+    access_rule reading;
+    reading.permissions = 1;
+    admin_client(server().port()).create("/tool-closed", {}, create_mode::persistent, {reading});
+    const ended_tool closed =
+        run(program + "doctor --servers " + server().address() + "/tool-closed " + in_file + "/lock");
+    const std::string unseen = ": whom it takes us for cannot be seen, because no node can be made at the root: ";
+    CHECK_MESSAGE(closed.text.find(unseen) != std::string::npos, closed.text);
+    CHECK(closed.text.find("last refusal would not be seen either") != std::string::npos);
 }

@@ -1,18 +1,24 @@
 // GSSAPI with a real KDC, and with a server's end that can be told to say something wrong.
 #include "bridge/sasl/credentials.hpp"
+#include "bridge/sasl/kdc_calls.hpp"
+#include "bridge/sasl/tickets.hpp"
 #include "sasl/false_kdc.hpp"
 #include "sasl/gssapi_acceptor.hpp"
+#include "support/child_process.hpp"
 #include "support/kerberos_realm.hpp"
 #include "support/polling.hpp"
 #include "support/skip.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -308,6 +314,42 @@ TEST_CASE("GSSAPI: a server that refuses the tickets of a cache may have a new k
         const auto refusal = start.made->refused();
         CHECK(refusal.by == sasl_failure::unproved);
         CHECK(refusal.text == refused_ticket + "if that is newer, kinit gets new ones");
+    }
+}
+
+TEST_CASE("a process that ends while its threads are in Kerberos's libraries" * doctest::skip())
+{
+    class endless final : public kdc_call {
+    public:
+        [[nodiscard]] bool wanted() const noexcept override { return true; }
+        void run() noexcept override
+        {
+            for (;; ++turns)
+                turn();
+        }
+        static void turn() // what unwinds the stack has to find the object before it finds `noexcept`
+        {
+            const stops_with_process here;
+            (void)keytab_fault("/nowhere");
+        }
+        std::atomic<int> turns{0};
+    };
+    boost::asio::io_context io;
+    for (std::size_t i = 0; i < kdc_calls::at_once; ++i) {
+        const auto call = std::make_shared<endless>();
+        boost::asio::use_service<kdc_calls>(io).begin(call, [](const char*) {});
+        wait_until("it is made", default_limit, [&] { return call->turns > 2; });
+    }
+}
+
+TEST_CASE("GSSAPI: the end of the process stops what is in Kerberos's libraries before they end themselves")
+{
+    const temporary_directory here;
+    for (int i = 0; i < 30; ++i) {
+        child_process ends({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
+                            "--test-case=a process that ends while its threads are in Kerberos's libraries"},
+                           here.path(), here.path() / "said");
+        REQUIRE(ends.wait() == 0);
     }
 }
 

@@ -41,6 +41,7 @@ std::vector<std::string> names_of(const server_address& server, const host_port&
 void ticket_call::run() noexcept
 {
     try {
+        const stops_with_process here;
         start = start_sasl(*credentials_, hosts);
     } catch (...) { // std::bad_alloc
         start = {};

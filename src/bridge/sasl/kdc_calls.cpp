@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <list>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -20,18 +25,20 @@ namespace {
 
 /// Starts a thread that nobody joins, and that gets no signals: those are the program's. Returns 0, or an error's
 /// number.
-int start_detached(void* (*function)(void*), void* argument) noexcept
+int start_detached(::pthread_t& thread, void* (*function)(void*), void* argument) noexcept
 {
     ::sigset_t every, before;
     ::sigfillset(&every);
     ::pthread_sigmask(SIG_BLOCK, &every, &before);
-    ::pthread_t thread;
     const int error = ::pthread_create(&thread, nullptr, function, argument);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (error == 0)
         ::pthread_detach(thread);
     return error;
 }
+
+/// How long the end of the process waits for threads to stop in Kerberos's libraries: they do so where they would wait.
+constexpr auto longest_stop = std::chrono::seconds(1);
 
 } // namespace
 
@@ -108,18 +115,26 @@ struct kdc_calls::pool {
     const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
     std::mutex mutex;          // guards what follows
     std::deque<job> waiting;
-    std::size_t threads = 0;
+    std::vector<::pthread_t> threads;
+    std::size_t stopped = 0; ///< of those
+    bool ending = false;     ///< the process
+    std::condition_variable one_has_stopped;
+
+    /// Is made for the first call of the process, and never destroyed.
+    static inline std::atomic<pool*> current{nullptr};
 
     void add(job added)
     {
         std::unique_lock lock(mutex);
         waiting.push_back(std::move(added));
-        if (threads >= at_once)
+        if (threads.size() >= at_once || ending)
             return;
-        const int error = start_detached(&pool::work, this);
+        threads.reserve(at_once);
+        ::pthread_t made{};
+        const int error = start_detached(made, &pool::work, this);
         if (error == 0)
-            ++threads;
-        if (threads != 0) // else nobody comes to them
+            threads.push_back(made);
+        if (!threads.empty()) // else nobody comes to them
             return;
         const auto lost = std::exchange(waiting, {});
         lock.unlock();
@@ -127,8 +142,40 @@ struct kdc_calls::pool {
             each.of->tell(*each.call, std::strerror(error));
     }
 
+    /// They are where they can be cancelled, or soon come to such a place, or have left Kerberos's libraries.
+    void end_with_process()
+    {
+        std::unique_lock lock(mutex);
+        ending = true;
+        for (const ::pthread_t each : threads)
+            ::pthread_cancel(each);
+        one_has_stopped.wait_for(lock, longest_stop, [&] { return stopped == threads.size(); });
+    }
+
+    /// Of the present thread, if the process ends. What cancelled it goes on through no other frame.
+    void stop_if_ending()
+    {
+        std::unique_lock lock(mutex);
+        if (!ending)
+            return;
+        ++stopped;
+        one_has_stopped.notify_all();
+        lock.unlock();
+        for (;;)
+            ::pause();
+    }
+
+    static void at_exit()
+    {
+        pool* const own = current.load(std::memory_order_acquire);
+        if (own && own->of_process == runtime::fork_count())
+            own->end_with_process();
+    }
+
     static void* work(void* self)
     {
+        int before = 0;
+        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
         static_cast<pool*>(self)->work();
         return nullptr;
     }
@@ -136,7 +183,7 @@ struct kdc_calls::pool {
     void work()
     {
         std::unique_lock lock(mutex);
-        while (!waiting.empty()) {
+        while (!waiting.empty() && !ending) {
             job next = std::move(waiting.front());
             waiting.pop_front();
             lock.unlock();
@@ -149,9 +196,28 @@ struct kdc_calls::pool {
             next = {};
             lock.lock();
         }
-        --threads;
+        std::erase_if(threads, [](::pthread_t each) { return ::pthread_equal(each, ::pthread_self()) != 0; });
+        one_has_stopped.notify_all();
     }
 };
+
+stops_with_process::stops_with_process() noexcept
+{
+    int before = 0;
+    ::pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+}
+
+stops_with_process::~stops_with_process()
+{
+    int before = 0;
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    kdc_calls::stop_if_process_ends();
+}
+
+void kdc_calls::stop_if_process_ends()
+{
+    pool::current.load(std::memory_order_acquire)->stop_if_ending();
+}
 
 kdc_calls::kdc_calls(asio::execution_context& context) : service(context), home_(std::make_shared<home>()) {}
 
@@ -167,12 +233,12 @@ void kdc_calls::begin(std::shared_ptr<kdc_call> call, told then)
 /// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.
 auto kdc_calls::of_this_process() -> pool&
 {
-    static std::atomic<pool*> current{nullptr};
-    pool* own = current.load(std::memory_order_acquire);
+    [[maybe_unused]] static const int once = std::atexit(&pool::at_exit); // before the libraries end themselves
+    pool* own = pool::current.load(std::memory_order_acquire);
     const unsigned forks = runtime::fork_count();
     if (!own || own->of_process != forks) {
         auto fresh = std::make_unique<pool>(forks);
-        if (current.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))
+        if (pool::current.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))
             own = fresh.release();
     }
     return *own;

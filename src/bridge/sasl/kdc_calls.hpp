@@ -22,6 +22,17 @@ public:
     virtual void run() noexcept = 0;
 };
 
+/// Around the part of a call that is in Kerberos's libraries. When the process ends, its thread stops there for good:
+/// the libraries' own end destroys their mutexes, and who comes back to one aborts the process. What stops it unwinds
+/// the stack down to here, and must not come to a `noexcept` or `catch` before.
+class stops_with_process {
+public:
+    stops_with_process() noexcept;
+    ~stops_with_process();
+    stops_with_process(const stops_with_process&) = delete;
+    stops_with_process& operator=(const stops_with_process&) = delete;
+};
+
 /// Makes these calls for all clients of an execution context. A KDC that does not answer holds a call for half a
 /// minute, and it cannot be ended. So nobody ever waits for one: neither the end of the context, nor its preparation
 /// for a fork, nor the end of the process, nor a look-up of names.
@@ -46,6 +57,9 @@ public:
     void begin(std::shared_ptr<kdc_call>, told);
 
 private:
+    friend class stops_with_process;
+    static void stop_if_process_ends();
+
     class home; // what the threads know of a context
     struct pool;
 

@@ -231,7 +231,8 @@ public:
     /// to wait for holds the lock or queues for it, and with `errc::not_connected` while disconnected: it never waits
     /// for a connection. If TLS has failed with all servers, it ends with `errc::tls_failed` in place of
     /// `errc::not_connected`. While the servers are silent it lasts until the connection is given up: up to two thirds
-    /// of the session's time-out. Where that is too long, `acquire(50ms)` has a bound of its own; but it queues.
+    /// of the session's time-out. Where that is too long, `acquire(50ms)` has a bound of its own; but it queues. Over a
+    /// connection that is too slow to keep a lock, it ends with `errc::not_connected` after the session's time-out.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, Guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token()) const
     {

@@ -24,7 +24,7 @@ bool checker::sees_holder(const contender_record& c) const
 void checker::check_loss(const contender_record& c)
 {
     const auto loss = c.handle->loss(c.where->now());
-    const bool ran = c.where->paused_until() <= c.granted_at;
+    const bool ran = c.where->paused_until() + promptly_ <= c.granted_at; // the news of the grant was not late
     if (loss && loss->reason == loss_reason::lease_ended && ran && c.store->served_since(c.granted_at) &&
         world_.set.scarce_memory == 0 && !world_.set.leases_may_end_in_calm())
         world_.violate(label(c) + ": its lease has ended, though the servers have answered since the grant");

@@ -72,7 +72,8 @@ public:
         return silent({}) ||
                (overdue_until_ != process::time_point() && process_.now() - overdue_until_ <= world_.set.promptly());
     }
-    /// Since then it is connected, and all that it has asked for was answered in a small part of the time-out.
+    /// Since then it is connected, and all that it has asked for was answered in a small part of what the tick
+    /// leaves of the time-out.
     [[nodiscard]] bool served_since(instant when) const
     {
         const bool waits = !outstanding_.empty() && is_slow(outstanding_.front());
@@ -135,7 +136,7 @@ private:
 
     [[nodiscard]] bool is_slow(const waiting& w) const
     {
-        return 32 * (process_.now() - w.sent) > std::chrono::milliseconds(world_.set.shortest_session());
+        return 32 * (process_.now() - w.sent) > world_.set.shortest_session() - world_.set.tick;
     }
 
     void received(const connection_ptr& from, answer a) override;

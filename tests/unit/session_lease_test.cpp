@@ -1,4 +1,5 @@
 // The session's lease: kept by heartbeats, lost, and what it needs of the servers.
+#include "semaphore_scene.hpp"
 #include "session_scene.hpp"
 
 #include <algorithm>
@@ -76,6 +77,42 @@ TEST_SUITE("session, lease")
         asked(s).to("sync /").ends(outcome::ok);
         CHECK(a->handle->held_until() > until);
         CHECK(a->losses == 0);
+    }
+
+    TEST_CASE("a connection that is too slow for a lease grants nothing: a try ends after a time-out, and others wait")
+    {
+        constexpr auto timeout = 2'500ms; // of which a tick of 2 s leaves little
+        semaphore_scene s;
+        s.lose_connection();
+        s.servers.observer->on_expired();
+        s.connect(6, true, timeout);
+        // Every answer comes after 300 ms, and the lease of the first one has lasted for as long as it can.
+        const auto exchange = [&s] {
+            while (!s.servers.asks("sync /"))
+                s.clock.pass(10ms);
+            s.clock.pass(300ms);
+            s.answer_syncs();
+        };
+        exchange();
+        const auto waits = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(s.uuids)).number(100, 0).to("watch /p").alone(1, 100);
+        const auto tries = s.acquire("/q", {}, recipes::acquire_mode::look_once);
+        asked(s).to("children /q").list({});
+        asked(s).to("create /q/" + prefix(s.uuids)).number(101, 0).to("watch /q").alone(1, 101);
+        const auto permit = s.want(1, permits_of(1), recipes::acquire_mode::look_once);
+        for (const auto began = s.clock.now(); s.clock.now() < began + timeout - 10ms;) {
+            REQUIRE_FALSE(tries->ended);
+            REQUIRE_FALSE(permit->ended);
+            s.clock.pass(10ms);
+            if (s.servers.asks("sync /"))
+                exchange();
+        }
+        exchange();
+        exchange();
+        CHECK(tries->ended == make_error_code(errc::not_connected));
+        CHECK(permit->ended == make_error_code(errc::not_connected));
+        CHECK_FALSE(waits->ended);
+        s.answer_syncs();
     }
 
     TEST_CASE("heartbeats of many clients that were answered at one moment spread, and are hardly more")

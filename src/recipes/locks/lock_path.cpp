@@ -311,13 +311,18 @@ void lock_path::refuse_all(errc why)
     advance();
 }
 
+void lock_path::refuse_tries()
+{
+    fail_waiting(errc::not_connected, acquire_mode::look_once);
+    advance();
+}
+
 void lock_path::epoch_ended()
 {
     nodes_.take_back_unsent();
     queue_.epoch_ended();
     holder_.epoch_ended();
-    fail_waiting(errc::not_connected, acquire_mode::look_once);
-    advance();
+    refuse_tries();
 }
 
 void lock_path::session_ended()

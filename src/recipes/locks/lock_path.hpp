@@ -87,6 +87,7 @@ public:
     void epoch_began() override;
     void contact_lost() override { queue_.contact_lost(); }
     void refuse_all(errc why) override;
+    void refuse_tries() override;
     void epoch_ended() override;
     void session_ended() override;
     void session_overdue() override;

@@ -222,6 +222,11 @@ void semaphore_path::epoch_ended()
     count_.epoch_ended();
     nodes_.epoch_ended();
     looks_.epoch_ended();
+    refuse_tries();
+}
+
+void semaphore_path::refuse_tries()
+{
     for (const auto& acquisition : acquisitions())
         if (acquisition->waiting() && acquisition->looks_once())
             acquisition->fail(errc::not_connected);

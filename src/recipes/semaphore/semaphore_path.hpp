@@ -117,6 +117,7 @@ public:
     void session_overdue() override { nodes_.session_overdue(); }
     void lease_lapsed() override;
     void refuse_all(errc why) override;
+    void refuse_tries() override;
     void stop(errc why) override;
     void advance() override;
     bool notice_long_holder(store::scheduler::time_point now) override;

@@ -41,6 +41,8 @@ void lease_keeper::open(const store::connect_reply& answer, time_point now)
     // A leader that takes over knows of no other time than the one the session began with; and what the server that the
     // session has just left reports of it may come late. So the shortest of these times and the new one counts.
     const std::chrono::nanoseconds granted = answer.session_timeout;
+    if (awaited_since_)
+        awaited_since_ = now; // over this connection
     if (answer.renewed)
         first_granted_ = last_granted_ = granted;
     const auto timeout = std::min({first_granted_, std::exchange(last_granted_, granted), granted});
@@ -90,9 +92,9 @@ void lease_keeper::heard(const store::reply& answer, time_point now)
     if (answer.result != store::outcome::ok)
         return;
     lease_.answered(answer.sent, now);
-    if (!awaited_ || !renewable(now))
+    if (!awaited_since_ || !renewable(now))
         return;
-    awaited_ = false;
+    awaited_since_.reset();
     for (session_member* member : session_.members())
         member->advance();
 }
@@ -138,10 +140,19 @@ void lease_keeper::beat()
             session_.counters.heartbeats.add(answered - answer.sent);
         lease_.heartbeat_answered(answer.sent, answered, chance_of(session_.id(), answered));
         heard(answer, answered); // not a moment later: the next may be planned for a margin after it
+        end_tries(answered);
         plan_beat();
     });
     beating_ = true;
     session_.counters.heartbeat_delays.add(now - beat_due_);
+}
+
+/// A try does not wait for better times.
+void lease_keeper::end_tries(time_point now)
+{
+    if (awaited_since_ && now - *awaited_since_ >= times().timeout)
+        for (session_member* member : session_.members())
+            member->refuse_tries();
 }
 
 // --- the end of the lease --------------------------------------------------------------------------------------------

@@ -31,11 +31,13 @@ public:
     [[nodiscard]] bool fresh() const;
     [[nodiscard]] bool fresh(time_point now) const { return lease_.fresh(now); }
     [[nodiscard]] bool renewable(time_point now) const noexcept { return lease_.renewable(now); }
-    /// Whether a lock may be granted now: only while the lease is renewable. If not, members advance once it is.
+    /// Whether a lock may be granted now: only while the lease is renewable. If not, members advance once it is; and
+    /// tries end if it is not for a time-out, because the connection is too slow for it.
     [[nodiscard]] bool grants(time_point now) noexcept
     {
         const bool answer = renewable(now);
-        awaited_ = awaited_ || !answer;
+        if (!answer && !awaited_since_)
+            awaited_since_ = now;
         return answer;
     }
     [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return lease_.span(); }
@@ -95,6 +97,7 @@ public:
 private:
     void heard(const store::reply&, time_point now);
     void beat();
+    void end_tries(time_point now);
     void count_beat_not_sent(time_point now) noexcept;
     void plan_watch();
     void watch();
@@ -108,9 +111,9 @@ private:
     std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
     /// By the connection before, or by this one.
     std::chrono::nanoseconds last_granted_{0};
-    std::optional<time_point> taken_up_; ///< the session was after that, in an epoch that may begin
-    bool beating_ = false;               ///< a sync is under way
-    bool awaited_ = false;               ///< that it becomes renewable
+    std::optional<time_point> taken_up_;      ///< the session was after that, in an epoch that may begin
+    bool beating_ = false;                    ///< a sync is under way
+    std::optional<time_point> awaited_since_; ///< that it becomes renewable
     time_point beat_due_{};
     store::repeats slow_turns_;
     std::vector<session_member*> holders_; ///< granted lately

@@ -33,6 +33,8 @@ public:
     virtual void lease_lapsed() = 0;
     /// Nobody can be granted under the lease that the server gives.
     virtual void refuse_all(errc why) = 0;
+    /// The servers answer, but too slowly for a grant: what waits for that and looks once ends with `not_connected`.
+    virtual void refuse_tries() {}
     /// Nothing will be sent any more: what waits, and releases under way, end with `why`; what is held is lost.
     virtual void stop(errc why) = 0;
     /// Does whatever can be done now: the lease is fresh again, say.

@@ -106,7 +106,8 @@ kind_of_plan kind_for(std::string_view mutant)
     if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
-    kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
+    kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched" ||
+                         mutant == "found_node_missing_is_trusted";
     return kind;
 }
 
@@ -118,6 +119,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"czxid_of_an_earlier_node", 700009176},
     {"distrusted_session_keeps_its_lease", 20017167},
     {"epoch_begins_behind_a_sync", 914657},
+    {"found_node_missing_is_trusted", 8100047598},
     {"granted_by_what_was_known_of_old", 400832846},
     {"handoff_by_number_not_name", 900412},
     {"handoff_comes_back_with_a_list", 1190},

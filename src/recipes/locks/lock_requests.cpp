@@ -117,6 +117,8 @@ void lock_requests::inspect(const contender_ptr& contender, const std::string& n
         switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
+            if (ours)
+                session_.own_writes().found(lock_.full(node), answer.stat.czxid);
             queue_.inspected(contender->id, node, ours);
             if (ours)
                 contender->setback = errc::lost;
@@ -206,7 +208,7 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
         case outcome::ok:
             session_.own_writes().made(lock_.full(queue::reader_name(node)));
             return queue_.downgraded(id);
-        case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
+        case outcome::node_exists: return found_downgraded(id, node); // by the one whose answer was lost
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);
@@ -215,6 +217,13 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
     });
     const std::span<const store::batch_write> all(both);
     session_.store.batch(all, answered);
+}
+
+/// There is the reader's node, which came as the writer's went.
+void lock_requests::found_downgraded(queue::contender_id id, const std::string& node)
+{
+    session_.own_writes().found_gone(lock_.full(node));
+    queue_.downgraded(id, true);
 }
 
 /// Somebody has written on the writer's node.
@@ -244,7 +253,7 @@ void lock_requests::look_for_downgraded(const contender_ptr& contender, const st
         const queue::contender_id id = contender->id;
         switch (answer.result) {
         case outcome::ok:
-        case outcome::no_auth: return queue_.downgraded(id, true);
+        case outcome::no_auth: return found_downgraded(id, node);
         case outcome::no_node:
             contender->finish_downgrade(refused, lock_.full(node));
             return queue_.downgrade_refused(id);

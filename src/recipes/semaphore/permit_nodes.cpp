@@ -184,9 +184,9 @@ void permit_nodes::send_look_up()
         look_up_ = look_up::none;
         const bool complete = session_.catch_up().done();
         if (complete && answer.result == outcome::ok)
-            return on_look_up(*answer.names);
+            return on_look_up(*answer.names, answer.stat.pzxid);
         if (complete && answer.result == outcome::no_node)
-            return on_look_up(none);
+            return on_look_up(none, 0);
         semaphore_.fail_heads(error_of(answer.result)); // who left is still looked for
         semaphore_.after_a_while([this] {
             if (!unknown_.empty() && look_up_ == look_up::none)
@@ -195,7 +195,7 @@ void permit_nodes::send_look_up()
     }));
 }
 
-void permit_nodes::on_look_up(const std::vector<std::string>& names)
+void permit_nodes::on_look_up(const std::vector<std::string>& names, std::int64_t changed)
 {
     semaphore_.look_again();
     std::vector<std::shared_ptr<semaphore_acquisition>> set_back; // each once: its nodes stand together
@@ -205,6 +205,7 @@ void permit_nodes::on_look_up(const std::vector<std::string>& names)
         if (found == names.end())
             session_.lost_creates().not_found(layout_.permits, node->asked);
         if (found != names.end()) {
+            session_.own_writes().found(queue::child_of(layout_.permits, *found), changed);
             take_name(node, *found);
         } else if (node->owner) {
             if (set_back.empty() || set_back.back().get() != node->owner)

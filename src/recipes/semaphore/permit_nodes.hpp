@@ -81,7 +81,7 @@ private:
     void on_created(const permit_ptr&, store::outcome, std::string_view path);
     void take_name(const permit_ptr&, std::string_view name);
     void send_look_up();
-    void on_look_up(const std::vector<std::string>& names);
+    void on_look_up(const std::vector<std::string>& names, std::int64_t changed);
     void send_removes();
     void send_remove(const permit_ptr&);
     void on_removed(const permit_ptr&, store::outcome);

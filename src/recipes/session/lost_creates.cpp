@@ -111,8 +111,11 @@ void lost_creates::missed(names& all)
 
 void lost_creates::remove(const std::string& parent, const std::string& name, std::string_view child)
 {
-    const auto answered = [this, parent, name](const store::reply& answer) {
+    std::string node = queue::child_of(parent, child);
+    const auto answered = [this, parent, name, node](const store::reply& answer) {
         session_.wrote(answer);
+        if (answer.result == outcome::ok)
+            session_.own_writes().removed(node);
         const auto entry = lost_.find(parent);
         if (entry == lost_.end() || answer.result == outcome::unknown)
             return;
@@ -122,7 +125,7 @@ void lost_creates::remove(const std::string& parent, const std::string& name, st
         if (entry->second.empty())
             lost_.erase(entry);
     };
-    session_.store.remove(queue::child_of(parent, child), store::any_version, answered);
+    session_.store.remove(node, store::any_version, answered);
 }
 
 } // namespace zklock::recipes

@@ -36,6 +36,20 @@ void own_writes::made(std::string_view node, std::int64_t czxid)
     writes_.front().numbered = czxid != 0;
 }
 
+void own_writes::found(std::string_view node, std::int64_t changed)
+{
+    largest_ = std::max(largest_, changed);
+    const auto its = last_at(queue::parent_of(node));
+    if (its == writes_.end()) {
+        note(node, state::made);
+        writes_.front().after = changed;
+    } else {
+        std::rotate(writes_.begin(), its, std::next(its));
+        writes_.front().found = std::max(writes_.front().found, changed);
+    }
+    writes_.front().ordered = false;
+}
+
 void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
 {
     largest_ = std::max(largest_, czxid);
@@ -58,7 +72,9 @@ void own_writes::found_gone(std::string_view node)
     const bool is_last = its != writes_.end() && its->node == node;
     const std::int64_t after = is_last ? its->after : 0;
     const bool numbered = !is_last || its->numbered;
+    const std::int64_t found = its != writes_.end() ? its->found : 0;
     note(node, state::removed);
+    writes_.front().found = found;
     writes_.front().after = after;
     writes_.front().numbered = numbered;
     writes_.front().ordered = false;
@@ -100,6 +116,7 @@ void own_writes::note(std::string_view node, state now)
     }
     std::rotate(writes_.begin(), its, std::next(its));
     writes_.front().after = largest_;
+    writes_.front().found = 0;
     writes_.front().numbered = writes_.front().ordered = true;
     const bool all = now == state::removed && writes_.front().now == state::all_removed;
     writes_.front().now = all ? state::all_removed : now; // until another is made
@@ -160,14 +177,17 @@ void own_writes::all_known()
 
 void own_writes::on_node(const store::stat_reply& seen)
 {
-    const write& w = asked_.back();
+    write& w = asked_.back();
     const bool there = seen.result == outcome::ok || seen.result == outcome::no_auth;
     if (seen.result == outcome::no_node)
         return look_above(queue::parent_of(w.node));
     const bool is_back = there && w.now >= state::removed;
     if (is_back)
         return session_.distrust_servers(w.node, "has been deleted, and is back");
-    there ? all_known() : ask_for_next();
+    w.there = there;
+    if (there && w.found != 0)
+        return look_above(queue::parent_of(w.node));
+    there && w.ordered ? all_known() : ask_for_next();
 }
 
 void own_writes::look_above(std::string_view node)
@@ -183,16 +203,20 @@ void own_writes::on_above(const store::stat_reply& seen)
         return look_above(queue::parent_of(std::string(above_)));
     if (seen.result != outcome::ok)
         return ask_for_next();
+    const bool lacks_found = seen.stat.pzxid < w.found;
+    if (lacks_found)
+        return session_.distrust_servers(queue::parent_of(w.node), "is without a node of this client");
+    const std::int64_t known = std::max(w.after, w.found);
     const bool dated = w.after != 0;
     const bool later = w.now >= state::removed || !w.numbered; // the write is
     const bool lost = dated && seen.stat.pzxid < w.after + (later ? 1 : 0);
-    const bool by_same_leader = dated && leader_of(seen.stat.pzxid) == leader_of(w.after);
+    const bool by_same_leader = dated && leader_of(seen.stat.pzxid) == leader_of(known);
     if (lost)
         return session_.distrust_servers(w.node, w.now >= state::removed ? "has been made and deleted, and that is lost"
                                                                          : "is missing");
     if (by_same_leader && w.numbered && w.now != state::all_removed) {
         const auto its = last_at(queue::parent_of(w.node));
-        if (w.now == state::made && its != writes_.end() && its->node == w.node)
+        if (!w.there && w.now == state::made && its != writes_.end() && its->node == w.node)
             its->now = state::removed; // by others
         return w.ordered ? all_known() : ask_for_next();
     }

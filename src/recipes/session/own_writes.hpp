@@ -19,9 +19,10 @@ class session;
 ///
 /// - *A node that was deleted is back*, no matter who had deleted it: that is lost.
 /// - *A node is missing.* If it was made, and others have deleted it, the children of its parent have changed since.
-/// (Or
-///   if that is gone, too, those of the next node above that is there.) So if their last change, pzxid, is older than
-///   the write, the write is lost; if it is not, and of the time of the same leader, the servers have the write.
+///   (Or if that is gone, too, those of the next node above that is there.) So if their last change, pzxid, is older
+///   than the write, the write is lost; if it is not, and of the time of the same leader, the servers have the write.
+/// - *A node was found whose create was lost.* What was written after it is not known. So whatever was the last write at
+///   its parent, the children are to have changed by then.
 /// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
 ///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them (no matter
 ///   who has deleted it), or one that should be gone is. Then its last write at another parent is asked for.
@@ -36,9 +37,10 @@ public:
     own_writes(const own_writes&) = delete;
     own_writes& operator=(const own_writes&) = delete;
 
-    /// The answer says that this ephemeral node was made; by that transaction, if it is known already. (Of one that is
-    /// found later, because the answer was lost, it is not known what was written after it.)
+    /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
     void made(std::string_view node, std::int64_t czxid = 0);
+    /// It was made, but the answer was lost; its parent's children had changed so when it was found, or before.
+    void found(std::string_view node, std::int64_t changed);
     /// The transaction is known that made the node that was asked for by that name, without its number.
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
@@ -74,6 +76,8 @@ private:
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
         bool numbered = true;   ///< or it has a larger one, which may follow
         bool ordered = true;    ///< it is later than those that stand after it
+        bool there = false;     ///< in the epoch that is to begin
+        std::int64_t found = 0; ///< the change that showed the last node to be found, unless the write is later
         state now = state::made;
     };
 

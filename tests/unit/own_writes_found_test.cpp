@@ -1,0 +1,202 @@
+// What a session that goes on remembers of writes whose answers were lost.
+#include "semaphore_scene.hpp"
+
+#include <string>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+constexpr std::int64_t next_leader = std::int64_t{1} << 32;
+
+/// Over another connection: it is for the test to show what the servers have.
+template <class Scene> void reconnect(Scene& s)
+{
+    s.lose_connection();
+    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.clock.run();
+    CHECK(s.session->state() == connection_state::suspended);
+}
+
+template <class Scene> bool trusts(const Scene& s)
+{
+    const bool began = s.session->state() == connection_state::connected;
+    CHECK(began != s.servers.session_given_up);
+    return began;
+}
+
+store::node_stat of_this_session(std::int64_t czxid)
+{
+    store::node_stat stat = scene::fresh(czxid);
+    stat.ephemeral_owner = 5;
+    return stat;
+}
+
+/// The lock is held; the create of who waits next has been done, and its answer was lost; the list shows its node.
+struct found_scene : connected_scene {
+    std::shared_ptr<attempt> holder = hold("/p", 0);
+    std::shared_ptr<attempt> waiter = acquire("/p");
+
+    found_scene()
+    {
+        CHECK(servers.pending() == "create /p/" + prefix(2));
+        reconnect(*this);
+        asked(*this).only("exists /p/" + node(1, 0)).stat(of_this_session(100));
+        CHECK(trusts(*this));
+    }
+    void find()
+    {
+        asked(*this).to("sync /").ends(outcome::ok).to("children /p").list({node(1, 0), node(2, 1)});
+        asked(*this).to("watch /p/" + node(2, 1)).show(of_this_session(101));
+    }
+};
+
+} // namespace
+
+TEST_SUITE("own writes, found")
+{
+    TEST_CASE("a node was found whose create was lost: whatever was written there before, it may not be missing")
+    {
+        found_scene s;
+        s.find();
+        SUBCASE("that is there")
+        {
+            reconnect(s);
+            asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+        }
+        SUBCASE("that is gone")
+        {
+            s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
+            s.clock.run();
+            reconnect(s);
+            asked(s).only("batch check /").ends(outcome::ok);
+            asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        }
+        bool is_there = true;
+        SUBCASE("it is missing, and nobody has deleted it")
+        {
+            asked(s).only("exists /p").stat(s.fresh(100));
+            is_there = false;
+        }
+        SUBCASE("it is there, or others have deleted it")
+        {
+            asked(s).only("exists /p").stat(s.fresh(101));
+        }
+        SUBCASE("perhaps others have deleted it, under another leader")
+        {
+            asked(s).only("exists /p").stat(s.fresh(next_leader + 1));
+            asked(s).only("children /p").list({});
+            is_there = false;
+        }
+        CHECK(trusts(s) == is_there);
+    }
+    TEST_CASE("a node that was found is there: that does not prove what was written elsewhere before it was found")
+    {
+        found_scene s;
+        const auto a = s.hold("/q", 7);
+        s.release(*a);
+        asked(s).to("remove /q/" + s.node(3, 7)).ends(outcome::ok);
+        s.find();
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+        asked(s).only("exists /p").stat(s.fresh(101));
+        asked(s).only("exists /q/" + s.node(3, 7)).stat(of_this_session(107));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a later write at the parent of a node that was found stands for both")
+    {
+        found_scene s;
+        s.find();
+        s.release(*s.holder);
+        asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::ok);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        bool done = true;
+        SUBCASE("it was not done")
+        {
+            asked(s).only("exists /p").stat(s.fresh(101));
+            done = false;
+        }
+        SUBCASE("it was done")
+        {
+            asked(s).only("exists /p").stat(s.fresh(102));
+        }
+        CHECK(trusts(s) == done);
+    }
+    TEST_CASE("nothing was written before at the parent of a node that was found")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/p");
+        s.lose_connection();
+        s.connect(5, false);
+        asked(s).to("children /p").list({s.node(1, 0)});
+        asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
+        reconnect(s);
+        bool is_there = true;
+        SUBCASE("it is there")
+        {
+            asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+        }
+        SUBCASE("it is missing, and nobody has deleted it")
+        {
+            asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+            asked(s).only("exists /p").stat(s.fresh(99));
+            is_there = false;
+        }
+        CHECK(trusts(s) == is_there);
+    }
+    TEST_CASE("a permit that was found may not be missing")
+    {
+        semaphore_scene s;
+        const auto a = s.want(1, permits_of(1));
+        s.give_line();
+        s.reconnect();
+        s.answer_syncs();
+        asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
+        reconnect(s);
+        asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
+        asked(s).only("exists /s/leases").stat(s.fresh(60));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a downgrade was found to have been done: the writer's node may not be back")
+    {
+        connected_scene s;
+        const auto a = s.hold_as_writer("/p");
+        CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
+        const std::string writer = "/p/" + s.node(1, 0, "__WRIT__");
+        reconnect(s);
+        asked(s).only("exists " + writer).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(101));
+        CHECK(trusts(s));
+        SUBCASE("by its repetition")
+        {
+            asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
+        }
+        SUBCASE("by a look, because its repetition was refused")
+        {
+            asked(s).to(s.downgrade("/p")).ends(outcome::no_auth);
+            asked(s).to("exists " + s.downgraded("/p")).stat(of_this_session(101));
+        }
+        reconnect(s);
+        asked(s).only("exists " + writer).stat(of_this_session(100));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a lost create that was deleted where it appeared may not be back")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/p");
+        s.lose_connection();
+        CHECK(a->handle->withdraw());
+        s.clock.run();
+        s.connect(5, false);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({}); // by a leader that was replaced
+        s.lose_connection();
+        s.connect(5, false);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(1, 0)});
+        asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::ok);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+        CHECK_FALSE(trusts(s));
+    }
+}

@@ -54,6 +54,8 @@ TEST_SUITE("lost creates")
         asked(s).only(s.removal()).ends(outcome::ok);
         s.lose_connection();
         s.connect(5, false);
+        asked(s).only("children /a").list({}); // it is not back, on servers that were set back
+        s.answer_syncs();
         CHECK(s.servers.pending() == "");
     }
 

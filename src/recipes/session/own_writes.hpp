@@ -76,7 +76,7 @@ private:
         std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
         bool numbered = true;   ///< or it has a larger one, which may follow
         bool ordered = true;    ///< it is later than those that stand after it
-        bool there = false;     ///< in the epoch that is to begin
+        bool there = false;     ///< as was seen over this connection
         std::int64_t found = 0; ///< the change that showed the last node to be found, unless the write is later
         state now = state::made;
     };

@@ -187,7 +187,8 @@ void own_writes::on_node(const store::stat_reply& seen)
     w.there = there;
     if (there && w.found != 0)
         return look_above(queue::parent_of(w.node));
-    there && w.ordered ? all_known() : ask_for_next();
+    const bool proves_it = there && w.ordered;
+    proves_it ? all_known() : ask_for_next();
 }
 
 void own_writes::look_above(std::string_view node)

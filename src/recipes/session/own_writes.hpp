@@ -21,8 +21,8 @@ class session;
 /// - *A node is missing.* If it was made, and others have deleted it, the children of its parent have changed since.
 ///   (Or if that is gone, too, those of the next node above that is there.) So if their last change, pzxid, is older
 ///   than the write, the write is lost; if it is not, and of the time of the same leader, the servers have the write.
-/// - *A node was found whose create was lost.* What was written after it is not known. So whatever was the last write at
-///   its parent, the children are to have changed by then.
+/// - *A node was found whose create was lost.* What was written after it is not known. So whatever was the last write
+///   at its parent, the children are to have changed by then.
 /// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
 ///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them (no matter
 ///   who has deleted it), or one that should be gone is. Then its last write at another parent is asked for.

@@ -15,7 +15,7 @@ namespace zklock::recipes {
 class session;
 
 /// Creates whose answer was lost, and whose node the first look-up on the next connection did not find. (That look-up
-/// is lock_queue::look_up_unknown(), or permit_nodes::on_look_up().) It may have been answered by a leader that
+/// is known_queue::look_up_unknown(), or permit_nodes::on_look_up().) It may have been answered by a leader that
 /// others had replaced without its knowing: then the node may be there all the same, nobody would ever delete it, and
 /// everybody would wait for it. So at each new connection they are looked for again, and deleted where they appear;
 /// until a server that has looked has also done a write over the same connection. It was in touch with the others then,

@@ -4,6 +4,7 @@
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -99,10 +100,13 @@ void zookeeper_server::start()
         "-Xmx" + options_.heap,
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
         "-Dznode.container.checkIntervalMs=" + std::to_string(options_.container_check_interval.count()),
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
         "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=error"}; // each lost connection
+    if (const char* const classes = std::getenv("ZKLOCK_SERVER_CLASSES")) // see support/server_classes.sh
+        command.push_back("-XX:SharedArchiveFile=" + std::string(classes));
     command.insert(command.end(), options_.java.begin(), options_.java.end());
     // The first logging library in the path is the one that is used: this one writes to standard error.
     command.insert(command.end(), {"-cp",

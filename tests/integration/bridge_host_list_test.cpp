@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: bridge
+// program: requests
 // Host lists and chroots as people write them.
 #include "bridge/names/host_list.hpp"
 #include "integration/bridge_client.hpp"

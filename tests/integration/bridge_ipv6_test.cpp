@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: bridge
+// program: requests
 // Hosts that have addresses of one family only, but for the loopback's: the C client resolves each address that it is
 // given, and knows only the families in which the machine has one.
 #include "integration/bridge_client.hpp"

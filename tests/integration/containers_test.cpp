@@ -20,7 +20,7 @@ const server_starts_with no_cleaning([](server_options& options) {
 });
 
 /// Paths rest for half of it, or a little longer.
-constexpr milliseconds short_session{4'000};
+constexpr milliseconds resting_session{4'000};
 
 std::size_t nodes_of_the_server()
 {
@@ -69,7 +69,7 @@ TEST_CASE("a lock for each of many orders: soon after, the server has as many no
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
         admin.create_all("/containers/orders");
-        client_options options = fault_options(server().address(), measured ? milliseconds{10'000} : short_session);
+        client_options options = fault_options(server().address(), measured ? milliseconds{10'000} : resting_session);
         client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(default_limit));
         const std::size_t before = nodes_of_the_server();
@@ -120,7 +120,7 @@ TEST_CASE("what it made above a path goes with the last of it; and all that was 
 {
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), short_session));
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
         std::int64_t last_token = 0;
         for (int i = 0; i < 2; ++i) {
@@ -144,7 +144,7 @@ TEST_CASE("a container stays as long as others use it; what others made, and per
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
         admin.create_all("/kept");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), short_session));
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
         co_await use(zk, used);
         admin.create(used + "/note");
@@ -170,7 +170,7 @@ TEST_CASE("what an operator puts in the place of a container that rests, or writ
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
         admin.create_all("/swapped");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), short_session));
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
         for (const std::string* path : {&empty, &full, &written})
             co_await use(zk, *path);
@@ -199,7 +199,7 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
         admin.create_all("/gates");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), short_session));
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
         semaphore_options options;
         options.permits = 2;
@@ -232,8 +232,8 @@ TEST_CASE("the number of permits stays if an operator has written it; and is wri
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
         admin.create_all("/numbered");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), short_session));
-        client other(co_await asio::this_coro::executor, fault_options(server().address(), short_session));
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
+        client other(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
         must(co_await other.wait_connected(default_limit));
         semaphore_options options;

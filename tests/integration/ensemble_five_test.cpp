@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: servers
+// program: tls
 // Five servers: two may be gone at once, the leader and the holder's among them.
 #include "integration/ensemble_scene.hpp"
 

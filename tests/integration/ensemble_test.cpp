@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: servers
+// program: tls
 // Three servers: the loss of each, of all, and what the protocol assumes of a real ensemble.
 // time limit: 900 s
 #include "integration/ensemble_scene.hpp"

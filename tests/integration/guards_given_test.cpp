@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // Guards that are given to an operation: how often one hold may come back, and what is left when memory fails.
 #include "adapter/locks/guard_state.hpp"
 
@@ -45,7 +46,7 @@ struct writer {
     {
         constexpr int times = 100'000;
         for (int i = 0; i < times; ++i)
-            held = detail::access::make<guard>(detail::access::state(held)->hand_over());
+            held = zklock::detail::access::make<guard>(zklock::detail::access::state(held)->hand_over());
         REQUIRE(held);
     }
     void run_until_told()
@@ -72,10 +73,10 @@ template <class Give> bool give_short_of_memory(int number, Give give)
 TEST_CASE("a hold that has come back 100,000 times is lost, released and destroyed like any other")
 {
     writer w;
-    const std::weak_ptr first = detail::access::state(w.held);
+    const std::weak_ptr first = zklock::detail::access::state(w.held);
     w.wait_lost();
-    w.held = detail::access::make<guard>(detail::access::state(w.held)->hand_over());
-    const std::weak_ptr second = detail::access::state(w.held);
+    w.held = zklock::detail::access::make<guard>(zklock::detail::access::state(w.held)->hand_over());
+    const std::weak_ptr second = zklock::detail::access::state(w.held);
     w.come_back();
     CHECK_FALSE(first.expired()); // the acquisition tells it of the loss
     CHECK(second.expired());      // nobody needs it any more

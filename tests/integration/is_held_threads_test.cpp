@@ -1,4 +1,4 @@
-// program: semaphores
+// program: mutexes
 // "Do I hold it?", asked from many threads, while others acquire, split and release.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: faults
+// program: requests
 // Holders who are told nothing, because their lease goes on: with every connection that returns, and as long as they
 // like.
 #include "integration/play.hpp"

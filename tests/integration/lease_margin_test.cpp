@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: faults
+// program: requests
 // Margins that take much of the session: what works loses nothing, what cannot work is refused.
 #include "integration/fault_scene.hpp"
 #include "support/undisturbed.hpp"

@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: recipes
+// program: requests
 // Users who ask for very much at once, and what the locks of their client notice of it.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

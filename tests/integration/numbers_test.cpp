@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // A path whose numbers are scarce: it is made again, while several clients use it. No server gets near 2^31 within a
 // test's time, so these clients take a few numbers for many.
 #include "adapter/client/client_core.hpp"
@@ -96,7 +97,7 @@ struct member {
 private:
     stage& stage_;
     counters::connection_counters counters_;
-    detail::client_core core_;
+    zklock::detail::client_core core_;
 };
 
 /// Acquires again and again.

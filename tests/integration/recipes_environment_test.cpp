@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: recipes
+// program: mutexes
 // Every recipe where it has to live: behind credentials, in a chroot, under parents that are missing, however deep, and
 // of either kind.
 #include "integration/environment_recipes.hpp"

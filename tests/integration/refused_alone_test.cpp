@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // Servers that check access lists before they ask their leader (enableEagerACLCheck): what a follower refuses by itself
 // says nothing of the session, and its refusals come out of order.
 #include "integration/ensemble_scene.hpp"
@@ -12,9 +13,9 @@ using namespace zklock::test;
 
 namespace {
 
-constexpr milliseconds session{10'000};
+constexpr milliseconds patient_session{10'000};
 const access_rule readers{1, "world", "anyone"};
-const std::string locked = "/held", forbidden = "/forbidden";
+const std::string locked = "/held", refused_path = "/refused_path";
 
 /// Followers that go on serving for twenty ticks, more than a session, when they hear nothing of their leader.
 server_options patient_servers()
@@ -31,7 +32,7 @@ struct three_servers {
                   [this](std::size_t from, std::size_t to, std::uint16_t port) { return net.route(from, to, port); })
     {
         admin_client admin(servers[servers.leader()].port());
-        admin.create(forbidden, {}, create_mode::persistent, {readers});
+        admin.create(refused_path, {}, create_mode::persistent, {readers});
     }
     void cut_off(std::size_t server)
     {
@@ -46,7 +47,7 @@ struct three_servers {
 
 client_options options_at(zookeeper_server& server)
 {
-    auto options = fault_options(server.address(), session);
+    auto options = fault_options(server.address(), patient_session);
     options.lease_margin = usual_tick;
     return options;
 }
@@ -72,7 +73,7 @@ TEST_CASE("a cut-off follower refuses all the same: a holder there is told befor
         int refused = 0;
         // The next heartbeat is not answered, and refusals that come before its answer end the connection.
         for (const auto begun = steady_clock::now(); steady_clock::now() < begun + 2s;) {
-            auto denied = begin_acquire(mutex(holder, forbidden), 500ms);
+            auto denied = begin_acquire(mutex(holder, refused_path), 500ms);
             refused += co_await denied.end() == errc::access_denied;
             const auto next_one = steady_clock::now() + 100ms;
             co_await until("a while has passed", [next_one] { return steady_clock::now() > next_one; });
@@ -111,13 +112,13 @@ TEST_CASE("a refusal that comes out of order ends the connection, and the log sa
         client zk(co_await asio::this_coro::executor, options);
         const result<void> connected = co_await zk.wait_connected(default_limit);
         REQUIRE(!connected.has_error());
-        const auto read = co_await zk.get(forbidden); // the follower has it
+        const auto read = co_await zk.get(refused_path); // the follower has it
         REQUIRE(!read.has_error());
         for (int i = 0; i < 20 && !told; ++i) {
             pending<std::string> created;
             zk.create("/slow" + std::to_string(i), "", created.handler());
             pending<node_stat> denied;
-            zk.set(forbidden, "", denied.handler());
+            zk.set(refused_path, "", denied.handler());
             static_cast<void>(co_await created.end());
             CHECK(co_await denied.end());
         }

@@ -1,5 +1,5 @@
 // sanitizers: address
-// program: sasl
+// program: tls
 // DIGEST-MD5 with real servers: whose passwords they take, what the gate holds back and when it leaves, what happens
 // where they refuse, and what is cut.
 #include "integration/sasl_scene.hpp"

@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: shared_mutexes
+// program: mutexes
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: servers
+// program: tls
 // What the other integration tests stand on: servers, proxy, administrator's client.
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"

@@ -1,5 +1,5 @@
 // sanitizers: none
-// program: servers
+// program: tls
 // What the tests of TLS stand on: certificates, and servers with a port for TLS. Whoever looks at them here has nothing
 // to do with the library.
 #include "support/admin_client.hpp"

@@ -22,16 +22,18 @@ for attempt in 1 2 3; do # the port may be somebody's
         -cp '/usr/share/java/slf4j-simple.jar:/usr/share/java/zookeeper.jar:/usr/share/java/*' \
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$folder/zoo.cfg" >"$folder/log" 2>&1 &
     server=$!
+    asked_to_end=
     for ((i = 0; i < 600; i++)); do
         kill -0 $server 2>/dev/null || break
-        if asked $port | grep -q ^Mode && kill -TERM $server 2>/dev/null; then
-            wait $server || true
-            server=
-            [[ -s $archive ]]
-            exit
+        if [[ ! $asked_to_end ]] && asked $port | grep -q ^Mode && kill -TERM $server; then
+            asked_to_end=yes
         fi
         sleep 0.1
     done
+    kill -KILL $server 2>/dev/null || true # it has had its minute
+    wait $server || true
+    server=
+    [[ ! $asked_to_end || ! -s $archive ]] || exit 0
 done
 tail -n 20 "$folder/log" >&2
 exit 1

@@ -1,4 +1,5 @@
 #include "bridge/sasl/gssapi.hpp"
+#include "bridge/sasl/kdc_calls.hpp"
 #include "bridge/tls/harmless.hpp"
 
 #include <gssapi/gssapi_ext.h>
@@ -116,6 +117,7 @@ public:
     {
         if (::getpid() != process_)
             return;
+        const not_stopped_here whole;
         OM_uint32 minor = 0;
         ::gss_delete_sec_context(&minor, &context_, GSS_C_NO_BUFFER);
         ::gss_release_cred(&minor, &credential_);

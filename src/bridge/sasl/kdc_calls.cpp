@@ -214,6 +214,17 @@ stops_with_process::~stops_with_process()
     kdc_calls::stop_if_process_ends();
 }
 
+not_stopped_here::not_stopped_here() noexcept
+{
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
+}
+
+not_stopped_here::~not_stopped_here()
+{
+    int ignored = 0;
+    ::pthread_setcancelstate(before_, &ignored);
+}
+
 void kdc_calls::stop_if_process_ends()
 {
     pool::current.load(std::memory_order_acquire)->stop_if_ending();
@@ -233,7 +244,9 @@ void kdc_calls::begin(std::shared_ptr<kdc_call> call, told then)
 /// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.
 auto kdc_calls::of_this_process() -> pool&
 {
-    [[maybe_unused]] static const int once = std::atexit(&pool::at_exit); // before the libraries end themselves
+    static std::atomic<bool> registered{false};
+    if (!registered.exchange(true))
+        std::atexit(&pool::at_exit); // before the libraries end themselves
     pool* own = pool::current.load(std::memory_order_acquire);
     const unsigned forks = runtime::fork_count();
     if (!own || own->of_process != forks) {

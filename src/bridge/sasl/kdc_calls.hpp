@@ -33,6 +33,18 @@ public:
     stops_with_process& operator=(const stops_with_process&) = delete;
 };
 
+/// Around what must not be unwound in between: a destructor that gives back what Kerberos's libraries have made.
+class not_stopped_here {
+public:
+    not_stopped_here() noexcept;
+    ~not_stopped_here();
+    not_stopped_here(const not_stopped_here&) = delete;
+    not_stopped_here& operator=(const not_stopped_here&) = delete;
+
+private:
+    int before_ = 0;
+};
+
 /// Makes these calls for all clients of an execution context. A KDC that does not answer holds a call for half a
 /// minute, and it cannot be ended. So nobody ever waits for one: neither the end of the context, nor its preparation
 /// for a fork, nor the end of the process, nor a look-up of names.

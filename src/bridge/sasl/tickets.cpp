@@ -1,5 +1,7 @@
 #include "bridge/sasl/tickets.hpp"
 
+#include "bridge/sasl/kdc_calls.hpp"
+
 #include <krb5/krb5.h>
 
 #include <unistd.h>
@@ -38,6 +40,7 @@ memory_cache::~memory_cache()
 {
     if (::getpid() != process_)
         return;
+    const not_stopped_here whole;
     if (cache_)
         ::krb5_cc_destroy(context_, cache_);
     if (context_)

@@ -16,7 +16,8 @@ int doctor(const connection_arguments& connection, const std::string& path);
 /// Its parts, in its order. Each server by itself; false if none can be used.
 [[nodiscard]] boost::asio::awaitable<bool> examine_servers(const connection_arguments& connection, findings& found);
 /// Whether that server, which `zk` is connected to, takes us for whom we say we are by SASL.
-[[nodiscard]] boost::asio::awaitable<void> examine_identity(client zk, std::string server, findings& found);
+[[nodiscard]] boost::asio::awaitable<void> examine_identity(client zk, std::string server, sasl_mechanism mechanism,
+                                                            findings& found);
 /// Whether a lock can be had: a lock of its own is acquired for a moment, beside `path`.
 [[nodiscard]] boost::asio::awaitable<void> examine_lease(client zk, double drift, std::string path, findings& found);
 /// Who may use the path.

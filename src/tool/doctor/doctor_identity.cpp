@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 
 /// A server that is told to let in whom it refuses says nothing of it (Kerberos's last step looks the same). So a node
 /// is made that belongs to whom the server takes us for.
-asio::awaitable<void> examine_identity(client zk, std::string server, findings& found)
+asio::awaitable<void> examine_identity(client zk, std::string server, sasl_mechanism mechanism, findings& found)
 {
     const std::string node = fmt::format("/zklock-doctor-{}-identity", ::getpid());
     auto creating = zk.create(node, std::string(), node_kind::ephemeral, acl::creator_all);
@@ -34,11 +34,15 @@ asio::awaitable<void> examine_identity(client zk, std::string server, findings& 
         co_return;
     }
     if (why) {
+        const bool at_root = why == errc::access_denied;
+        const bool refused_unseen = mechanism == sasl_mechanism::gssapi;
         found.doubtful("SASL",
-                       fmt::format("{}: whom it takes us for cannot be seen, because no node can be made at the root: "
-                                   "{}. If it is told to let in whom it refuses (allowSaslFailedClients), Kerberos's "
-                                   "last refusal would not be seen either",
-                                   server, why.message()),
+                       fmt::format("{}: whom it takes us for cannot be seen{}: {}{}", server,
+                                   at_root ? ", because no node can be made at the root" : "", why.message(),
+                                   refused_unseen
+                                       ? ". If it is told to let in whom it refuses (allowSaslFailedClients), "
+                                         "Kerberos's last refusal would not be seen either"
+                                       : ""),
                        {{"server", server}});
         co_return;
     }

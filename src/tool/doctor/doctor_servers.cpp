@@ -93,7 +93,7 @@ asio::awaitable<bool> open_session(const connection_arguments& connection, serve
         found.good("session", fmt::format("{}: {}, after {} ms", server.text(), log.session(), took.count()),
                    {{"server", server.text()}, {"milliseconds", took.count()}});
         if (connection.sasl.mechanism != sasl_mechanism::off) {
-            auto examining = examine_identity(zk, server.text(), found);
+            auto examining = examine_identity(zk, server.text(), connection.sasl.mechanism, found);
             co_await std::move(examining);
         }
     }

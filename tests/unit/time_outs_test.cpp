@@ -50,7 +50,7 @@ TEST_SUITE("time-outs")
         CHECK(second->handle->describe_wait().path == ""); // it is told once
     }
 
-    TEST_CASE("whoever is granted before that asks for nothing, nor does one who is behind the same holder later")
+    TEST_CASE("whoever is granted before that asks for nothing; one who is behind the same holder later looks again")
     {
         waiting_scene s;
         const auto a = s.wait_behind_theirs(2s);
@@ -71,10 +71,42 @@ TEST_SUITE("time-outs")
         asked(t).to("remove /p/" + t.node(1, 1)).ends(outcome::ok);
         asked(t).to("children /p").list({theirs, t.node(2, 2)});
         asked(t).only("watch /p/" + t.node(2, 2)).show(5, "me");
-        t.pass(4s);
+        t.pass(3'800ms);
+        asked(t).to("get /p/" + theirs).show(9, "they");
+        t.pass(200ms);
         REQUIRE(later->ended == make_error_code(timed_out));
-        CHECK_FALSE(t.servers.asks("get "));
         CHECK(later->handle->describe_wait().held_by->identifier == "they");
+    }
+
+    TEST_CASE("a holder that has gone behind the back of who waits is not named: the next one is, who holds now")
+    {
+        const std::string next = "other-lock-0000000001"; // whom alone it watches
+        waiting_scene s;
+        const auto a = s.wait_for(2s);
+        asked(s).to("create /p/" + prefix(1)).number(102, 2).to("watch /p").show(s.parent_of_two());
+        asked(s).to("children /p").list({theirs, next, s.node(1, 2)}).to("watch /p/" + next).show(8, "next");
+        s.pass(1800ms);
+        asked(s).to("get /p/" + theirs).ends(outcome::no_node);
+        asked(s).to("children /p").list({next, s.node(1, 2)});
+        SUBCASE("and is read")
+        {
+            asked(s).to("get /p/" + next).show(8, "next");
+            s.pass(200ms);
+            REQUIRE(a->ended == make_error_code(timed_out));
+            const wait_report told = a->handle->describe_wait();
+            REQUIRE(told.held_by);
+            CHECK(told.held_by->node == "/p/" + next);
+            CHECK(told.held_by->identifier == "next");
+            CHECK(told.before_us == 1);
+        }
+        SUBCASE("and is gone, too: nothing is asked for ever")
+        {
+            asked(s).to("get /p/" + next).ends(outcome::no_node);
+            s.pass(200ms);
+            REQUIRE(a->ended == make_error_code(timed_out));
+            CHECK_FALSE(s.servers.asks("children"));
+            CHECK(a->handle->describe_wait().held_by->node == "/p/" + next);
+        }
     }
 
     TEST_CASE("no answer is waited for")

@@ -11,31 +11,39 @@ namespace zklock::recipes {
 using store::outcome;
 
 holder_look::holder_look(session& s, std::string path, std::string child, queue::name_rules rules)
-    : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)), choose_(nullptr),
-      rules_(std::move(rules)), child_(std::move(child))
+    : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)),
+      choose_([rules](const std::vector<std::string>& children) {
+          auto holders = rules.holders_of(children);
+          return holders.empty() ? std::string() : std::move(holders.front());
+      }),
+      rules_(std::move(rules)), given_(std::move(child))
 {
 }
 
 holder_look::holder_look(session& s, std::string path, chooser choose)
-    : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)), choose_(choose)
+    : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)),
+      choose_(std::move(choose))
 {
 }
 
 void holder_look::restart()
 {
-    asked_ = false;
-    if (choose_ != nullptr)
-        child_.clear();
+    asked_ = is_gone_ = false;
+    child_ = given_;
+    listed_.clear();
 }
 
 void holder_look::send()
 {
     if (child_.empty()) {
+        is_gone_ = false;
         session_.store.children(path_, false,
                                 one_answered(
                                     [this](const store::children_reply& answer) {
-                                        if (answer.result == outcome::ok)
-                                            child_ = choose_(*answer.names);
+                                        if (answer.result != outcome::ok)
+                                            return;
+                                        listed_ = *answer.names;
+                                        child_ = choose_(listed_);
                                     },
                                     request_line::weight_of_list));
         return;
@@ -44,6 +52,11 @@ void holder_look::send()
                            if (answer.result == outcome::ok)
                                found_ = contender_as_read(session_, queue::child_of(path_, child_),
                                                           rules_.parse(child_), answer);
+                           if (answer.result != outcome::no_node || child_ != given_ || !listed_.empty())
+                               return;
+                           is_gone_ = true;
+                           asked_ = false;
+                           child_.clear();
                        }));
     asked_ = true;
 }

@@ -3,6 +3,7 @@
 #include "recipes/session/request_for.hpp"
 #include "zklock/events.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,18 +15,25 @@ namespace zklock::recipes {
 class holder_look final : public request_of_several<> {
 public:
     /// Chooses one of a path's children; gives an empty name if there is none to be looked at.
-    using chooser = std::string (*)(const std::vector<std::string>& children);
+    using chooser = std::function<std::string(const std::vector<std::string>& children)>;
 
-    /// Looks at that child of the path.
+    /// Looks at that child of the path; if it is gone, at the first that holds the lock by those rules.
     holder_look(session&, std::string path, std::string child, queue::name_rules);
     /// Looks at the child that `choose` takes when the children are known, which costs one request more.
     holder_look(session&, std::string path, chooser);
 
-    /// The name of that child; empty as long as it is not known.
+    /// The child that it was given to look at.
+    [[nodiscard]] const std::string& given() const noexcept { return given_; }
+    /// The name of the child that it looks at; empty as long as it is not known.
     [[nodiscard]] const std::string& child() const noexcept { return child_; }
     /// What its node says, once that is known.
     [[nodiscard]] const std::optional<contender>& found() const noexcept { return found_; }
-    [[nodiscard]] bool has_more() const noexcept override { return !ended() && !asked_ && !child_.empty(); }
+    /// All children, if they had to be listed.
+    [[nodiscard]] const std::vector<std::string>& listed() const noexcept { return listed_; }
+    [[nodiscard]] bool has_more() const noexcept override
+    {
+        return !ended() && !asked_ && (!child_.empty() || is_gone_);
+    }
 
 private:
     void restart() override;
@@ -34,10 +42,13 @@ private:
     void finish() override { end({}); }
 
     const std::string path_;
-    const chooser choose_; ///< null if the child is given
+    const chooser choose_;
     const queue::name_rules rules_;
-    std::string child_;
-    bool asked_ = false; ///< for the child
+    const std::string given_;
+    std::string child_ = given_;
+    bool is_gone_ = false; ///< the child that was given
+    bool asked_ = false;   ///< for the child
+    std::vector<std::string> listed_;
     std::optional<contender> found_;
 };
 

@@ -5,11 +5,19 @@
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/node_owner.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace zklock::recipes {
+namespace {
+
+constexpr std::chrono::milliseconds a_moment{250}; // for which a look is new enough
+
+} // namespace
 
 /// A look that is not answered in this epoch is of no use to anybody.
 void holder_report::epoch_ended() noexcept
@@ -30,12 +38,26 @@ void holder_report::look_for(const lock_contender& contender)
     if (!contender.waiting() || !session_.connected())
         return;
     const std::string_view holder = queue::before(queue_.known(), contender.id, 0).first;
-    if (holder.empty() || (look_ && look_->child() == holder))
+    const auto now = session_.scheduler.now();
+    if (holder.empty() || (look_ && look_->given() == holder && now - look_began_ < a_moment))
         return;
     const auto look = std::make_shared<holder_look>(session_, lock_.path(), std::string(holder), lock_.options().rules);
     forget_look();
     look_ = look;
+    look_began_ = now;
     session_.requests().enter(look);
+}
+
+/// Of those listed, how many are before that node of ours.
+std::size_t holder_report::count_before(const std::string& own, const std::vector<std::string>& listed) const
+{
+    const queue::name_rules& rules = lock_.options().rules;
+    const auto place = rules.sequence_of(own);
+    const auto is_before = [&](const std::string& name) {
+        const auto its = rules.sequence_of(name);
+        return its && std::tie(*its, name) < std::tie(*place, own);
+    };
+    return std::min<std::size_t>(std::count_if(listed.begin(), listed.end(), is_before), wait_report::most_counted);
 }
 
 known_wait holder_report::describe_wait(const lock_contender& contender) const
@@ -49,12 +71,20 @@ known_wait holder_report::describe_wait(const lock_contender& contender) const
         report.node = lock_.full(queue_.own().node(contender.id));
     if (before.first.empty())
         return report;
-    if (look_ && look_->child() == before.first && look_->found()) {
-        report.held_by = look_->found();
+    const holder_look* const look = look_ && look_->given() == before.first ? look_.get() : nullptr;
+    const bool listed = look && !look->listed().empty();
+    const std::string own = report.node.empty() ? std::string() : queue_.own().node(contender.id);
+    const std::string holder(listed ? look->child() : before.first);
+    if (listed && !own.empty())
+        report.before_us = count_before(own, look->listed());
+    if (holder.empty() || holder == own)
         return report;
+    if (look && look->found()) {
+        report.held_by = look->found();
+    } else {
+        report.held_by = contender_by_name(lock_.full(holder), lock_.options().rules.parse(holder));
+        report.held_by->ours = queue_.known().contender_of(holder) != 0;
     }
-    report.held_by = contender_by_name(lock_.full(before.first), lock_.options().rules.parse(before.first));
-    report.held_by->ours = queue_.known().contender_of(before.first) != 0;
     return report;
 }
 

@@ -2,7 +2,10 @@
 #include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/path_part.hpp"
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -12,7 +15,8 @@ public:
     explicit holder_report(const path_part& part) : path_part(part) {}
     ~holder_report() { forget_look(); }
 
-    /// The contender's deadline is near. Looks once, for all who wait, at who holds the lock.
+    /// The contender's deadline is near. Looks once, for all whose deadline is, at who holds the lock: who waits
+    /// watches its predecessor only, and may not know that the first has gone.
     void look_for(const lock_contender&);
     /// Who is before the contender now.
     [[nodiscard]] known_wait describe_wait(const lock_contender&) const;
@@ -20,8 +24,10 @@ public:
 
 private:
     void forget_look() noexcept;
+    [[nodiscard]] std::size_t count_before(const std::string& own, const std::vector<std::string>& listed) const;
 
-    std::shared_ptr<holder_look> look_; ///< at who holds the lock, or has held it
+    std::shared_ptr<holder_look> look_; ///< the last
+    store::scheduler::time_point look_began_{};
 };
 
 } // namespace zklock::recipes

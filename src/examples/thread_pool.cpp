@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread pool: four threads run the client and eight workers, which share the client. Each worker has a lock object
-// of its own, because one object is for one thread at a time. They count in a file, one after the other; start the
+// of its own, with a report of its own when the time is up. They count in a file, one after the other; start the
 // program twice at once on one file, and nothing is counted twice.
 //
 //     thread_pool SERVERS FILE

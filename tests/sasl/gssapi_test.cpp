@@ -356,7 +356,9 @@ TEST_CASE("GSSAPI: the end of the process stops what is in Kerberos's libraries 
 {
     const temporary_directory here;
     for (int i = 0; i < 30; ++i) {
-        child_process ends({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
+        // What the libraries had for a call that is stopped goes with the process, and is no leak.
+        child_process ends({"/usr/bin/env", "ASAN_OPTIONS=exitcode=66:detect_leaks=0",
+                            std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
                             "--test-case=a process that ends while its threads are in Kerberos's libraries"},
                            here.path(), here.path() / "said");
         REQUIRE(ends.wait() == 0);

@@ -13,6 +13,14 @@ using namespace zklock::test;
 
 namespace {
 
+/// Its address sanitizer aborts where a thread that is stopped unwinds frames that it has not compiled; clang's does
+/// not.
+#if defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
+constexpr bool gcc_sanitizes = true;
+#else
+constexpr bool gcc_sanitizes = false;
+#endif
+
 const auto kdc_server = knowing_by_kerberos();
 
 /// Half of what the call takes, and more than anything else does.
@@ -80,7 +88,8 @@ TEST_CASE("a process that ends while it asks a silent KDC" * doctest::skip())
     c.run_until([&] { return said_in_log(c, "no Kerberos server (KDC) has answered in time"); });
 }
 
-TEST_CASE("KDC that is silent: the end of the process does not wait either, and is like any other")
+TEST_CASE("KDC that is silent: the end of the process does not wait either, and is like any other" *
+          doctest::skip(gcc_sanitizes))
 {
     const temporary_directory directory;
     const auto began = steady_clock::now();

@@ -167,12 +167,18 @@ lease::time_point lease::when_one_counts(time_point due) const noexcept
 
 lease::time_point lease::soonest_renewal() const noexcept
 {
-    for (const exchange& earlier : uncounted_) {
+    const auto renewed_by = [this](const exchange& earlier) {
         const time_point counts = counts_from(earlier);
-        const time_point next = counts + std::min(margin_, interval_);
-        if (next + in_time() < lasts_by(earlier))                         // it leaves time for the next
-            return counts > beat_sent_ ? counts : last_beat_ + in_time(); // or the last one was refused
-    }
+        return counts > beat_sent_ ? counts : last_beat_ + in_time(); // or the last one was refused
+    };
+    // The last that counts before the lease ends carries it on the farthest: to where the next one counts.
+    for (auto earlier = uncounted_.rbegin(); earlier != uncounted_.rend(); ++earlier)
+        if (counts_from(*earlier) + in_time() < ends() && lasts_by(*earlier) > ends())
+            return renewed_by(*earlier);
+    // It ends before. The first that leaves time for the next one begins it anew.
+    for (const exchange& earlier : uncounted_)
+        if (counts_from(earlier) + std::min(margin_, interval_) + in_time() < lasts_by(earlier))
+            return renewed_by(earlier);
     // What was answered, if anything, was sent too long ago to be of use.
     const bool servers_answer = !uncounted_.empty() && uncounted_.back().answered >= last_beat_;
     return servers_answer ? last_beat_ : last_beat_ + std::max(margin_, in_time());

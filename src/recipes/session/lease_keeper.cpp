@@ -191,6 +191,11 @@ void lease_keeper::granted(session_member& member)
     plan_watch();
     look_at_later(member);
     plan_look(session_.scheduler.now());
+    // What was answered since it was planned may count sooner: the lease that the lock is granted on may need that.
+    if (beat_timer_.planned() && lease_.next_heartbeat() < beat_due_) {
+        beat_timer_.call_off();
+        plan_beat();
+    }
 }
 
 void lease_keeper::look_at_later(session_member& member)

@@ -128,6 +128,21 @@ TEST_SUITE("own writes, found")
         }
         CHECK(trusts(s) == done);
     }
+    TEST_CASE("one that was found and deleted, because nobody wanted it any more, shows how far the servers were")
+    {
+        for (const std::int64_t changed : {101, 102}) {
+            found_scene s;
+            CHECK(s.waiter->handle->withdraw());
+            s.clock.run();
+            asked(s).to("sync /").ends(outcome::ok);
+            asked(s).to("children /p").list({s.node(1, 0), s.node(2, 1)}, s.fresh(101));
+            asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
+            reconnect(s);
+            asked(s).only("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
+            asked(s).only("exists /p").stat(s.fresh(changed));
+            CHECK(trusts(s) == (changed == 102)); // then it was deleted, and all that was written before is there
+        }
+    }
     TEST_CASE("nothing was written before at the parent of a node that was found")
     {
         connected_scene s;

@@ -94,6 +94,7 @@ void lock_requests::read(bool watch)
         static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok:
+            session_.own_writes().listed(answer.stat.pzxid);
             queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
             if (path_handoffs* const handoffs = lock_.handoffs())
                 handoffs->listed();

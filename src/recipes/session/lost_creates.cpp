@@ -49,8 +49,10 @@ void lost_creates::look_up(const std::string& parent)
     session_.store.children(parent, false, [this, parent](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (answer.result == outcome::unknown)
-            session_.contact_lost(); // it is done in the next epoch
-        else if (session_.catch_up().done() && answer.result == outcome::ok)
+            return session_.contact_lost(); // it is done in the next epoch
+        if (answer.result == outcome::ok)
+            session_.own_writes().listed(answer.stat.pzxid);
+        if (session_.catch_up().done() && answer.result == outcome::ok)
             on_list(parent, *answer.names);
         else if (session_.catch_up().done() && answer.result == outcome::no_node)
             on_list(parent, none);

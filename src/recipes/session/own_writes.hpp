@@ -1,6 +1,7 @@
 #pragma once
 #include "store/store.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -41,6 +42,8 @@ public:
     void made(std::string_view node, std::int64_t czxid = 0);
     /// It was made, but the answer was lost; its parent's children had changed so when it was found, or before.
     void found(std::string_view node, std::int64_t changed);
+    /// The children of a node had changed so before what is written from now on.
+    void listed(std::int64_t changed) noexcept { largest_ = std::max(largest_, changed); }
     /// The transaction is known that made the node that was asked for by that name, without its number.
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
@@ -97,7 +100,7 @@ private:
     session& session_;
     std::vector<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
-    std::int64_t largest_ = 0;          ///< zxid of this session that is known
+    std::int64_t largest_ = 0;          ///< zxid that is known: of this session, or of a parent's children
     std::vector<write> asked_;          ///< those still to be asked for, the last at the back
     std::string above_;                 ///< what is looked at there
     std::vector<std::string> children_; ///< likewise, the lowest number last

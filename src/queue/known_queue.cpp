@@ -157,8 +157,15 @@ void known_queue::update_view(const std::vector<std::string>& names)
     }
     while (known != live.end())
         miss_known();
-    for (contender_id id : missing)
+    miss(missing);
+}
+
+void known_queue::miss(const std::vector<contender_id>& missing)
+{
+    for (const contender_id id : missing) {
+        missed_.push_back(own_.node(id));
         own_node_gone(id);
+    }
 }
 
 /// Finds the nodes of creates whose answer was lost. Only a complete list shows that there is none.
@@ -231,8 +238,7 @@ void known_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
         else
             own_.at(here->second).covered = true;
     }
-    for (contender_id id : missing)
-        own_node_gone(id);
+    miss(missing);
     places_.let_go().clear();
     others_expected_ = false;
     reads_.nothing_has_grown();

@@ -37,6 +37,9 @@ public:
     /// which some may be forgotten.
     [[nodiscard]] std::vector<action>& news() noexcept { return news_; }
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
+    /// The nodes of ours that an answer of the servers, since the last call, has shown to be gone by being without
+    /// them.
+    [[nodiscard]] std::vector<std::string> take_missed() noexcept { return std::exchange(missed_, {}); }
     [[nodiscard]] std::vector<contender_id>& to_remove() noexcept { return to_remove_; }
     [[nodiscard]] std::vector<contender_id>& to_inspect() noexcept { return to_inspect_; }
 
@@ -103,6 +106,7 @@ private:
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
     void update_view(const std::vector<std::string>& names);
     void only_ours_remain(bool the_youngest, std::int32_t ever);
+    void miss(const std::vector<contender_id>&);
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
     void may_have_read_on(contender_kind its);
     void doubt_unwatched_before(const place_name&);
@@ -120,6 +124,7 @@ private:
     own_contenders own_;
     queue::places places_;
     queue::watches watches_;
+    std::vector<std::string> missed_; ///< nodes of ours
 };
 
 } // namespace zklock::queue

@@ -245,6 +245,8 @@ private:
     {
         if (e.what != lock_event::kind::released || e.error)
             return;
+        if (stage_.ensemble.answers_from_the_past())
+            return; // a leader that was given up may say of a session that it is over
         const auto& tree = stage_.ensemble.leaders_tree();
         for (const auto& l : u.given)
             if (tree.find(l.node) != nullptr)

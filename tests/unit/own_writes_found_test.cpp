@@ -128,6 +128,21 @@ TEST_SUITE("own writes, found")
         }
         CHECK(trusts(s) == done);
     }
+    TEST_CASE("a list showed that others had deleted a node: it may not be back")
+    {
+        for (const bool is_back : {true, false}) {
+            found_scene s;
+            asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(2, 1)}, s.fresh(102));
+            asked(s).to("watch /p/" + s.node(2, 1)).show(of_this_session(101));
+            reconnect(s);
+            s.show_first(is_back);
+            if (!is_back) {
+                asked(s).only("exists /p").stat(s.fresh(102));
+                asked(s).only("children /p").list({s.node(2, 1)});
+            }
+            CHECK(trusts(s) == !is_back);
+        }
+    }
     TEST_CASE("one that was found and deleted, because nobody wanted it any more, shows how far the servers were")
     {
         for (const std::int64_t changed : {101, 102}) {

@@ -186,6 +186,8 @@ void lock_path::carry_out_decisions()
 {
     if (session_.over())
         return;
+    for (const std::string& node : queue_.take_missed())
+        session_.own_writes().found_gone(full(node));
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
     for (const queue::action& action : queue_.next(may_grant && session_.lease().grants(now)))

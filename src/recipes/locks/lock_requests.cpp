@@ -210,7 +210,7 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
             session_.own_writes().made(lock_.full(queue::reader_name(node)));
             return queue_.downgraded(id);
         case outcome::node_exists: return found_downgraded(id, node); // by the one whose answer was lost
-        case outcome::no_node: return queue_.downgrade_lost(id);
+        case outcome::no_node: return downgrade_lost(id, node);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);
         default: lock_.notice_refusal(answer.result); look_for_downgraded(contender, node, error_of(answer.result));
@@ -227,6 +227,13 @@ void lock_requests::found_downgraded(queue::contender_id id, const std::string& 
     queue_.downgraded(id, true);
 }
 
+/// The writer's node is gone.
+void lock_requests::downgrade_lost(queue::contender_id id, const std::string& node)
+{
+    session_.own_writes().found_gone(lock_.full(node));
+    queue_.downgrade_lost(id);
+}
+
 /// Somebody has written on the writer's node.
 void lock_requests::downgrade_as_found(const contender_ptr& contender, const std::string& node)
 {
@@ -237,7 +244,7 @@ void lock_requests::downgrade_as_found(const contender_ptr& contender, const std
                 return queue_.downgrade_refused(contender->id);
             look_at_data(node, answer.data);
             return downgrade(contender, node, answer.data, answer.stat.version);
-        case outcome::no_node: return queue_.downgrade_lost(contender->id);
+        case outcome::no_node: return downgrade_lost(contender->id, node);
         case outcome::unknown: return queue_.downgrade_unknown(contender->id);
         default: return look_for_downgraded(contender, node, error_of(answer.result));
         }

@@ -25,6 +25,7 @@ public:
 
 private:
     void downgrade_as_found(const contender_ptr&, const std::string& node);
+    void downgrade_lost(queue::contender_id, const std::string& node);
     void found_downgraded(queue::contender_id, const std::string& node);
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
     void look_at_data(const std::string& node, std::string_view data);

@@ -75,10 +75,13 @@ void permits_in_use::on_list(const std::vector<std::string>& names)
             return node->now == permit_node::phase::there && !listed.contains(node->name);
         };
         const auto found = std::find_if(head->nodes.begin(), head->nodes.end(), missing);
-        if (found != head->nodes.end())
-            nodes_.lost_to_others(permit_ptr(*found));
-        else
+        if (found == head->nodes.end()) {
             decide(*head, names, names.size());
+            continue;
+        }
+        const permit_ptr node = *found;
+        session_.own_writes().found_gone(nodes_.path_of(*node));
+        nodes_.lost_to_others(node);
     }
 }
 

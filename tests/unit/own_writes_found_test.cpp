@@ -136,10 +136,8 @@ TEST_SUITE("own writes, found")
             asked(s).to("watch /p/" + s.node(2, 1)).show(of_this_session(101));
             reconnect(s);
             s.show_first(is_back);
-            if (!is_back) {
+            if (!is_back)
                 asked(s).only("exists /p").stat(s.fresh(102));
-                asked(s).only("children /p").list({s.node(2, 1)});
-            }
             CHECK(trusts(s) == !is_back);
         }
     }
@@ -191,6 +189,19 @@ TEST_SUITE("own writes, found")
         reconnect(s);
         asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
         asked(s).only("exists /s/leases").stat(s.fresh(60));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a list showed that others had deleted a permit: it may not be back")
+    {
+        semaphore_scene s;
+        const auto a = s.want(1, permits_of(1));
+        s.give_line();
+        s.reconnect();
+        s.answer_syncs();
+        asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
+        asked(s).to("children /s/leases").list({});
+        reconnect(s);
+        asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
         CHECK_FALSE(trusts(s));
     }
     TEST_CASE("a downgrade was found to have been done: the writer's node may not be back")

@@ -81,8 +81,10 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     }
     if (!alive(c->session))
         return; // the end of the session will close the connection
-    if (sessions_[c->session].owner != c->id)
-        return; // it has moved, nobody reads the answer
+    // Nobody reads the answer then. Servers end the session all the same: they do not ask whose the connection is.
+    const bool has_moved = sessions_[c->session].owner != c->id;
+    if (has_moved && r.what != operation::close_session)
+        return;
     if (r.what == operation::sync) {
         from_leader(c->server, [this, c, xid = r.xid] { complete(c, xid, answer{}); });
         return;
@@ -95,7 +97,7 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     t.version = r.version;
     t.parts = r.parts;
     t.access = r.access;
-    append({std::move(t), c, r.xid});
+    append({std::move(t), has_moved ? nullptr : c, r.xid});
 }
 
 /// To whoever the server takes for its leader.

@@ -120,7 +120,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"distrusted_session_keeps_its_lease", 20017167},
     {"epoch_begins_behind_a_sync", 914657},
     {"found_node_missing_is_trusted", 8100047598},
-    {"granted_by_what_was_known_of_old", 400832846},
+    {"granted_by_what_was_known_of_old", 9500009957},
     {"handoff_by_number_not_name", 900412},
     {"handoff_comes_back_with_a_list", 1190},
     {"heeds_every_number", 902859},

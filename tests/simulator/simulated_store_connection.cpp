@@ -50,13 +50,20 @@ void simulated_store::ask()
 /// As the bridge does with such a connection: nobody hears of it.
 void simulated_store::question_answered(const answer& a)
 {
-    if (a.session != 0 && history_.asks() == bridge::session_question::end) {
-        request r;
-        r.what = operation::close_session;
-        r.xid = ++xid_;
-        ensemble_.send(connection_, std::move(r));
-    }
-    attempt_failed(a.session != 0 ? bridge::session_answer::taken_up : bridge::session_answer::unknown);
+    const auto told = a.session != 0 ? bridge::session_answer::taken_up : bridge::session_answer::unknown;
+    if (a.session == 0 || history_.asks() != bridge::session_question::end)
+        return attempt_failed(told);
+    request r;
+    r.what = operation::close_session;
+    r.xid = ++xid_;
+    ensemble_.send(connection_, std::move(r));
+    // It goes before the end of the connection, and before another can be made.
+    world_.time.at(connection_->last_to_server, [this, told, which = connection_] {
+        process_.post([this, told, which] {
+            if (connection_ == which && state_ == state::opening)
+                attempt_failed(told);
+        });
+    });
 }
 
 bool simulated_store::session_should_be_over() const

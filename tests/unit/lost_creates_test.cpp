@@ -105,6 +105,8 @@ TEST_SUITE("lost creates")
             s.lose_connection();
             s.clock.pass(pause);
             s.connect(5, false);
+            if (s.servers.pending() == "children /a") // one that was deleted may not be back
+                asked(s).only("children /a").list({});
             const bool asks = s.servers.asks("children /a");
             if (asks)
                 asked(s).to("sync /").ends(outcome::ok).to("children /a").list(seen);

@@ -239,9 +239,118 @@ TEST_SUITE("own writes, found")
         s.lose_connection();
         s.connect(5, false);
         asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(1, 0)});
-        asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::ok);
+        SUBCASE("by this client")
+        {
+            asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::ok);
+        }
+        SUBCASE("by others, sooner")
+        {
+            asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
+        }
+        SUBCASE("by whom, is not known")
+        {
+            s.lose_connection();
+            s.connect(5, false);
+            asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
+        }
         reconnect(s);
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
         CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")
+    {
+        for (const bool reader_is_back : {true, false}) {
+            connected_scene s;
+            const auto a = s.hold_as_writer("/p");
+            CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
+            const std::string writer = s.node(1, 0, "__WRIT__");
+            reconnect(s);
+            asked(s).only("exists /p/" + writer).ends(outcome::no_node);
+            asked(s).only("exists /p").stat(s.fresh(102));
+            CHECK(trusts(s));
+            asked(s).to(s.downgrade("/p")).fails_at(1, outcome::no_node);
+            reconnect(s);
+            asked look(s);
+            look.only("exists " + s.downgraded("/p"));
+            if (reader_is_back) {
+                look.stat(of_this_session(101));
+            } else {
+                look.ends(outcome::no_node);
+                asked(s).only("exists /p").stat(s.fresh(100));
+                asked(s).only("children /p").list({writer});
+                asked(s).only("exists /p/" + writer).stat(of_this_session(100));
+            }
+            CHECK_FALSE(trusts(s));
+        }
+    }
+    TEST_CASE("a node is found gone, and another was made later: what was before that is there if its transaction is")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto b = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(2)).number(101, 1);
+        s.clock.pass(200ms);
+        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        bool is_there = true;
+        SUBCASE("it is, and others have deleted that node, too, since")
+        {
+            asked(s).only("exists /p").stat(s.fresh(103));
+        }
+        SUBCASE("it is not")
+        {
+            asked(s).only("exists /p").stat(s.fresh(100));
+            is_there = false;
+        }
+        CHECK(trusts(s) == is_there);
+    }
+    TEST_CASE("a node is found gone after another was deleted, and when is not known: that is looked for")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto b = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(2)).number(101, 1);
+        CHECK(b->handle->withdraw());
+        s.clock.run();
+        asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
+        s.clock.pass(200ms);
+        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(102));
+        asked(s).only("children /p").list({s.node(2, 1)});
+        asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("an answer says that the parent is gone: none of the nodes that were there may be back")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto b = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(2)).number(101, 1);
+        const auto c = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a list of permits dates what is written after it")
+    {
+        for (const std::int64_t changed : {61, 62}) {
+            semaphore_scene s;
+            const auto a = s.want(1, permits_of(1));
+            s.give_line();
+            asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+            asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
+            CHECK(a->ended == error_code());
+            a->handle->release([](error_code) {});
+            s.clock.run();
+            asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
+            reconnect(s);
+            asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
+            asked(s).only("exists /s/leases").stat(s.fresh(changed));
+            CHECK(trusts(s) == (changed == 62));
+        }
     }
 }

@@ -186,8 +186,7 @@ void lock_path::carry_out_decisions()
 {
     if (session_.over())
         return;
-    for (const std::string& node : queue_.take_missed())
-        session_.own_writes().found_gone(full(node));
+    note_missed();
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
     for (const queue::action& action : queue_.next(may_grant && session_.lease().grants(now)))
@@ -197,6 +196,19 @@ void lock_path::carry_out_decisions()
     if (handoffs_)
         handoffs_->settle();
     tell_if_idle();
+}
+
+void lock_path::note_missed(std::int64_t changed)
+{
+    for (const std::string& node : queue_.take_missed())
+        session_.own_writes().found_gone(full(node), changed);
+}
+
+void lock_path::path_missing()
+{
+    note_missed();
+    session_.own_writes().all_found_gone(path_);
+    queue_.parent_absent();
 }
 
 void lock_path::carry_out(const queue::action& action, store::scheduler::time_point now)

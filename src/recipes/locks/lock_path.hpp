@@ -128,6 +128,10 @@ public:
     }
     /// The path's own node was deleted, because its numbers were scarce.
     void parent_removed();
+    /// An answer says that there is no such node.
+    void path_missing();
+    /// Remembers the nodes of ours that an answer was without. `changed`: the path's children had changed so by then.
+    void note_missed(std::int64_t changed = 0);
     void notice_refusal(store::outcome);
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<acquire_mode> only = {});

@@ -47,8 +47,9 @@ void lock_requests::watch_parent()
     session_.store.get(lock_.path(), true, lock_.expect([this](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok:
-            return queue_.parent_watched(answer.stat.num_children, children_ever(answer.stat), answer.stat.pzxid);
-        case outcome::no_node: return queue_.parent_absent();
+            queue_.parent_watched(answer.stat.num_children, children_ever(answer.stat), answer.stat.pzxid);
+            return lock_.note_missed(answer.stat.pzxid);
+        case outcome::no_node: return lock_.path_missing();
         default:
             queue_.parent_watch_failed();
             lock_.notice_refusal(answer.result);
@@ -66,7 +67,7 @@ void lock_requests::remove_parent()
         session_.wrote(answer);
         switch (answer.result) {
         case outcome::ok: queue_.parent_absent(); return lock_.parent_removed();
-        case outcome::no_node: return queue_.parent_absent();
+        case outcome::no_node: return lock_.path_missing();
         case outcome::not_empty:
         case outcome::bad_version: return queue_.parent_occupied();
         case outcome::unknown: return queue_.remove_parent_unknown();
@@ -81,7 +82,7 @@ void lock_requests::remove_parent()
             if (!answer.data.empty())
                 return queue_.parent_stays();
             return session_.store.remove(lock_.path(), answer.stat.version, lock_.expect(removed));
-        case outcome::no_node: return queue_.parent_absent();
+        case outcome::no_node: return lock_.path_missing();
         case outcome::unknown: return queue_.remove_parent_unknown();
         default: lock_.notice_refusal(answer.result); return queue_.parent_stays();
         }
@@ -96,12 +97,13 @@ void lock_requests::read(bool watch)
         case outcome::ok:
             session_.own_writes().listed(answer.stat.pzxid);
             queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
+            lock_.note_missed(answer.stat.pzxid);
             if (path_handoffs* const handoffs = lock_.handoffs())
                 handoffs->listed();
             return;
         case outcome::no_node:
             queue_.children_read(none, 0, session_.catch_up().done());
-            return queue_.parent_absent(); // nor is there a watch
+            return lock_.path_missing(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();
         default:
             queue_.read_refused();
@@ -227,10 +229,11 @@ void lock_requests::found_downgraded(queue::contender_id id, const std::string& 
     queue_.downgraded(id, true);
 }
 
-/// The writer's node is gone.
+/// The writer's node is gone, and so is the reader's that may have come in its place.
 void lock_requests::downgrade_lost(queue::contender_id id, const std::string& node)
 {
     session_.own_writes().found_gone(lock_.full(node));
+    session_.own_writes().found_gone(lock_.full(queue::reader_name(node)));
     queue_.downgrade_lost(id);
 }
 

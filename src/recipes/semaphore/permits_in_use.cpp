@@ -51,15 +51,16 @@ void permits_in_use::send_look()
                                 case outcome::ok:
                                     watching_ = watching_ || watch;
                                     watch_refused_ = watch_refused_ && !watch;
-                                    return on_list(*answer.names);
-                                case outcome::no_node: return on_list(none);
+                                    session_.own_writes().listed(answer.stat.pzxid);
+                                    return on_list(*answer.names, answer.stat.pzxid);
+                                case outcome::no_node: return on_list(none, 0);
                                 case outcome::unknown: stale_ = true; return;
                                 default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
                                 }
                             }));
 }
 
-void permits_in_use::on_list(const std::vector<std::string>& names)
+void permits_in_use::on_list(const std::vector<std::string>& names, std::int64_t changed)
 {
     std::unordered_set<std::string_view> listed;
     std::size_t others = 0;
@@ -80,7 +81,7 @@ void permits_in_use::on_list(const std::vector<std::string>& names)
             continue;
         }
         const permit_ptr node = *found;
-        session_.own_writes().found_gone(nodes_.path_of(*node));
+        session_.own_writes().found_gone(nodes_.path_of(*node), changed);
         nodes_.lost_to_others(node);
     }
 }

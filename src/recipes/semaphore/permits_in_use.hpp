@@ -3,6 +3,7 @@
 #include "zklock/events.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ public:
 private:
     [[nodiscard]] bool look_is_due(bool path_is_there) const;
     void send_look();
-    void on_list(const std::vector<std::string>& names);
+    void on_list(const std::vector<std::string>& names, std::int64_t changed);
     void decide(semaphore_acquisition&, const std::vector<std::string>& permits, std::size_t in_use);
     [[nodiscard]] std::shared_ptr<const contender> holder_among(std::vector<std::string> permits) const;
     [[nodiscard]] bool changes_are_told() const noexcept;

@@ -192,7 +192,8 @@ void lease_keeper::granted(session_member& member)
     look_at_later(member);
     plan_look(session_.scheduler.now());
     // What was answered since it was planned may count sooner: the lease that the lock is granted on may need that.
-    if (beat_timer_.planned() && lease_.next_heartbeat() < beat_due_) {
+    const bool sooner = std::max(session_.scheduler.now(), lease_.next_heartbeat()) < beat_due_; // or it is due
+    if (beat_timer_.planned() && sooner) {
         beat_timer_.call_off();
         plan_beat();
     }

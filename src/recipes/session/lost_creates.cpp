@@ -14,7 +14,7 @@ using store::outcome;
 void lost_creates::not_found(const std::string& parent, std::string name)
 {
     if (!session_.server_proved())
-        lost_[parent].emplace(std::move(name), create{true, session_.scheduler.now()});
+        lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now()});
 }
 
 bool lost_creates::knows(std::string_view parent, std::string_view child) const
@@ -53,9 +53,9 @@ void lost_creates::look_up(const std::string& parent)
         if (answer.result == outcome::ok)
             session_.own_writes().listed(answer.stat.pzxid);
         if (session_.catch_up().done() && answer.result == outcome::ok)
-            on_list(parent, *answer.names);
+            on_list(parent, *answer.names, answer.stat.pzxid);
         else if (session_.catch_up().done() && answer.result == outcome::no_node)
-            on_list(parent, none);
+            on_list(parent, none, 0);
         else
             look_up_later(parent);
     });
@@ -76,7 +76,7 @@ void lost_creates::look_up_later(const std::string& parent)
     });
 }
 
-void lost_creates::on_list(const std::string& parent, const std::vector<std::string>& children)
+void lost_creates::on_list(const std::string& parent, const std::vector<std::string>& children, std::int64_t changed)
 {
     const auto entry = lost_.find(parent);
     if (entry == lost_.end())
@@ -90,25 +90,28 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
         auto& [name, create] = *std::prev(after); // none of them begins with another one
         if (!child.starts_with(name))
             continue;
-        create = {};
+        create = {queue::child_of(parent, child)};
         remove(parent, name, child);
     }
-    missed(entry->second);
+    missed(entry->second, changed);
     if (entry->second.empty())
         lost_.erase(entry);
     if (session_.server_proved())
         server_proved();
 }
 
-void lost_creates::missed(names& all)
+void lost_creates::missed(names& all, std::int64_t changed)
 {
     std::erase_if(all, [&](const auto& each) {
         const create& c = each.second;
         return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.lease().old_leader_answers();
     });
-    for (auto& [name, create] : all)
+    for (auto& [name, create] : all) {
         if (create.looked_for && !create.missed)
             create.missed = session_.scheduler.now();
+        if (create.looked_for && !create.node.empty()) // the answer to its delete was lost
+            session_.own_writes().found_gone(std::exchange(create.node, {}), changed);
+    }
 }
 
 void lost_creates::remove(const std::string& parent, const std::string& name, std::string_view child)
@@ -118,6 +121,8 @@ void lost_creates::remove(const std::string& parent, const std::string& name, st
         session_.wrote(answer);
         if (answer.result == outcome::ok)
             session_.own_writes().removed(node);
+        if (answer.result == outcome::no_node)
+            session_.own_writes().found_gone(node);
         const auto entry = lost_.find(parent);
         if (entry == lost_.end() || answer.result == outcome::unknown)
             return;

@@ -46,6 +46,7 @@ public:
 
 private:
     struct create {
+        std::string node{};                                   ///< that it has made, if it was seen
         bool looked_for = false;                              ///< by this epoch, in vain
         std::optional<store::scheduler::time_point> missed{}; ///< when it was looked for in vain first
     };
@@ -53,8 +54,8 @@ private:
 
     void look_up(const std::string& parent);
     void look_up_later(const std::string& parent);
-    void on_list(const std::string& parent, const std::vector<std::string>& children);
-    void missed(names&);
+    void on_list(const std::string& parent, const std::vector<std::string>& children, std::int64_t changed);
+    void missed(names&, std::int64_t changed);
     void remove(const std::string& parent, const std::string& name, std::string_view child);
 
     session& session_;

@@ -65,19 +65,29 @@ void own_writes::removed(std::string_view node)
     note(node, state::removed);
 }
 
-/// When that was is not known, so it tells nothing of other writes.
-void own_writes::found_gone(std::string_view node)
+/// When that was is not known. So it proves of the write before no more than what is known of that.
+void own_writes::found_gone(std::string_view node, std::int64_t changed)
 {
+    largest_ = std::max(largest_, changed);
     const auto its = last_at(queue::parent_of(node));
-    const bool is_last = its != writes_.end() && its->node == node;
-    const std::int64_t after = is_last ? its->after : 0;
-    const bool numbered = !is_last || its->numbered;
-    const std::int64_t found = its != writes_.end() ? its->found : 0;
+    const write before = its != writes_.end() ? *its : write();
+    const bool is_last = before.node == node;
+    const bool dated = before.numbered && (is_last || before.now < state::removed);
     note(node, state::removed);
-    writes_.front().found = found;
-    writes_.front().after = after;
-    writes_.front().numbered = numbered;
-    writes_.front().ordered = false;
+    write& gone = writes_.front();
+    gone.found = std::max({before.found, is_last ? 0 : before.after, changed});
+    gone.after = is_last ? before.after : 0;
+    gone.numbered = changed != 0 || dated;
+    gone.ordered = false;
+}
+
+void own_writes::all_found_gone(std::string_view parent)
+{
+    const auto its = last_at(parent);
+    if (its == writes_.end())
+        return;
+    its->now = state::all_removed;
+    its->ordered = false;
 }
 
 void own_writes::lost_to_others(std::string_view node)
@@ -108,12 +118,12 @@ auto own_writes::last_at(std::string_view parent) -> std::vector<write>::iterato
 void own_writes::note(std::string_view node, state now)
 {
     auto its = last_at(queue::parent_of(node));
-    if (its != writes_.end() || writes_.size() == most_parents) {
-        its = std::min(its, std::prev(writes_.end()));
-        its->node = node;
-    } else {
-        its = writes_.insert(its, write{std::string(node)});
+    if (its == writes_.end()) {
+        if (writes_.size() == most_parents)
+            writes_.pop_back();
+        its = writes_.emplace(writes_.end());
     }
+    its->node = node;
     std::rotate(writes_.begin(), its, std::next(its));
     writes_.front().after = largest_;
     writes_.front().found = 0;
@@ -204,14 +214,14 @@ void own_writes::on_above(const store::stat_reply& seen)
         return look_above(queue::parent_of(std::string(above_)));
     if (seen.result != outcome::ok)
         return ask_for_next();
+    session_.lost_containers().found(above_, seen.stat.czxid);
     const bool lacks_found = seen.stat.pzxid < w.found;
     if (lacks_found)
         return session_.distrust_servers(queue::parent_of(w.node), "is without a node of this client");
     const std::int64_t known = std::max(w.after, w.found);
-    const bool dated = w.after != 0;
     const bool later = w.now >= state::removed || !w.numbered; // the write is
-    const bool lost = dated && seen.stat.pzxid < w.after + (later ? 1 : 0);
-    const bool by_same_leader = dated && leader_of(seen.stat.pzxid) == leader_of(known);
+    const bool lost = w.after != 0 && seen.stat.pzxid < w.after + (later ? 1 : 0);
+    const bool by_same_leader = known != 0 && leader_of(seen.stat.pzxid) == leader_of(known);
     if (lost)
         return session_.distrust_servers(w.node, w.now >= state::removed ? "has been made and deleted, and that is lost"
                                                                          : "is missing");

@@ -48,8 +48,11 @@ public:
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
     void removed(std::string_view node);
-    /// An answer says that it is gone: it was deleted at some time since it was made.
-    void found_gone(std::string_view node);
+    /// An answer says that it is gone: it was deleted at some time since it was made. `changed`: its parent's children
+    /// had changed so by then; 0: that is not known.
+    void found_gone(std::string_view node, std::int64_t changed = 0);
+    /// An answer says that this parent is gone, with all of ours.
+    void all_found_gone(std::string_view parent);
     /// An event says so, or may.
     void lost_to_others(std::string_view node);
     /// The same of all of ours below that node.
@@ -80,7 +83,7 @@ private:
         bool numbered = true;   ///< or it has a larger one, which may follow
         bool ordered = true;    ///< it is later than those that stand after it
         bool there = false;     ///< as was seen over this connection
-        std::int64_t found = 0; ///< the change that showed the last node to be found, unless the write is later
+        std::int64_t found = 0; ///< the change that showed a node to be there, or gone, unless the write is later
         state now = state::made;
     };
 

@@ -28,6 +28,7 @@ void recipe_path::tell_if_idle()
 void recipe_path::make_path(parent_maker& maker, const std::string& path, parent_kind kind,
                             const std::optional<access_list>& access)
 {
+    session_.own_writes().all_found_gone(path); // a create has not found it
     answer_due();
     maker.make(path, kind, access, [this, access](outcome result) {
         answer_came();

@@ -353,4 +353,76 @@ TEST_SUITE("own writes, found")
             CHECK(trusts(s) == (changed == 62));
         }
     }
+    TEST_CASE("a parent was found gone after the last write elsewhere: it is asked for first")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto b = s.hold("/q", 7);
+        const auto c = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a node was deleted of which is not known by which transaction it was made")
+    {
+        connected_scene s;
+        const auto a = s.hold_as_writer("/p");
+        CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
+        s.clock.run();
+        SUBCASE("because a batch does not say that")
+        {
+            asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
+        }
+        SUBCASE("because the answer was lost")
+        {
+            reconnect(s);
+            asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).ends(outcome::no_node);
+            asked(s).only("exists /p").stat(s.fresh(105));
+            CHECK(trusts(s));
+            asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
+        }
+        s.release(*a);
+        asked(s).to("remove " + s.downgraded("/p")).ends(outcome::ok);
+        reconnect(s);
+        asked(s).only("exists " + s.downgraded("/p")).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(103)); // by somebody who came in between
+        asked(s).only("children /p").list({s.node(1, 0, "__WRIT__")});
+        asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).stat(of_this_session(100));
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("a permit that was deleted before a list")
+    {
+        semaphore_scene s;
+        const auto a = s.want(1, permits_of(1));
+        s.give_line();
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+        CHECK(a->handle->withdraw());
+        s.clock.run();
+        asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
+        reconnect(s);
+        asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
+        asked(s).only("exists /s/leases").stat(s.fresh(60)); // not even its delete
+        CHECK_FALSE(trusts(s));
+    }
+    TEST_CASE("after an election, all children of others are later than what is known of ours: one look tells")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto b = s.acquire("/p");
+        asked(s).to("create /p/" + prefix(2)).number(101, 1);
+        CHECK(b->handle->withdraw());
+        s.clock.run();
+        asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
+        s.clock.pass(200ms);
+        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+        reconnect(s);
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
+        asked(s).only("children /p").list({s.node(8, 10), s.node(9, 11)});
+        store::node_stat of_others = s.fresh(next_leader + 10);
+        of_others.ephemeral_owner = 77;
+        asked(s).only("exists /p/" + s.node(8, 10)).stat(of_others);
+        CHECK(trusts(s));
+    }
 }

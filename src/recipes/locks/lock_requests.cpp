@@ -95,7 +95,7 @@ void lock_requests::read(bool watch)
         static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok:
-            session_.own_writes().listed(answer.stat.pzxid);
+            session_.own_writes().listed(lock_.path(), answer.stat.pzxid);
             queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
             lock_.note_missed(answer.stat.pzxid);
             if (path_handoffs* const handoffs = lock_.handoffs())
@@ -226,6 +226,7 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
 void lock_requests::found_downgraded(queue::contender_id id, const std::string& node)
 {
     session_.own_writes().found_gone(lock_.full(node));
+    session_.own_writes().found(lock_.full(queue::reader_name(node)), 0);
     queue_.downgraded(id, true);
 }
 

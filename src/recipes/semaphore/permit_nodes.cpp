@@ -123,17 +123,17 @@ void permit_nodes::send_create(const permit_ptr& node)
     session_.store.create(path_of(*node), node->owner->data(), layout_.kind(), node->owner->access(),
                           semaphore_.expect([this, node](const store::create_reply& answer) {
                               session_.wrote(answer);
-                              on_created(node, answer.result, answer.path);
+                              on_created(node, answer.result, answer.path, answer.stat.czxid);
                           }));
 }
 
-void permit_nodes::on_created(const permit_ptr& node, outcome result, std::string_view path)
+void permit_nodes::on_created(const permit_ptr& node, outcome result, std::string_view path, std::int64_t czxid)
 {
     if (node->now != phase::creating)
         return; // the session has ended meanwhile
     switch (result) {
     case outcome::ok:
-        session_.own_writes().made(queue::child_of(layout_.permits, queue::name_of(path)));
+        session_.own_writes().made(queue::child_of(layout_.permits, queue::name_of(path)), czxid);
         return take_name(node, queue::name_of(path));
     case outcome::unknown:
         node->now = phase::unknown;

@@ -78,7 +78,7 @@ private:
     template <class Form, class Answered> void send_together(std::vector<permit_ptr>, Form form, Answered answered);
     void send_creates();
     void send_create(const permit_ptr&);
-    void on_created(const permit_ptr&, store::outcome, std::string_view path);
+    void on_created(const permit_ptr&, store::outcome, std::string_view path, std::int64_t czxid = 0);
     void take_name(const permit_ptr&, std::string_view name);
     void send_look_up();
     void on_look_up(const std::vector<std::string>& names, std::int64_t changed);

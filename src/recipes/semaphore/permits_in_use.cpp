@@ -51,9 +51,11 @@ void permits_in_use::send_look()
                                 case outcome::ok:
                                     watching_ = watching_ || watch;
                                     watch_refused_ = watch_refused_ && !watch;
-                                    session_.own_writes().listed(answer.stat.pzxid);
+                                    session_.own_writes().listed(semaphore_.layout().permits, answer.stat.pzxid);
                                     return on_list(*answer.names, answer.stat.pzxid);
-                                case outcome::no_node: return on_list(none, 0);
+                                case outcome::no_node:
+                                    session_.own_writes().all_found_gone(semaphore_.layout().permits);
+                                    return on_list(none, 0);
                                 case outcome::unknown: stale_ = true; return;
                                 default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
                                 }

@@ -51,7 +51,9 @@ void lost_creates::look_up(const std::string& parent)
         if (answer.result == outcome::unknown)
             return session_.contact_lost(); // it is done in the next epoch
         if (answer.result == outcome::ok)
-            session_.own_writes().listed(answer.stat.pzxid);
+            session_.own_writes().listed(parent, answer.stat.pzxid);
+        if (answer.result == outcome::no_node)
+            session_.own_writes().all_found_gone(parent);
         if (session_.catch_up().done() && answer.result == outcome::ok)
             on_list(parent, *answer.names, answer.stat.pzxid);
         else if (session_.catch_up().done() && answer.result == outcome::no_node)

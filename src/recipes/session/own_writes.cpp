@@ -47,6 +47,8 @@ void own_writes::found(std::string_view node, std::int64_t changed)
         std::rotate(writes_.begin(), its, std::next(its));
         writes_.front().found = std::max(writes_.front().found, changed);
     }
+    if (changed == 0)
+        writes_.front().numbered = false;
     writes_.front().ordered = false;
 }
 
@@ -62,7 +64,22 @@ void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
 
 void own_writes::removed(std::string_view node)
 {
+    const auto its = last_at(queue::parent_of(node));
+    const bool numbered = its == writes_.end() || its->numbered; // so is its create
     note(node, state::removed);
+    writes_.front().numbered = numbered;
+}
+
+/// Answers come in order: so the last write there was done by then.
+void own_writes::listed(std::string_view parent, std::int64_t changed) noexcept
+{
+    largest_ = std::max(largest_, changed);
+    const auto its = last_at(parent);
+    if (its == writes_.end() || (its->numbered && its->now != state::all_removed))
+        return;
+    its->found = std::max(its->found, changed);
+    its->numbered = true;
+    its->now = std::min(its->now, state::removed);
 }
 
 /// When that was is not known. So it proves of the write before no more than what is known of that.
@@ -72,12 +89,13 @@ void own_writes::found_gone(std::string_view node, std::int64_t changed)
     const auto its = last_at(queue::parent_of(node));
     const write before = its != writes_.end() ? *its : write();
     const bool is_last = before.node == node;
-    const bool dated = before.numbered && (is_last || before.now < state::removed);
+    const bool dated = changed != 0 || is_last || before.now < state::removed;
     note(node, state::removed);
     write& gone = writes_.front();
     gone.found = std::max({before.found, is_last ? 0 : before.after, changed});
     gone.after = is_last ? before.after : 0;
-    gone.numbered = changed != 0 || dated;
+    gone.numbered = changed != 0 || before.numbered;
+    gone.now = dated ? gone.now : state::all_removed;
     gone.ordered = false;
 }
 
@@ -86,8 +104,9 @@ void own_writes::all_found_gone(std::string_view parent)
     const auto its = last_at(parent);
     if (its == writes_.end())
         return;
-    its->now = state::all_removed;
-    its->ordered = false;
+    std::rotate(writes_.begin(), its, std::next(its));
+    writes_.front().now = state::all_removed;
+    writes_.front().ordered = false;
 }
 
 void own_writes::lost_to_others(std::string_view node)

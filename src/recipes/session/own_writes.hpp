@@ -40,10 +40,11 @@ public:
 
     /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
     void made(std::string_view node, std::int64_t czxid = 0);
-    /// It was made, but the answer was lost; its parent's children had changed so when it was found, or before.
+    /// It was made, but the answer was lost; its parent's children had changed so when it was found, or before. 0: that
+    /// is not known.
     void found(std::string_view node, std::int64_t changed);
-    /// The children of a node had changed so before what is written from now on.
-    void listed(std::int64_t changed) noexcept { largest_ = std::max(largest_, changed); }
+    /// The children of a node were asked for, and had changed so.
+    void listed(std::string_view parent, std::int64_t changed) noexcept;
     /// The transaction is known that made the node that was asked for by that name, without its number.
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
@@ -75,7 +76,7 @@ private:
         made,
         may_be_gone,
         removed,
-        all_removed ///< with all of ours that were there besides
+        all_removed ///< with others of ours that were there besides, and when is not known
     };
     struct write {
         std::string node;

@@ -25,7 +25,6 @@ private:
             core->waits.remove(wait_);
         return true;
     }
-    void end_as_closed() override { complete(client()->why_unusable()); }
 
     std::optional<lease_clock::time_point> deadline_;
     connection_waits::id wait_ = 0;

@@ -2,6 +2,7 @@
 #include "adapter/client/client_executors.hpp"
 #include "adapter/client/client_state.hpp"
 #include "runtime/kept_memory.hpp"
+#include "store/if_alive.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/events.hpp"
@@ -76,6 +77,8 @@ protected:
     /// Is called once, on the strand.
     virtual void begin() = 0;
 
+    void end_as_closed() override { complete(client_->why_unusable(), Values()...); }
+
     /// Is called on the strand, while pending, when the operation was cancelled. Stops what begin() started. False when
     /// it is too late for that: the result is on its way, and will be the end.
     [[nodiscard]] virtual bool withdraw() { return true; }
@@ -92,6 +95,12 @@ protected:
         else
             this->enter(client_->pending(), this->shared_from_this());
         return pending() ? core : nullptr;
+    }
+
+    /// What is to be called later calls this member function, if the operation is there then.
+    template <auto What> [[nodiscard]] auto if_alive() noexcept
+    {
+        return store::if_alive<What>(this->weak_from_this());
     }
 
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }

@@ -28,10 +28,7 @@ protected:
     void begin() override
     {
         if (auto* const core = this->enter_open_client())
-            request_ = ask(*core, [this, self = this->weak_from_this()](error_code ec, Values... values) {
-                if (const auto alive = self.lock())
-                    answered(ec, std::move(values)...);
-            });
+            request_ = ask(*core, this->template if_alive<&request_operation::answered>());
     }
 
     [[nodiscard]] bool withdraw() override
@@ -44,8 +41,6 @@ protected:
             this->complete(make_error_code(errc::outcome_unknown), Values()...);
         return end == withdrawal::withdrawn;
     }
-
-    void end_as_closed() override { this->complete(this->client()->why_unusable(), Values()...); }
 
     std::shared_ptr<recipes::user_request> request_;
 };

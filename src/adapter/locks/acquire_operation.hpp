@@ -34,16 +34,10 @@ private:
         if (!core)
             return counted_.ended(asio::error::operation_aborted); // or it was counted as closed
         lock_ = std::make_shared<guard_state>(this->client());
-        // Not a strong pointer: the acquisition keeps this function, and is kept by the operation.
-        auto done = [this, self = this->weak_from_this()](error_code ec, recipes::grant&& grant) {
-            if (const auto alive = self.lock())
-                finish(ec, std::move(grant));
-        };
-        auto lost = [lock = std::weak_ptr(lock_)] {
-            if (const auto held = lock.lock())
-                held->lost();
-        };
-        acquisition_ = target_->acquire(*core, {mode_, deadline_, true, std::move(done), std::move(lost)});
+        // The acquisition keeps these functions, and is kept by the operation.
+        acquisition_ =
+            target_->acquire(*core, {mode_, deadline_, true, this->template if_alive<&acquire_operation::finish>(),
+                                     store::if_alive<&guard_state::lost>(std::weak_ptr(lock_))});
     }
 
     void finish(error_code ec, recipes::grant&& grant)

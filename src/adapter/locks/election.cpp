@@ -2,7 +2,6 @@
 #include "adapter/client/request_operation.hpp"
 #include "adapter/locks/mutex_target.hpp"
 #include "recipes/composed/election.hpp"
-#include "zklock/detail/access.hpp"
 
 namespace zklock {
 namespace detail {
@@ -61,14 +60,11 @@ private:
             return end_as_closed();
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
-        election_->resign(core->session, [this, self = weak_from_this()] {
-            if (const auto alive = self.lock())
-                complete({});
-        });
+        election_->resign(core->session, if_alive<&resign_operation::resigned>());
         if (cancelled())
             complete(asio::error::operation_aborted);
     }
-    void end_as_closed() override { complete(client()->why_unusable()); }
+    void resigned() { complete({}); }
 
     std::shared_ptr<recipes::election> election_;
 };
@@ -84,11 +80,9 @@ private:
     void begin() override
     {
         if (auto* const core = enter_open_client())
-            wait_ = election_->wait_for_leadership(core->session, [this, self = weak_from_this()](bool leads) {
-                if (const auto alive = self.lock())
-                    complete(leads ? error_code() : asio::error::operation_aborted);
-            });
+            wait_ = election_->wait_for_leadership(core->session, if_alive<&leadership_wait::ended>());
     }
+    void ended(bool leads) { complete(leads ? error_code() : asio::error::operation_aborted); }
     bool withdraw() override
     {
         election_->remove(wait_);
@@ -97,7 +91,7 @@ private:
     void end_as_closed() override
     {
         election_->remove(wait_);
-        complete(client()->why_unusable());
+        operation::end_as_closed();
     }
 
     std::shared_ptr<recipes::election> election_;
@@ -169,9 +163,7 @@ void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 } // namespace detail
 
 election::election(const client& c, std::string path, election_options options)
-    : queued_lock(std::make_shared<detail::lock_state>(
-          detail::access::state(c),
-          std::make_shared<detail::election_target>(std::move(path), mutex_options(options)))),
+    : queued_lock(detail::make_lock<detail::election_target>(c, std::move(path), mutex_options(options))),
       requeue_(options.requeue)
 {
 }

@@ -149,10 +149,7 @@ bool guard_state::is_revoked()
 {
     if (hold_ && !looks_for_revocation_) {
         const std::weak_ptr first = first_ ? first_ : shared_from_this();
-        hold_->acquisition->on_revoked([weak = first] {
-            if (const auto self = weak.lock())
-                self->revoked();
-        });
+        hold_->acquisition->on_revoked(store::if_alive<&guard_state::revoked>(first));
         looks_for_revocation_ = true;
     }
     return revoked_;

@@ -1,6 +1,7 @@
 #pragma once
 #include "adapter/locks/admission.hpp"
 #include "adapter/locks/lock_state.hpp"
+#include "zklock/detail/access.hpp"
 #include "zklock/lock_options.hpp"
 
 #include <memory>
@@ -10,45 +11,78 @@
 
 namespace zklock::detail {
 
+/// What all share that acquire one lock with a mutex's options.
+struct mutex_settings {
+    mutex_settings(std::string p, mutex_options o) : path(std::move(p)), options(std::move(o)) {}
+
+    std::string path;
+    recipes::shared_options options;
+    mutable last_timeout timeouts;
+    mutable live_holds live;
+    mutable lock_admission admission;
+};
+
 /// The contenders of a path, with a mutex's options: what a mutex acquires, what decides an election, and either side
 /// of a shared mutex.
 class mutex_target : public lock_target {
 public:
-    mutex_target(std::string path, mutex_options options, queue::contender_kind kind = queue::contender_kind::mutex)
-        : path_(std::move(path)), options_(std::move(options)), kind_(kind)
+    explicit mutex_target(std::shared_ptr<const mutex_settings> settings,
+                          queue::contender_kind kind = queue::contender_kind::mutex)
+        : settings_(std::move(settings)), kind_(kind)
     {
     }
 
-    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
-    [[nodiscard]] std::string_view metrics_name() const noexcept override { return options_->metrics_name; }
+    [[nodiscard]] const std::string& path() const noexcept final { return settings_->path; }
+    [[nodiscard]] std::string_view metrics_name() const noexcept final { return settings_->options->metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::acquire_call call) const override
+                                                                recipes::acquire_call call) const final
     {
-        return admission_.acquire(
-            core, core.agreed, recipes::acquire_request{std::move(call), path_, options_, kind_},
-            [this] { return recipes::path_options(options_, kind_); },
-            [&core](recipes::acquire_request&& r) { return core.locks.acquire(std::move(r)); });
+        return settings_->admission.acquire(
+            core, core.agreed, recipes::acquire_request{std::move(call), settings_->path, settings_->options, kind_},
+            [this] { return recipes::path_options(settings_->options, kind_); },
+            [&](recipes::acquire_request&& r) { return start(core, std::move(r)); });
     }
 
-    [[nodiscard]] listing contenders() const override
+    [[nodiscard]] listing contenders() const final
     {
-        return {path_, recipes::list_kind::queue_named(options_.rules())};
+        return {settings_->path, recipes::list_kind::queue_named(settings_->options.rules())};
     }
-    [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
-    [[nodiscard]] live_holds* live() const noexcept override { return &live_; }
-    [[nodiscard]] lock_share takes() const noexcept override
-    {
-        return {.shared = kind_ == queue::contender_kind::reader};
-    }
+    [[nodiscard]] last_timeout& timeouts() const noexcept final { return settings_->timeouts; }
+    [[nodiscard]] live_holds* live() const noexcept override { return &settings_->live; }
+    [[nodiscard]] lock_share takes() const noexcept final { return {.shared = kind_ == queue::contender_kind::reader}; }
+    [[nodiscard]] const std::shared_ptr<const mutex_settings>& settings() const noexcept { return settings_; }
+
+protected:
+    [[nodiscard]] queue::contender_kind kind() const noexcept { return kind_; }
 
 private:
-    std::string path_;
-    recipes::shared_options options_;
+    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> start(client_core& core,
+                                                                      recipes::acquire_request&& r) const
+    {
+        return core.locks.acquire(std::move(r));
+    }
+
+    std::shared_ptr<const mutex_settings> settings_;
     queue::contender_kind kind_;
-    mutable last_timeout timeouts_;
-    mutable live_holds live_;
-    mutable lock_admission admission_;
 };
+
+/// A lock of a client, which is acquired by way of such a target.
+template <class Target = mutex_target>
+[[nodiscard]] std::shared_ptr<lock_state> make_lock(const client& c, std::string path, mutex_options options,
+                                                    queue::contender_kind kind = queue::contender_kind::mutex)
+{
+    auto settings = std::make_shared<const mutex_settings>(std::move(path), std::move(options));
+    return std::make_shared<lock_state>(access::state(c), std::make_shared<Target>(std::move(settings), kind));
+}
+
+/// The readers' side of the lock of those writers.
+template <class Target = mutex_target>
+[[nodiscard]] std::shared_ptr<lock_state> readers_beside(const lock_state& writers)
+{
+    const auto& target = static_cast<const Target&>(*writers.target());
+    return std::make_shared<lock_state>(writers,
+                                        std::make_shared<Target>(target.settings(), queue::contender_kind::reader));
+}
 
 /// What a reader's or a writer's contender has of them.
 [[nodiscard]] mutex_options of_a_contender(const shared_mutex_options&);

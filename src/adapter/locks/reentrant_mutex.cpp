@@ -1,8 +1,6 @@
 #include "zklock/reentrant_mutex.hpp"
 #include "adapter/locks/guard_state.hpp"
-#include "adapter/locks/lock_state.hpp"
 #include "adapter/locks/reentrant_target.hpp"
-#include "zklock/detail/access.hpp"
 
 #include <atomic>
 
@@ -42,17 +40,13 @@ std::size_t reentrant_target::count_held(const client_state& client) const noexc
     const auto now = lease_clock::now();
     const auto& holds = *client.holds();
     const auto found = owner_ == 0 ? holds.held(path(), now) : holds.held(path(), owner_, now);
-    return kind_ == queue::contender_kind::reader ? found.shared : found.alone;
+    return takes().shared ? found.shared : found.alone;
 }
 
 } // namespace detail
 
 reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)
-    : queued_lock(std::make_shared<detail::lock_state>(
-          detail::access::state(c),
-          std::make_shared<detail::reentrant_target>(
-              std::make_shared<const detail::reentrant_settings>(std::move(path), std::move(options)),
-              queue::contender_kind::mutex)))
+    : queued_lock(detail::make_lock<detail::reentrant_target>(c, std::move(path), std::move(options)))
 {
 }
 

@@ -176,16 +176,12 @@ private:
         }
         enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
         auto own = std::make_shared<guard_state>(client());
-        const auto lost = [weak = std::weak_ptr(own)] {
-            if (const auto held = weak.lock())
-                held->lost();
-        };
         // A caller that asks how many are held finds as many as before.
         const auto both_hold = [&](const part& taken) {
             own->granted(taken, {});
             from->split_off(*own, taken->count());
         };
-        const part apart = take(*from, lost, both_hold);
+        const part apart = take(*from, store::if_alive<&guard_state::lost>(std::weak_ptr(own)), both_hold);
         if (!apart)
             return;
         own->set_grant(apart->given());

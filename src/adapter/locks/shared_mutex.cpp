@@ -34,12 +34,8 @@ private:
         }
         if (!enter_open_client())
             return;
-        // Not a strong pointer: what the operation has keeps this function.
-        const auto told = [this, self = weak_from_this()](error_code ec) {
-            if (const auto alive = self.lock())
-                finish(ec);
-        };
-        if (!held_->downgrade(told))
+        // What the operation has keeps this function.
+        if (!held_->downgrade(if_alive<&downgrade_operation::finish>()))
             finish(make_error_code(errc::not_owner));
     }
 
@@ -101,39 +97,6 @@ mutex_options of_a_contender(const shared_mutex_options& options)
     return own;
 }
 
-namespace {
-
-/// The readers' side of a lock; what is told of time-outs and of holds is the writers', too.
-class reader_target final : public mutex_target {
-public:
-    reader_target(std::shared_ptr<const lock_target> writers, mutex_options options)
-        : mutex_target(writers->path(), std::move(options), contender_kind::reader), writers_(std::move(writers))
-    {
-    }
-
-    [[nodiscard]] last_timeout& timeouts() const noexcept override { return writers_->timeouts(); }
-    [[nodiscard]] live_holds* live() const noexcept override { return writers_->live(); }
-
-private:
-    std::shared_ptr<const lock_target> writers_;
-};
-
-std::shared_ptr<lock_state> writers_of(const std::shared_ptr<client_handle>& client, std::string path,
-                                       const shared_mutex_options& options)
-{
-    return std::make_shared<lock_state>(
-        client, std::make_shared<mutex_target>(std::move(path), of_a_contender(options), contender_kind::writer));
-}
-
-std::shared_ptr<lock_state> readers_beside(const std::shared_ptr<lock_state>& writers,
-                                           const shared_mutex_options& options)
-{
-    return std::make_shared<lock_state>(writers->handle(),
-                                        std::make_shared<reader_target>(writers->target(), of_a_contender(options)));
-}
-
-} // namespace
-
 void start_downgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, guard_handler handler)
 {
     auto held = guard.lock();
@@ -178,8 +141,8 @@ void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handl
 } // namespace detail
 
 shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
-    : acquirable(detail::writers_of(detail::access::state(c), std::move(path), options)),
-      readers_(detail::readers_beside(state(), options))
+    : acquirable(detail::make_lock(c, std::move(path), detail::of_a_contender(options), queue::contender_kind::writer)),
+      readers_(detail::readers_beside(*state()))
 {
 }
 

@@ -28,14 +28,8 @@ public:
 private:
     void begin() override
     {
-        auto* const core = this->enter_open_client();
-        if (!core)
-            return;
-        const auto told = [this, self = this->weak_from_this()](error_code ec, const std::optional<node_stat>& now) {
-            if (const auto alive = self.lock())
-                ended(ec, now);
-        };
-        wait_ = core->watches.wait(path_, what_, seen_, told);
+        if (auto* const core = this->enter_open_client())
+            wait_ = core->watches.wait(path_, what_, seen_, this->template if_alive<&watch_operation::ended>());
     }
 
     void ended(error_code ec, const std::optional<node_stat>& now)
@@ -55,8 +49,6 @@ private:
             return false;
         return wait_->withdraw();
     }
-
-    void end_as_closed() override { this->complete(this->client()->why_unusable(), Values()...); }
 
     const std::string path_;
     const goal what_;

@@ -196,10 +196,7 @@ void multi_acquisition::forget_caller() noexcept
 void multi_acquisition::on_revoked(std::function<void()> asked)
 {
     for (member_state& m : members_)
-        m.now->handle->on_revoked([weak = weak_from_this()] {
-            if (const auto self = weak.lock())
-                self->revoke();
-        });
+        m.now->handle->on_revoked(store::if_alive<&multi_acquisition::revoke>(weak_from_this()));
     asked_ = std::move(asked);
 }
 

@@ -2,6 +2,7 @@
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/acquisition/kept_report.hpp"
 #include "recipes/session/session.hpp"
+#include "store/if_alive.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
 

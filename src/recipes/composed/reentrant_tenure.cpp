@@ -81,10 +81,7 @@ void reentrant_locks::tenure::start()
         if (const auto self = alive.lock(); self && self->now_ == nth)
             self->on_done(ec, std::move(given));
     };
-    request.lost = [alive = weak_from_this()] {
-        if (const auto self = alive.lock())
-            self->on_lost();
-    };
+    request.lost = store::if_alive<&tenure::on_lost>(weak_from_this());
     lock_ = all_.locks_.acquire(std::move(request));
     now_ = nth;
     mode_ = mode;
@@ -235,10 +232,7 @@ void reentrant_locks::tenure::enter_again(const hold_ptr& h)
     ++changes_;
     h->begin(lock_);
     count();
-    all_.locks_.session().news().tell(h, [alive = weak_from_this()](hold& entered) {
-        if (const auto self = alive.lock())
-            self->tell_entered(entered);
-    });
+    all_.locks_.session().news().tell(h, store::if_alive<&tenure::tell_entered>(weak_from_this()));
 }
 
 void reentrant_locks::tenure::tell_entered(hold& h)
@@ -296,10 +290,7 @@ void reentrant_locks::tenure::release_lock(const hold_ptr& h, store::unique_func
 void reentrant_locks::tenure::read_on(hold_ptr last_writer)
 {
     last_writer_ = std::move(last_writer);
-    lock_->downgrade([alive = weak_from_this()](error_code ec, grant given) {
-        if (const auto self = alive.lock())
-            self->on_read_on(ec, std::move(given));
-    });
+    lock_->downgrade(store::if_alive<&tenure::on_read_on>(weak_from_this()));
 }
 
 /// If it was refused, the owner goes on alone. If the lock is lost, the others hear of that next.
@@ -327,10 +318,7 @@ void reentrant_locks::tenure::watch_for_revocation(const hold_ptr& h)
         return all_.locks_.session().news().tell(h, [](hold& asked) { asked.revoke(); });
     if (watches_)
         return;
-    lock_->on_revoked([alive = weak_from_this()] {
-        if (const auto self = alive.lock())
-            self->on_revoked();
-    });
+    lock_->on_revoked(store::if_alive<&tenure::on_revoked>(weak_from_this()));
     watches_ = true;
 }
 

@@ -2,6 +2,7 @@
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
+#include "store/if_alive.hpp"
 #include "store/unique_function.hpp"
 
 #include <cstddef>

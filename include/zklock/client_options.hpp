@@ -36,13 +36,7 @@ enum class log_level : std::uint8_t {
 /// The level's name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(log_level level) noexcept
 {
-    switch (level) {
-    case log_level::error: return "error";
-    case log_level::warning: return "warning";
-    case log_level::info: return "info";
-    case log_level::debug: return "debug";
-    }
-    return "unknown";
+    return detail::name_of(level, {"error", "warning", "info", "debug"});
 }
 
 /// A log function for `client_options::log` that writes to a file.
@@ -137,12 +131,7 @@ enum class sasl_mechanism : std::uint8_t {
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(sasl_mechanism e) noexcept
 {
-    switch (e) {
-    case sasl_mechanism::off: return "off";
-    case sasl_mechanism::gssapi: return "gssapi";
-    case sasl_mechanism::digest_md5: return "digest_md5";
-    }
-    return "unknown";
+    return detail::name_of(e, {"off", "gssapi", "digest_md5"});
 }
 
 /// Whether and how a client identifies itself to the servers by SASL, and they to it. Off at first. The user's guide
@@ -271,11 +260,7 @@ enum class parent_kind : std::uint8_t {
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(parent_kind e) noexcept
 {
-    switch (e) {
-    case parent_kind::container: return "container";
-    case parent_kind::persistent: return "persistent";
-    }
-    return "unknown";
+    return detail::name_of(e, {"container", "persistent"});
 }
 
 /// How a client connects and how careful it is. Every operation reports values that are out of range as

@@ -57,14 +57,7 @@ enum class connection_state : std::uint8_t {
 /// The state's name, as it is spelt above; it is valid for ever. May be called from any thread.
 [[nodiscard]] constexpr std::string_view to_string(connection_state e) noexcept
 {
-    switch (e) {
-    case connection_state::connecting: return "connecting";
-    case connection_state::connected: return "connected";
-    case connection_state::suspended: return "suspended";
-    case connection_state::closed: return "closed";
-    case connection_state::failed: return "failed";
-    }
-    return "unknown";
+    return detail::name_of(e, {"connecting", "connected", "suspended", "closed", "failed"});
 }
 
 /// A client has come into another state: what a `connection_listener` is told.
@@ -116,15 +109,8 @@ enum class loss_reason : std::uint8_t {
 /// The reason's name, as it is spelt above; it is valid for ever. May be called from any thread.
 [[nodiscard]] constexpr std::string_view to_string(loss_reason why) noexcept
 {
-    switch (why) {
-    case loss_reason::lease_ended: return "lease_ended";
-    case loss_reason::session_expired: return "session_expired";
-    case loss_reason::node_deleted: return "node_deleted";
-    case loss_reason::client_closed: return "client_closed";
-    case loss_reason::authentication_failed: return "authentication_failed";
-    case loss_reason::forked: return "forked";
-    }
-    return "unknown";
+    return detail::name_of(
+        why, {"lease_ended", "session_expired", "node_deleted", "client_closed", "authentication_failed", "forked"});
 }
 
 /// How a lock was lost.
@@ -215,14 +201,7 @@ struct lock_event {
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(lock_event::kind e) noexcept
 {
-    switch (e) {
-    case lock_event::kind::queued: return "queued";
-    case lock_event::kind::acquired: return "acquired";
-    case lock_event::kind::lost: return "lost";
-    case lock_event::kind::released: return "released";
-    case lock_event::kind::failed: return "failed";
-    }
-    return "unknown";
+    return detail::name_of(e, {"queued", "acquired", "lost", "released", "failed"});
 }
 
 /// Who is told what happens to the acquires of a lock: an option of most locks. `listen()` makes one of a function.

@@ -8,36 +8,28 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <string_view>
+#include <type_traits>
 
 // {fmt}'s support of this library's enumerations, which gives what `to_string()` does, padded like a string. The
 // library itself does not need {fmt}. (`format_as` would need no header, but {fmt} takes texts from it only since 10.)
 
 namespace zklock::detail {
 
-template <class Enum> struct fmt_formatter : fmt::formatter<fmt::string_view> {
-    template <class Context> auto format(Enum e, Context& context) const
+template <class Enum>
+concept named_for_fmt = std::is_enum_v<Enum> && requires(Enum e) {
     {
-        const std::string_view name = to_string(e);
-        return fmt::formatter<fmt::string_view>::format({name.data(), name.size()}, context);
-    }
+        zklock::to_string(e)
+    } -> std::same_as<std::string_view>;
 };
 
 } // namespace zklock::detail
 
-template <> struct fmt::formatter<zklock::acl> : zklock::detail::fmt_formatter<zklock::acl> {};
-template <> struct fmt::formatter<zklock::condition> : zklock::detail::fmt_formatter<zklock::condition> {};
-template <>
-struct fmt::formatter<zklock::connection_state> : zklock::detail::fmt_formatter<zklock::connection_state> {};
-template <> struct fmt::formatter<zklock::errc> : zklock::detail::fmt_formatter<zklock::errc> {};
-template <>
-struct fmt::formatter<zklock::lock_event::kind> : zklock::detail::fmt_formatter<zklock::lock_event::kind> {};
-template <> struct fmt::formatter<zklock::log_level> : zklock::detail::fmt_formatter<zklock::log_level> {};
-template <> struct fmt::formatter<zklock::loss_reason> : zklock::detail::fmt_formatter<zklock::loss_reason> {};
-template <> struct fmt::formatter<zklock::naming> : zklock::detail::fmt_formatter<zklock::naming> {};
-template <> struct fmt::formatter<zklock::node_kind> : zklock::detail::fmt_formatter<zklock::node_kind> {};
-template <> struct fmt::formatter<zklock::parent_kind> : zklock::detail::fmt_formatter<zklock::parent_kind> {};
-template <> struct fmt::formatter<zklock::sasl_mechanism> : zklock::detail::fmt_formatter<zklock::sasl_mechanism> {};
-template <>
-struct fmt::formatter<zklock::transaction::operation::kind>
-    : zklock::detail::fmt_formatter<zklock::transaction::operation::kind> {};
+template <zklock::detail::named_for_fmt Enum> struct fmt::formatter<Enum> : fmt::formatter<fmt::string_view> {
+    template <class Context> auto format(Enum e, Context& context) const
+    {
+        const std::string_view name = zklock::to_string(e);
+        return fmt::formatter<fmt::string_view>::format({name.data(), name.size()}, context);
+    }
+};

@@ -6,7 +6,9 @@
 #include "zklock/lock_options.hpp"
 #include "zklock/node.hpp"
 
+#include <concepts>
 #include <string_view>
+#include <type_traits>
 #include <version>
 
 // `std::format` of this library's enumerations, which gives what `to_string()` does, padded like a string. Where the
@@ -17,30 +19,19 @@
 
 namespace zklock::detail {
 
-template <class Enum> struct standard_formatter : std::formatter<std::string_view> {
-    template <class Context> auto format(Enum e, Context& context) const
+template <class Enum>
+concept named = std::is_enum_v<Enum> && requires(Enum e) {
     {
-        return std::formatter<std::string_view>::format(to_string(e), context);
-    }
+        zklock::to_string(e)
+    } -> std::same_as<std::string_view>;
 };
 
 } // namespace zklock::detail
 
-template <> struct std::formatter<zklock::acl> : zklock::detail::standard_formatter<zklock::acl> {};
-template <> struct std::formatter<zklock::condition> : zklock::detail::standard_formatter<zklock::condition> {};
-template <>
-struct std::formatter<zklock::connection_state> : zklock::detail::standard_formatter<zklock::connection_state> {};
-template <> struct std::formatter<zklock::errc> : zklock::detail::standard_formatter<zklock::errc> {};
-template <>
-struct std::formatter<zklock::lock_event::kind> : zklock::detail::standard_formatter<zklock::lock_event::kind> {};
-template <> struct std::formatter<zklock::log_level> : zklock::detail::standard_formatter<zklock::log_level> {};
-template <> struct std::formatter<zklock::loss_reason> : zklock::detail::standard_formatter<zklock::loss_reason> {};
-template <> struct std::formatter<zklock::naming> : zklock::detail::standard_formatter<zklock::naming> {};
-template <> struct std::formatter<zklock::node_kind> : zklock::detail::standard_formatter<zklock::node_kind> {};
-template <> struct std::formatter<zklock::parent_kind> : zklock::detail::standard_formatter<zklock::parent_kind> {};
-template <>
-struct std::formatter<zklock::sasl_mechanism> : zklock::detail::standard_formatter<zklock::sasl_mechanism> {};
-template <>
-struct std::formatter<zklock::transaction::operation::kind>
-    : zklock::detail::standard_formatter<zklock::transaction::operation::kind> {};
+template <zklock::detail::named Enum> struct std::formatter<Enum> : std::formatter<std::string_view> {
+    template <class Context> auto format(Enum e, Context& context) const
+    {
+        return std::formatter<std::string_view>::format(zklock::to_string(e), context);
+    }
+};
 #endif

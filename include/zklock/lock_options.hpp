@@ -24,11 +24,7 @@ enum class naming : std::uint8_t {
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(naming e) noexcept
 {
-    switch (e) {
-    case naming::curator: return "curator";
-    case naming::kazoo: return "kazoo";
-    }
-    return "unknown";
+    return detail::name_of(e, {"curator", "kazoo"});
 }
 
 /// Options of a mutex. Mutexes of one client on one path have to agree on `names`, `mark`, `also_heeds`, `linger` and

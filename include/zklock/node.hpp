@@ -30,14 +30,8 @@ enum class node_kind : std::uint8_t {
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(node_kind e) noexcept
 {
-    switch (e) {
-    case node_kind::persistent: return "persistent";
-    case node_kind::persistent_sequential: return "persistent_sequential";
-    case node_kind::ephemeral: return "ephemeral";
-    case node_kind::ephemeral_sequential: return "ephemeral_sequential";
-    case node_kind::container: return "container";
-    }
-    return "unknown";
+    return detail::name_of(e,
+                           {"persistent", "persistent_sequential", "ephemeral", "ephemeral_sequential", "container"});
 }
 
 /// Stands for any version that a node may have.
@@ -77,12 +71,7 @@ enum class acl : std::uint8_t {
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(acl e) noexcept
 {
-    switch (e) {
-    case acl::open: return "open";
-    case acl::creator_all: return "creator_all";
-    case acl::creator_all_or_read: return "creator_all_or_read";
-    }
-    return "unknown";
+    return detail::name_of(e, {"open", "creator_all", "creator_all_or_read"});
 }
 
 /// What an entry of an access list allows; several are combined with `|`.
@@ -231,13 +220,7 @@ private:
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(transaction::operation::kind e) noexcept
 {
-    switch (e) {
-    case transaction::operation::kind::create: return "create";
-    case transaction::operation::kind::set: return "set";
-    case transaction::operation::kind::remove: return "remove";
-    case transaction::operation::kind::check: return "check";
-    }
-    return "unknown";
+    return detail::name_of(e, {"create", "set", "remove", "check"});
 }
 
 /// What one operation of a transaction did.

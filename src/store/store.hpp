@@ -70,10 +70,10 @@ struct access_reply : reply {
 
 /// One of several writes that are done together or not at all.
 struct batch_write {
-    enum class kind : std::uint8_t { create, remove, set, check };
+    using kind = transaction::operation::kind;
     kind what = kind::check;
-    std::string_view path;
-    std::string_view data;                               ///< for create and set
+    std::string_view path{};
+    std::string_view data{};                             ///< for create and set
     node_kind created = node_kind::ephemeral_sequential; ///< for create; not a container
     std::int32_t version = any_version;                  ///< for remove, set and check
     const access_list* access = nullptr;                 ///< for create; null: the client's

@@ -294,8 +294,8 @@ void memory_store::set(std::string_view path, std::string_view data, std::int32_
 
 void memory_store::batch(std::span<const store::batch_write> all, batch_done call)
 {
-    static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::remove,
-                                                  transaction::kind::set_data, transaction::kind::check_version};
+    static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::set_data,
+                                                  transaction::kind::remove, transaction::kind::check_version};
     transaction t;
     t.what = transaction::kind::batch;
     for (const auto& each : all) {

@@ -222,13 +222,15 @@ private:
     /// Some writes of which one may well fail: what is done is undone, and all learn which it was.
     std::function<void(side&)> batch(unsigned c)
     {
+        using kind = store::batch_write::kind;
+        constexpr kind kinds[] = {kind::create, kind::remove, kind::set, kind::check};
         std::vector<write> writes;
         std::string text = "batch";
         for (auto left = 1 + draw(5); left != 0; --left) {
             write w;
-            w.what = static_cast<store::batch_write::kind>(draw(6) % 4); // creates and deletes more than the others
+            w.what = kinds[draw(6) % 4]; // creates and deletes more than the others
             w.path = some_path();
-            if (w.what == store::batch_write::kind::create) {
+            if (w.what == kind::create) {
                 w.created = static_cast<node_kind>(draw(4));
                 if (w.created == node_kind::persistent_sequential || w.created == node_kind::ephemeral_sequential)
                     w.path += "/n-";

@@ -96,8 +96,8 @@ void simulated_store::set(std::string_view path, std::string_view data, std::int
 void simulated_store::batch(std::span<const ::zklock::store::batch_write> writes, batch_done call)
 {
     const plenty_of_memory here;
-    static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::remove,
-                                                  transaction::kind::set_data, transaction::kind::check_version};
+    static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::set_data,
+                                                  transaction::kind::remove, transaction::kind::check_version};
     auto r = make_request(operation::batch, {});
     for (const auto& w : writes) {
         transaction part;

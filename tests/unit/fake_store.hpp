@@ -158,11 +158,10 @@ public:
     }
     void batch(std::span<const zklock::store::batch_write> writes, batch_done f) override
     {
-        static constexpr const char* verbs[] = {"create ", "remove ", "set ", "check "};
         std::string what;
         std::vector<written> copies;
         for (const auto& w : writes) {
-            what += (what.empty() ? "" : ", ") + std::string(verbs[static_cast<int>(w.what)]) + std::string(w.path) +
+            what += (what.empty() ? "" : ", ") + std::string(to_string(w.what)) + ' ' + std::string(w.path) +
                     at_version(w.version);
             copies.push_back(
                 {w.what, std::string(w.path), std::string(w.data), w.created, w.version, as_text(w.access)});

@@ -5,7 +5,6 @@
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -195,15 +194,12 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
     const std::string writer = lock_.full(node);
     const std::string reader = lock_.full(queue::reader_name(node));
     session_.own_writes().may_be_gone(writer);
-    store::batch_write both[2];
-    both[0].what = kind::create;
-    both[0].path = reader;
-    both[0].data = data;
-    both[0].created = store::node_kind::ephemeral;
-    both[0].access = contender->access();
-    both[1].what = kind::remove;
-    both[1].path = writer;
-    both[1].version = version;
+    const store::batch_write both[] = {{.what = kind::create,
+                                        .path = reader,
+                                        .data = data,
+                                        .created = store::node_kind::ephemeral,
+                                        .access = contender->access()},
+                                       {.what = kind::remove, .path = writer, .version = version}};
     const auto answered = lock_.expect([this, contender, node](const store::batch_reply& answer) {
         session_.wrote(answer);
         const queue::contender_id id = contender->id;
@@ -218,8 +214,7 @@ void lock_requests::downgrade(const contender_ptr& contender, const std::string&
         default: lock_.notice_refusal(answer.result); look_for_downgraded(contender, node, error_of(answer.result));
         }
     });
-    const std::span<const store::batch_write> all(both);
-    session_.store.batch(all, answered);
+    session_.store.batch(both, answered);
 }
 
 /// There is the reader's node, which came as the writer's went.

@@ -65,15 +65,17 @@ void permit_nodes::flush()
 }
 
 /// A write for each of them in one transaction: `form` gives it, but for its path.
-template <class Form, class Answered>
-void permit_nodes::send_together(std::vector<permit_ptr> nodes, Form form, Answered answered)
+template <class Answered>
+void permit_nodes::send_together(std::vector<permit_ptr> nodes, store::batch_write form, Answered answered)
 {
     std::vector<std::string> paths;
     paths.reserve(nodes.size());
     std::vector<store::batch_write> batch;
     batch.reserve(nodes.size());
-    for (const permit_ptr& node : nodes)
-        batch.emplace_back(form(*node)).path = paths.emplace_back(path_of(*node));
+    for (const permit_ptr& node : nodes) {
+        form.path = paths.emplace_back(path_of(*node));
+        batch.push_back(form);
+    }
     session_.store.batch(
         batch, semaphore_.expect([this, nodes = std::move(nodes), answered](const store::batch_reply& answer) {
             session_.wrote(answer);
@@ -102,14 +104,11 @@ void permit_nodes::send_creates()
             send_create(some.front());
             continue;
         }
-        const auto form = [this](const permit_node& node) {
-            store::batch_write write;
-            write.what = store::batch_write::kind::create;
-            write.data = node.owner->data();
-            write.created = layout_.kind();
-            write.access = node.owner->access();
-            return write;
-        };
+        const auto owner = some.front()->owner;
+        const store::batch_write form{.what = store::batch_write::kind::create,
+                                      .data = owner->data(),
+                                      .created = layout_.kind(),
+                                      .access = owner->access()};
         send_together(std::move(some), form, [this](const auto& created, const store::batch_reply& answer) {
             for (std::size_t i = 0; i < created.size(); ++i)
                 on_created(created[i], answer.result,
@@ -237,11 +236,7 @@ void permit_nodes::send_removes()
             send_remove(some.front());
             continue;
         }
-        const auto form = [](const permit_node&) {
-            store::batch_write write;
-            write.what = store::batch_write::kind::remove;
-            return write;
-        };
+        const store::batch_write form{.what = store::batch_write::kind::remove};
         send_together(std::move(some), form, [this](const auto& removed, const store::batch_reply& answer) {
             // One that cannot be deleted, or is gone already, keeps the others: each goes alone.
             const bool refused = answer.result != outcome::ok && answer.result != outcome::unknown;

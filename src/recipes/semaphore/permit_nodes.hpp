@@ -75,7 +75,7 @@ public:
 private:
     enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are lost
 
-    template <class Form, class Answered> void send_together(std::vector<permit_ptr>, Form form, Answered answered);
+    template <class Answered> void send_together(std::vector<permit_ptr>, store::batch_write form, Answered answered);
     void send_creates();
     void send_create(const permit_ptr&);
     void on_created(const permit_ptr&, store::outcome, std::string_view path, std::int64_t czxid = 0);

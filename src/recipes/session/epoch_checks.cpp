@@ -54,8 +54,7 @@ void epoch_checks::go_on()
 /// by a leader that others have replaced, and that does not know it yet.
 void epoch_checks::catch_up_first()
 {
-    store::batch_write nothing;
-    nothing.path = "/";
+    const store::batch_write nothing{.path = "/"};
     const auto answered = [this](const store::reply& answer) {
         if (session_.over() || answer.result == store::outcome::unknown)
             return; // all is over, or the end of the epoch is on its way

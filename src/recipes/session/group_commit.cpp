@@ -228,14 +228,12 @@ void group_commit::alone_answered(const shared_batch& of, write_source& source)
 void group_commit::send_together(const shared_batch& together)
 {
     sent_.clear();
+    using kind = store::batch_write::kind;
     for (const node_write& w : together->all()) {
-        store::batch_write& b = sent_.emplace_back();
-        b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
-        b.path = w.node;
         if (w.creates) {
-            b.data = w.data;
-            b.access = w.access;
+            sent_.push_back({.what = kind::create, .path = w.node, .data = w.data, .access = w.access});
         } else {
+            sent_.push_back({.what = kind::remove, .path = w.node});
             session_.own_writes().may_be_gone(w.node);
         }
     }

@@ -142,12 +142,8 @@ void idle_containers::send()
     }
     std::vector<store::batch_write> batch;
     batch.reserve(under_way_.size());
-    for (const removal& r : under_way_) {
-        store::batch_write& write = batch.emplace_back();
-        write.what = store::batch_write::kind::remove;
-        write.path = r.node;
-        write.version = r.version;
-    }
+    for (const removal& r : under_way_)
+        batch.push_back({.what = store::batch_write::kind::remove, .path = r.node, .version = r.version});
     session_.store.batch(batch, [this, round](const store::batch_reply& answer) {
         session_.wrote(answer);
         if (round == round_)

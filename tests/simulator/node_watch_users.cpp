@@ -22,6 +22,7 @@ namespace {
 
 using boost::system::error_code;
 using goal = recipes::node_wait::goal;
+using withdrawal = recipes::withdrawable::withdrawal;
 using node_stat = store::node_stat;
 using namespace std::chrono_literals;
 
@@ -302,7 +303,8 @@ private:
         if (!is_open(w) || w.where->closing || !w.handle)
             return;
         bool withdrawn = false;
-        if (!stage_.try_call(*w.where, [&](recipes::session&) { withdrawn = w.handle->withdraw(); }))
+        if (!stage_.try_call(*w.where,
+                             [&](recipes::session&) { withdrawn = w.handle->withdraw() == withdrawal::withdrawn; }))
             return;
         say(w, withdrawn ? "is withdrawn" : "is too late to be withdrawn");
         if (withdrawn)

@@ -166,7 +166,7 @@ private:
                 if (stage_.may_tell(c))
                     write_ended(c, w, ec, r);
             };
-            w.handle = c.operations->commit(t, {u.handle, given}, told);
+            w.handle = c.operations->commit(t, recipes::node_operations::claim{u.handle, given}, told);
         });
         if (u.wish.choice / 256 % 4 == nth) {
             const auto soon = 2 * stage_.the_plan.set.delay;

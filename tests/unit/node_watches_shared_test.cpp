@@ -144,7 +144,7 @@ TEST_SUITE("waiting for nodes, beside locks")
         asked(s).only("watch children /s/leases").list({"x", s.permit(2, 8), s.permit(3, 9)});
         CHECK(a->ended == error_code());
         asked(s).only(s.leave_line(1)).ends(outcome::ok).nothing_else(); // it would be taken from the user
-        CHECK(user->withdraw());
+        CHECK(user->withdraw() == recipes::withdrawable::withdrawal::withdrawn);
         asked(s).nothing_else();
         a->handle->release({});
         s.clock.run();

@@ -270,10 +270,10 @@ TEST_SUITE("waiting for nodes")
             const auto answer = asked(s).to("watch exists /a").kept();
             answer.stat(made(7));
             CHECK_FALSE(w.ended);
-            CHECK_FALSE(w.handle->withdraw());
+            CHECK_FALSE(s.withdraw(w));
             s.clock.run();
             CHECK(w.ended_well());
-            CHECK_FALSE(w.handle->withdraw());
+            CHECK_FALSE(s.withdraw(w));
         }
     }
 

@@ -41,7 +41,7 @@ TEST_SUITE("semaphore, holders")
         int lost = 0, told = 0;
         error_code ended;
         const auto commit = [&] {
-            s.operations->commit(transaction().set("/stock", "1"), {a->handle, a->given},
+            s.operations->commit(transaction().set("/stock", "1"), recipes::node_operations::claim{a->handle, a->given},
                                  [&](error_code ec, const commit_result&) {
                                      ++told;
                                      ended = ec;

@@ -155,11 +155,13 @@ TEST_SUITE("transactions")
             CAPTURE(alone);
             const auto t = alone ? transaction() : transaction().check("/there");
             told<commit_result> too_much, not_too_much;
-            s.nodes().commit(t, {std::make_shared<held_by_many>(20'000), {}}, too_much.teller());
+            s.nodes().commit(t, recipes::node_operations::claim{std::make_shared<held_by_many>(20'000), {}},
+                             too_much.teller());
             s.clock.run();
             CHECK(too_much.ended_with(errc::invalid_option));
             CHECK(s.servers.requests.empty());
-            s.nodes().commit(t, {std::make_shared<held_by_many>(2), {}}, not_too_much.teller());
+            s.nodes().commit(t, recipes::node_operations::claim{std::make_shared<held_by_many>(2), {}},
+                             not_too_much.teller());
             REQUIRE(s.servers.requests.size() == 1);
             s.servers.take().done({});
             s.clock.run();

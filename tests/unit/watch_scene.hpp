@@ -55,7 +55,7 @@ struct watch_scene : node_scene {
     waiting& wait(recipes::node_wait::goal what, const std::string& path) { return wait(what, {}, path); }
     bool withdraw(waiting& w)
     {
-        const bool withdrawn = w.handle->withdraw();
+        const bool withdrawn = w.handle->withdraw() == recipes::withdrawable::withdrawal::withdrawn;
         clock.run();
         return withdrawn;
     }

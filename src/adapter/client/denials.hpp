@@ -7,16 +7,10 @@ namespace zklock::detail {
 
 /// Has the log told, at level warning, what the servers have denied, if that is how something has ended: the error says
 /// neither what was asked nor of which node. Called on the strand.
-template <class... Parts> void log_denial(const client_core& core, error_code ec, const Parts&... what) noexcept
-{
-    if (ec == errc::access_denied)
-        core.session.log(log_level::warning, "access denied by the servers: ", what...);
-}
-/// Does the same for an operation that may end with its client.
 template <class... Parts> void log_denial(const client_state& client, error_code ec, const Parts&... what) noexcept
 {
-    if (const auto* const core = client.open_core())
-        log_denial(*core, ec, what...);
+    if (const auto* const core = client.open_core(); core && ec == errc::access_denied)
+        core->session.log(log_level::warning, "access denied by the servers: ", what...);
 }
 
 } // namespace zklock::detail

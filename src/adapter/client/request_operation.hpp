@@ -21,7 +21,7 @@ protected:
     using operation<Values...>::operation;
 
     /// Starts the request. Is called on the strand.
-    [[nodiscard]] virtual std::shared_ptr<recipes::user_request> ask(client_core&, answer) = 0;
+    [[nodiscard]] virtual std::shared_ptr<recipes::withdrawable> ask(client_core&, answer) = 0;
     /// The request has ended by itself. Is called on the strand.
     virtual void answered(error_code ec, Values... values) { this->complete(ec, std::move(values)...); }
 
@@ -33,7 +33,7 @@ protected:
 
     [[nodiscard]] bool withdraw() override
     {
-        using withdrawal = recipes::user_request::withdrawal;
+        using withdrawal = recipes::withdrawable::withdrawal;
         if (!this->client()->open_core()) // it is ended by the close
             return false;
         const auto end = request_->withdraw();
@@ -42,7 +42,7 @@ protected:
         return end == withdrawal::withdrawn;
     }
 
-    std::shared_ptr<recipes::user_request> request_;
+    std::shared_ptr<recipes::withdrawable> request_;
 };
 
 /// What is asked of the servers: a text that the log puts before the path, and the path. Without a text, the
@@ -57,7 +57,7 @@ template <class... Values> class plain_request_operation final : public request_
 public:
     using typename request_operation<Values...>::answer;
     using question =
-        std::function<std::shared_ptr<recipes::user_request>(client_core&, const std::string& path, answer)>;
+        std::function<std::shared_ptr<recipes::withdrawable>(client_core&, const std::string& path, answer)>;
 
     plain_request_operation(std::shared_ptr<client_state> client, asked_request asked, question ask,
                             typename operation<Values...>::handler_type handler)
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
+    std::shared_ptr<recipes::withdrawable> ask(client_core& core, answer told) override
     {
         return std::exchange(ask_, nullptr)(core, asked_.path, std::move(told));
     }

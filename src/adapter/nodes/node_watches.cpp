@@ -1,8 +1,5 @@
 // A client's waiting for nodes.
-#include "adapter/client/client_core.hpp"
-#include "adapter/client/client_state.hpp"
-#include "adapter/client/denials.hpp"
-#include "adapter/client/operation.hpp"
+#include "adapter/client/request_operation.hpp"
 #include "zklock/detail/node_operations.hpp"
 
 #include <memory>
@@ -16,52 +13,28 @@ namespace {
 
 using goal = recipes::node_wait::goal;
 
+template <class Value> Value value_of(const std::optional<node_stat>& now)
+{
+    if constexpr (std::is_same_v<Value, node_stat>)
+        return now.value_or(node_stat());
+    else
+        return now;
+}
+
 /// `Values`: what its user is told of the node, besides that it is so.
-template <class... Values> class watch_operation final : public operation<Values...> {
-public:
-    watch_operation(std::shared_ptr<client_state> client, std::string path, goal what, std::optional<node_stat> seen,
-                    typename operation<Values...>::handler_type handler)
-        : operation<Values...>(std::move(client), std::move(handler)), path_(std::move(path)), what_(what), seen_(seen)
-    {
-    }
-
-private:
-    void begin() override
-    {
-        if (auto* const core = this->enter_open_client())
-            wait_ = core->watches.wait(path_, what_, seen_, this->template if_alive<&watch_operation::ended>());
-    }
-
-    void ended(error_code ec, const std::optional<node_stat>& now)
-    {
-        log_denial(*this->client(), ec, "wait for a change of ", path_);
-        if constexpr (sizeof...(Values) == 0)
-            this->complete(ec);
-        else if constexpr ((std::is_same_v<Values, node_stat> && ...))
-            this->complete(ec, now.value_or(node_stat()));
-        else
-            this->complete(ec, now);
-    }
-
-    bool withdraw() override
-    {
-        if (!this->client()->open_core()) // it is ended by the close
-            return false;
-        return wait_->withdraw();
-    }
-
-    const std::string path_;
-    const goal what_;
-    const std::optional<node_stat> seen_;
-    std::shared_ptr<recipes::node_wait> wait_;
-};
-
 template <class... Values>
 void launch_wait(const std::shared_ptr<client_handle>& client, std::string path, goal what,
                  std::optional<node_stat> seen, asio::any_completion_handler<void(error_code, Values...)> handler)
 {
-    using waiting = watch_operation<Values...>;
-    waiting::launch(std::make_shared<waiting>(client->state(), std::move(path), what, seen, std::move(handler)));
+    auto ask = [what, seen](client_core& core, const std::string& at, auto told) {
+        const auto tell = [told = std::move(told)](error_code ec,
+                                                   [[maybe_unused]] const std::optional<node_stat>& now) {
+            told(ec, value_of<Values>(now)...);
+        };
+        return core.watches.wait(at, what, seen, tell);
+    };
+    launch_request<Values...>(client->state(), {"wait for a change of ", std::move(path)}, std::move(ask),
+                              std::move(handler));
 }
 
 } // namespace

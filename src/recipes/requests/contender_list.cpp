@@ -95,18 +95,10 @@ void contender_list::send()
 {
     if (std::exchange(listing_, true))
         return read();
-    session_.store.children(path_, false,
-                            answered(
-                                [this](const store::children_reply& answer) {
-                                    if (ended())
-                                        return;
-                                    if (answer.result != outcome::ok && answer.result != outcome::no_node)
-                                        return fail(error_of(answer.result));
-                                    if (answer.result == outcome::ok)
-                                        to_read_.assign(*answer.names, what_.reader, what_.rules);
-                                    advance();
-                                },
-                                request_line::weight_of_list));
+    list_children(path_, [this](const std::vector<std::string>* names) {
+        if (names)
+            to_read_.assign(*names, what_.reader, what_.rules);
+    });
 }
 
 void contender_list::read()

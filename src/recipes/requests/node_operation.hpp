@@ -14,16 +14,12 @@ public:
     using typename request_for<Values...>::done_function;
     using sender = std::function<void(node_operation&)>;
 
-    /// A write is not repeated, unless it is certain that it was not done.
-    enum class access : std::uint8_t { read, write };
-
-    /// `bytes`: the length of what it writes.
-    node_operation(session& own, access what, std::size_t bytes, done_function d, sender s)
-        : request_for<Values...>(own, what == access::write ? if_lost::unknown : if_lost::asked_again, std::move(d),
-                                 bytes),
-          access_(what), send_(std::move(s))
+    /// A write is not repeated, unless it is certain that it was not done. `bytes`: the length of what it writes.
+    node_operation(session& own, bool writes, std::size_t bytes, done_function d, sender s)
+        : request_for<Values...>(own, writes ? if_lost::unknown : if_lost::asked_again, std::move(d), bytes),
+          writes_(writes), send_(std::move(s))
     {
-        if (access_ == access::write)
+        if (writes_)
             this->writes();
     }
 
@@ -33,11 +29,17 @@ public:
     template <class F> [[nodiscard]] auto answered(F f, std::size_t weight = 1)
     {
         const auto take = [this, f = std::move(f)](const auto& answer) {
-            if (access_ == access::write && answer.result == store::outcome::ok)
+            if (writes_ && answer.result == store::outcome::ok)
                 this->session_.wrote(answer);
-            f(*this, answer);
+            f(answer);
         };
         return request_for<Values...>::answered(take, weight);
+    }
+    /// Takes the answer, which ends it; with what `value` makes of the answer, if that is a value.
+    template <class... F> [[nodiscard]] auto ends_with(F... value)
+    {
+        return answered(
+            [this, value...](const auto& answer) { this->end(answer.result, std::invoke(value, answer)...); });
     }
 
     using request_for<Values...>::end;
@@ -52,9 +54,9 @@ public:
 
 private:
     void send() override { send_(*this); }
-    [[nodiscard]] bool reads() const noexcept override { return access_ == access::read; }
+    [[nodiscard]] bool reads() const noexcept override { return !writes_; }
 
-    const access access_;
+    const bool writes_;
     const sender send_;
 };
 

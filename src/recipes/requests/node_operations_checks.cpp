@@ -24,31 +24,23 @@ bool is_sequential(node_kind kind)
     return kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
 }
 
-/// A number follows a sequential node's path, and its last component may be empty.
-path_fault fault_to_create(const std::string& path, node_kind kind)
-{
-    return queue::find_node_path_fault(is_sequential(kind) ? path + '0' : path);
-}
-
-/// The root is the client's chroot.
-path_fault fault_to_use(const std::string& path)
-{
-    return path == "/" ? std::nullopt : queue::find_node_path_fault(path);
-}
-
-path_fault fault_of(const transaction::operation& op)
-{
-    using kind = transaction::operation::kind;
-    if (op.what == kind::create)
-        return fault_to_create(op.path, op.created);
-    return op.what == kind::remove ? queue::find_node_path_fault(op.path) : fault_to_use(op.path);
-}
-
 errc too_long(session& s, std::size_t bytes)
 {
     s.log(log_level::error, "a request of ", static_cast<std::int64_t>(bytes), " bytes is refused: the servers take ",
           static_cast<std::int64_t>(store::largest_request), ", unless their jute.maxbuffer says otherwise");
     return errc::invalid_option;
+}
+
+} // namespace
+
+path_fault fault_to_create(const std::string& path, node_kind kind)
+{
+    return queue::find_node_path_fault(is_sequential(kind) ? path + '0' : path);
+}
+
+path_fault fault_to_use(const std::string& path)
+{
+    return path == "/" ? std::nullopt : queue::find_node_path_fault(path);
 }
 
 std::optional<errc> why_not_sent(session& s, const std::string& path, path_fault fault, std::size_t bytes)
@@ -59,28 +51,6 @@ std::optional<errc> why_not_sent(session& s, const std::string& path, path_fault
     if (all > store::largest_request)
         return too_long(s, all);
     return fault ? std::optional(report_path_fault(s, path, *fault)) : std::nullopt;
-}
-
-} // namespace
-
-std::optional<errc> why_not_asked(session& s, const std::string& path)
-{
-    return why_not_sent(s, path, fault_to_use(path), 0);
-}
-
-std::optional<errc> node_operations::check_to_create(const std::string& path, node_kind kind, std::size_t bytes) const
-{
-    return why_not_sent(session_, path, fault_to_create(path, kind), bytes);
-}
-
-std::optional<errc> node_operations::check_to_use(const std::string& path, std::size_t bytes) const
-{
-    return why_not_sent(session_, path, fault_to_use(path), bytes);
-}
-
-std::optional<errc> node_operations::check_to_remove(const std::string& path) const
-{
-    return why_not_sent(session_, path, queue::find_node_path_fault(path), 0);
 }
 
 std::optional<errc> node_operations::check(const std::string& path, const std::optional<access_list>& access) const
@@ -107,6 +77,18 @@ std::size_t node_operations::size_of(const transaction& t) const
         bytes += size_of(op);
     return bytes;
 }
+
+namespace {
+
+path_fault fault_of(const transaction::operation& op)
+{
+    using kind = transaction::operation::kind;
+    if (op.what == kind::create)
+        return fault_to_create(op.path, op.created);
+    return op.what == kind::remove ? queue::find_node_path_fault(op.path) : fault_to_use(op.path);
+}
+
+} // namespace
 
 std::optional<errc> node_operations::check(const transaction& t, std::size_t bytes) const
 {

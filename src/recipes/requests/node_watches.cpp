@@ -60,7 +60,7 @@ std::shared_ptr<node_wait> node_watches::wait(const std::string& path, node_wait
                                               std::optional<node_stat> seen, node_wait::done_function done)
 {
     auto fresh = std::make_shared<node_wait>(session_, what, seen, std::move(done));
-    if (const auto why = why_not_asked(session_, path)) {
+    if (const auto why = why_not_sent(session_, path, fault_to_use(path), 0)) {
         fresh->end(make_error_code(*why));
         return fresh;
     }

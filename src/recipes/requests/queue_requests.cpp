@@ -11,8 +11,9 @@ std::shared_ptr<user_request> queue_requests::contenders(const std::string& path
                                                          list_kind what, std::size_t most)
 {
     const auto gone = [&s = session_](const std::string& node) { s.on_node_event(store::event_kind::deleted, node); };
-    return begin(std::make_shared<contender_list>(session_, path, gone, std::move(done), what, most),
-                 session_.why_unusable(path));
+    return session_.requests().begin(
+        std::make_shared<contender_list>(session_, path, gone, std::move(done), what, most),
+        session_.why_unusable(path));
 }
 
 std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, const std::string& node,
@@ -24,22 +25,14 @@ std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, co
         queue::valid_path(node) && queue::parent_of(node) == path && what.read(queue::name_of(node)).has_value();
     if (!why_not && !of_the_lock)
         why_not = report_path_fault(session_, node, "it is no node of a contender for " + path);
-    return begin(std::make_shared<revocation>(session_, node, std::move(done)), why_not);
+    return session_.requests().begin(std::make_shared<revocation>(session_, node, std::move(done)), why_not);
 }
 
 std::shared_ptr<user_request> queue_requests::revoke_holders(const std::string& path, revocation::done_function done,
                                                              list_kind what)
 {
-    return begin(std::make_shared<revocation>(session_, path, what, std::move(done)), session_.why_unusable(path));
-}
-
-std::shared_ptr<user_request> queue_requests::begin(std::shared_ptr<user_request> asked, std::optional<errc> why_not)
-{
-    if (why_not)
-        asked->fail(*why_not);
-    else
-        session_.requests().enter(asked);
-    return asked;
+    return session_.requests().begin(std::make_shared<revocation>(session_, path, what, std::move(done)),
+                                     session_.why_unusable(path));
 }
 
 } // namespace zklock::recipes

@@ -32,8 +32,6 @@ public:
                                                  list_kind what = list_kind::queue);
 
 private:
-    std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> why_not);
-
     session& session_;
 };
 

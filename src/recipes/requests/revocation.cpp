@@ -55,21 +55,12 @@ void revocation::send()
 
 void revocation::look()
 {
-    session_.store.children(unseen_->path, false,
-                            answered(
-                                [this](const store::children_reply& answer) {
-                                    if (ended())
-                                        return;
-                                    if (answer.result != outcome::ok && answer.result != outcome::no_node)
-                                        return fail(error_of(answer.result));
-                                    if (answer.result == outcome::ok) {
-                                        for (const std::string& name : unseen_->what.holders(*answer.names))
-                                            nodes_.push_back(queue::child_of(unseen_->path, name));
-                                    }
-                                    unseen_.reset();
-                                    advance();
-                                },
-                                request_line::weight_of_list));
+    list_children(unseen_->path, [this](const std::vector<std::string>* names) {
+        if (names)
+            for (const std::string& name : unseen_->what.holders(*names))
+                nodes_.push_back(queue::child_of(unseen_->path, name));
+        unseen_.reset();
+    });
 }
 
 void revocation::ask()

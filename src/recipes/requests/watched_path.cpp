@@ -19,15 +19,15 @@ node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_
 {
 }
 
-bool node_wait::withdraw()
+auto node_wait::withdraw() -> withdrawal
 {
     if (ended_)
-        return false;
+        return withdrawal::ended;
     if (!std::exchange(ended_, true))
         done_ = nullptr;
     if (where_ != nullptr)
         where_->remove(*this);
-    return true;
+    return withdrawal::withdrawn;
 }
 
 bool node_wait::is_met_by(const std::optional<node_stat>& now)
@@ -183,7 +183,7 @@ void watched_path::on_event(event_kind what)
             continue;
         const bool was_armed = std::exchange(w.armed, false);
         if (was_armed && what == event_kind::deleted)
-            end_with_the_node(w);
+            end_those(w, [&](node_wait& each) { return each.is_met_by_end_of(w.found); });
         if (!w.waits.empty() && !w.looking)
             begin_look(s, !all_end_by(w, what));
     }
@@ -216,7 +216,8 @@ void watched_path::looked(side s, bool watched, outcome result, const node_stat&
         w.armed = watched && (w.found || s == side::data); // what is not there has no children to watch
         const bool may_be_old = std::exchange(w.look_again, false);
         if (!may_be_old)
-            judge(w, w.found);
+            end_those(
+                w, [&](node_wait& each) { return each.is_met_by(w.found); }, {}, w.found);
         if ((!w.armed || may_be_old) && !w.waits.empty())
             begin_look(s, true);
     } else {
@@ -263,36 +264,24 @@ bool watched_path::all_end_by(const watch_of& w, event_kind what) noexcept
 
 // --- how waits end ---------------------------------------------------------------------------------------------------
 
-void watched_path::end(watch_of& w, waits::iterator& at, error_code ec, const std::optional<node_stat>& now)
+template <class Ends>
+void watched_path::end_those(watch_of& w, Ends ends, error_code ec, const std::optional<node_stat>& now)
 {
-    const std::shared_ptr<node_wait> wait = std::move(*at);
-    at = w.waits.erase(at);
-    wait->where_ = nullptr;
-    wait->end(ec, now);
-}
-
-void watched_path::judge(watch_of& w, const std::optional<node_stat>& now)
-{
-    for (auto at = w.waits.begin(); at != w.waits.end();)
-        if ((*at)->is_met_by(now))
-            end(w, at, {}, now);
-        else
-            ++at;
-}
-
-void watched_path::end_with_the_node(watch_of& w)
-{
-    for (auto at = w.waits.begin(); at != w.waits.end();)
-        if ((*at)->is_met_by_end_of(w.found))
-            end(w, at, {});
-        else
-            ++at;
+    for (auto next = w.waits.begin(); next != w.waits.end();) {
+        const auto at = next++;
+        if (!ends(**at))
+            continue;
+        const std::shared_ptr<node_wait> wait = std::move(*at);
+        w.waits.erase(at);
+        wait->where_ = nullptr;
+        wait->end(ec, now);
+    }
 }
 
 void watched_path::fail(watch_of& w, error_code why)
 {
-    for (auto at = w.waits.begin(); at != w.waits.end();)
-        end(w, at, why);
+    end_those(
+        w, [](node_wait&) { return true; }, why);
 }
 
 void watched_path::leave_if_idle()

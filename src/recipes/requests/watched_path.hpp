@@ -18,7 +18,7 @@ class node_watches;
 class watched_path;
 
 /// One who waits until a node is as he says. He is told once, and later.
-class node_wait : public std::enable_shared_from_this<node_wait> {
+class node_wait final : public withdrawable, public std::enable_shared_from_this<node_wait> {
 public:
     enum class goal : std::uint8_t {
         created,         ///< there is such a node
@@ -31,11 +31,8 @@ public:
 
     /// Where `seen` is missing, it is what the first look finds. It means nothing for `created`.
     node_wait(session&, goal, std::optional<node_stat> seen, done_function);
-    node_wait(const node_wait&) = delete;
-    node_wait& operator=(const node_wait&) = delete;
 
-    /// Its user wants to hear no more of it. False if it has ended, and its user is told, or will be.
-    bool withdraw();
+    withdrawal withdraw() override;
     /// Nobody will be told anything any more.
     void forget_caller() noexcept { done_ = nullptr; }
 
@@ -144,11 +141,10 @@ private:
     void looked(side, bool watched, store::outcome, const node_stat&);
     void look_failed(side, error_code);
     void drop_look(side);
-    static void judge(watch_of&, const std::optional<node_stat>& now);
-    static void end_with_the_node(watch_of&);
     [[nodiscard]] static bool all_end_by(const watch_of&, store::event_kind) noexcept;
     static void fail(watch_of&, error_code why);
-    static void end(watch_of&, waits::iterator&, error_code, const std::optional<node_stat>& now = {});
+    template <class Ends>
+    static void end_those(watch_of&, Ends, error_code = {}, const std::optional<node_stat>& now = {});
 
     session& session_;
     node_watches& all_;

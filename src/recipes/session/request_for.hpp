@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/error_mapping.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session.hpp"
 #include "store/store.hpp"
@@ -213,6 +214,21 @@ protected:
             this->lose_answer();
         else
             finish();
+    }
+
+    /// Lists the children of a path, and calls `take` with their names, or with null if there is no such node. There
+    /// may be more to be sent then.
+    template <class Take> void list_children(const std::string& path, Take take)
+    {
+        const auto listed = [this, take](const store::children_reply& answer) {
+            if (this->ended())
+                return;
+            if (answer.result != store::outcome::ok && answer.result != store::outcome::no_node)
+                return this->fail(error_of(answer.result));
+            take(answer.names);
+            advance();
+        };
+        this->session_.store.children(path, false, this->answered(listed, request_line::weight_of_list));
     }
 
 private:

@@ -7,6 +7,15 @@
 
 namespace zklock::recipes {
 
+std::shared_ptr<user_request> request_line::begin(std::shared_ptr<user_request> r, std::optional<errc> why_not)
+{
+    if (why_not)
+        r->fail(*why_not);
+    else
+        enter(r);
+    return r;
+}
+
 void request_line::enter(std::shared_ptr<user_request> request)
 {
     user_request& entering = *request;

@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace zklock {
 enum class errc;
@@ -13,8 +14,8 @@ namespace zklock::recipes {
 
 class session;
 
-/// What a user has asked for that needs a connection, besides locks; see request_for.hpp.
-class user_request : public std::enable_shared_from_this<user_request> {
+/// Something that a user has asked for, and may want no more.
+class withdrawable {
 public:
     enum class withdrawal : std::uint8_t {
         ended,     ///< before: its user is told, or has been
@@ -22,10 +23,18 @@ public:
         too_late   ///< it was sent, and is not one to be repeated: it may be done
     };
 
-    virtual ~user_request() = default;
-    user_request(const user_request&) = delete;
-    user_request& operator=(const user_request&) = delete;
+    withdrawable() = default;
+    virtual ~withdrawable() = default;
+    withdrawable(const withdrawable&) = delete;
+    withdrawable& operator=(const withdrawable&) = delete;
 
+    /// Its user wants to hear no more of it. Not called again, unless it has ended.
+    virtual withdrawal withdraw() = 0;
+};
+
+/// What a user has asked for that needs a connection, besides locks; see request_for.hpp.
+class user_request : public withdrawable, public std::enable_shared_from_this<user_request> {
+public:
     /// It has come up, and there is a connection: makes the next request that it has to make, if there is one.
     virtual void send_next() = 0;
     /// Whether it has a request to make besides the first.
@@ -34,8 +43,6 @@ public:
     virtual void begin_again() = 0;
     /// Ends it, unless it has ended.
     virtual void fail(errc why) = 0;
-    /// Its user wants to hear no more of it. Not called again, unless it has ended.
-    virtual withdrawal withdraw() = 0;
     /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has
     /// its own end.
     virtual void end_unsent(errc why) = 0;
@@ -76,6 +83,8 @@ public:
     request_line(const request_line&) = delete;
     request_line& operator=(const request_line&) = delete;
 
+    /// Enters it, or ends it if there is a reason.
+    std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> why_not);
     /// Its first request is made at once, or when it comes up; or it is ended if there will be no connection.
     void enter(std::shared_ptr<user_request>);
     /// It has more to send.

@@ -31,17 +31,12 @@ private:
 };
 
 class close_operation final : public operation<> {
-public:
-    close_operation(std::shared_ptr<client_state> client, void_handler handler)
-        : operation(std::move(client), std::move(handler))
-    {
-    }
+    using operation::operation;
 
-private:
     void begin() override
     {
         const auto self = shared_from_this();
-        enter_last(client()->pending(), self);
+        client()->pending().add_last(self);
         client()->close(); // cancelled or not: that only concerns the waiting
         if (client()->closed())
             end_as_closed();

@@ -48,6 +48,16 @@ class operation : public pending_operation, public std::enable_shared_from_this<
 public:
     using handler_type = asio::any_completion_handler<void(error_code, Values...)>;
 
+    operation(std::shared_ptr<client_state> client, handler_type handler)
+        : client_(std::move(client)), handler_(std::move(handler))
+    {
+        const auto executors = client_->executors();
+        work_.begin(*executors);
+        const auto own = asio::get_associated_executor(handler_, executors->for_handlers);
+        if (own != executors->for_handlers)
+            handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
+    }
+
     /// Starts `op` on the client's strand; or ends it, with `errc::closed`, if there is none any more. May be called
     /// from any thread.
     static void launch(const std::shared_ptr<operation>& op)
@@ -64,16 +74,6 @@ public:
     }
 
 protected:
-    operation(std::shared_ptr<client_state> client, handler_type handler)
-        : client_(std::move(client)), handler_(std::move(handler))
-    {
-        const auto executors = client_->executors();
-        work_.begin(*executors);
-        const auto own = asio::get_associated_executor(handler_, executors->for_handlers);
-        if (own != executors->for_handlers)
-            handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
-    }
-
     /// Is called once, on the strand.
     virtual void begin() = 0;
 
@@ -93,7 +93,7 @@ protected:
         else if (!core)
             this->end_as_closed();
         else
-            this->enter(client_->pending(), this->shared_from_this());
+            client_->pending().add(this->shared_from_this());
         return pending() ? core : nullptr;
     }
 

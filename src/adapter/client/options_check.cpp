@@ -160,7 +160,7 @@ std::vector<tls_part> files_of(const tls_options& tls)
     std::vector<tls_part> set;
     const auto add = [&](const char* option, const std::string& path) {
         if (!path.empty())
-            set.push_back({option, in_words(std::string_view(path))});
+            set.push_back({option, in_words(path)});
     };
     add("tls.ca_file", tls.ca_file);
     add("tls.certificate_file", tls.certificate_file);
@@ -196,9 +196,7 @@ fault fault_of_connecting([[maybe_unused]] const client_options& o)
     const auto servers = bridge::parse_servers(bridge::split_chroot(o.servers).first);
     for (const bridge::host_port& each : servers.value()) // else there was a fault before
         if (each.numeric && each.host.find('%') != each.host.npos)
-            return option_fault("servers",
-                                in_words(std::string_view(o.servers)) + ", where " +
-                                    in_words(std::string_view(each.host)) + " has a scope id",
+            return option_fault("servers", in_words(o.servers) + ", where " + in_words(each.host) + " has a scope id",
                                 "without one where tls.enabled is true: certificates are for no such address");
     return std::nullopt;
 #endif
@@ -225,10 +223,7 @@ struct sasl_part {
     const std::string& value;
     bool secret = false;
 
-    [[nodiscard]] std::string in_words() const
-    {
-        return secret ? std::string("a password") : recipes::in_words(std::string_view(value));
-    }
+    [[nodiscard]] std::string in_words() const { return secret ? std::string("a password") : recipes::in_words(value); }
 };
 
 fault fault_of_sasl(const client_options& o)
@@ -268,12 +263,12 @@ fault fault_of_sasl(const client_options& o)
 {
     bridge::peering::settings read{listen, {}, {}, {}};
     if (!bridge::peering::read_advertised(handoff.advertise, read))
-        return option_fault("handoff.advertise", in_words(std::string_view(handoff.advertise)),
+        return option_fault("handoff.advertise", in_words(handoff.advertise),
                             "empty, or an address or address:port to which others can connect, such as 10.1.2.3 or "
                             "[2001:db8::7]:7411");
     const bool found_out = listen.address().is_unspecified();
     if (handoff.advertise.empty() && !found_out && !bridge::peering::is_reachable_by_others(listen.address()))
-        return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),
+        return option_fault("handoff.listen", in_words(handoff.listen),
                             "an address to which others can connect, where handoff.advertise is empty");
     return std::nullopt;
 }
@@ -290,18 +285,17 @@ fault fault_of_handoff(const client_options& o)
                                 " is set");
     }
 #ifndef ZKLOCK_WITH_TLS
-    return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),
+    return option_fault("handoff.listen", in_words(handoff.listen),
                         "empty: this library was built without OpenSSL (with the CMake option ZKLOCK_TLS=OFF)");
 #else
     const auto listen = bridge::peering::parse_endpoint(handoff.listen);
     if (!listen || listen->address().is_multicast())
-        return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),
-                            std::string("empty, or ") + form);
+        return option_fault("handoff.listen", in_words(handoff.listen), std::string("empty, or ") + form);
     if (auto f = fault_of_advertising(handoff, *listen))
         return f;
     for (const auto& each : handoff.peers)
         if (!bridge::peering::parse_network(each))
-            return option_fault("handoff.peers", in_words(std::string_view(each)),
+            return option_fault("handoff.peers", in_words(each),
                                 "networks such as 10.0.0.0/8 or 2001:db8::/32, with nothing but zeros behind their "
                                 "bits, or addresses");
     return std::nullopt;

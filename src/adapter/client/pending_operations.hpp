@@ -8,8 +8,6 @@
 
 namespace zklock::detail {
 
-class pending_operations;
-
 /// An operation as its client sees it; see operation.hpp.
 class pending_operation
     : public strand_task,
@@ -23,10 +21,6 @@ public:
     virtual void abandon() = 0;
 
 protected:
-    /// The operation stays alive, and among them, until it ends.
-    void enter(pending_operations& all, std::shared_ptr<pending_operation> self) noexcept;
-    /// The same, of one that waits for the end of the client: it comes after those that this ends.
-    void enter_last(pending_operations& all, std::shared_ptr<pending_operation> self) noexcept;
     /// Takes it off its list, and returns what has kept it alive: perhaps the last pointer to it.
     [[nodiscard]] std::shared_ptr<pending_operation> leave() noexcept
     {
@@ -42,6 +36,10 @@ private:
 /// The operations of a client that have begun, and have not ended.
 class pending_operations {
 public:
+    /// The operation stays alive, and among them, until it ends.
+    void add(std::shared_ptr<pending_operation> op) noexcept { begun_.push_back(keep(std::move(op))); }
+    /// The same, of one that waits for the end of the client: it comes after those that this ends.
+    void add_last(std::shared_ptr<pending_operation> op) noexcept { last_.push_back(keep(std::move(op))); }
     /// The client is closed.
     void end_all()
     {
@@ -63,9 +61,14 @@ public:
     }
 
 private:
-    friend class pending_operation;
     using list = boost::intrusive::list<pending_operation, boost::intrusive::constant_time_size<false>>;
 
+    static pending_operation& keep(std::shared_ptr<pending_operation> op) noexcept
+    {
+        pending_operation& kept = *op;
+        kept.self_ = std::move(op);
+        return kept;
+    }
     /// Each is off its list then, whatever becomes of it.
     template <class F> void for_each(F f)
     {
@@ -81,17 +84,5 @@ private:
     list begun_;
     list last_; ///< those that wait for the end of the client
 };
-
-inline void pending_operation::enter(pending_operations& all, std::shared_ptr<pending_operation> self) noexcept
-{
-    self_ = std::move(self);
-    all.begun_.push_back(*this);
-}
-
-inline void pending_operation::enter_last(pending_operations& all, std::shared_ptr<pending_operation> self) noexcept
-{
-    self_ = std::move(self);
-    all.last_.push_back(*this);
-}
 
 } // namespace zklock::detail

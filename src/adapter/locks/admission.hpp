@@ -7,7 +7,6 @@
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 #include "recipes/semaphore/semaphore_option_faults.hpp"
 #include "recipes/session/option_faults.hpp"
-#include "store/unique_function.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/result.hpp"
 
@@ -41,43 +40,30 @@ public:
         claim there = agreed.claim_path(request.path, options);
         if (*there != options)
             return refuse(core.session, core.locks.new_id(), std::forward<Request>(request), *there, options);
-        request.done = told{own_, std::move(there), std::move(request.done)};
+        request.done = [own = kept_claim(own_, std::move(there)),
+                        done = std::move(request.done)](error_code ec, recipes::grant given) mutable {
+            if (kept_claim ended = std::move(own); ec == errc::invalid_option || ec == errc::invalid_path)
+                ended.path = nullptr;
+            done(ec, std::move(given));
+        };
         return start(std::forward<Request>(request));
     }
 
 private:
     using claim = typename agreed_options<Options>::claim;
 
-    /// Hears how the wait of an acquire ends. The lock keeps the claim of its path, unless it was refused.
-    class told {
-    public:
-        told(std::shared_ptr<claim> keeper, claim path, store::unique_function<void(error_code, recipes::grant)> next)
-            : keeper_(std::move(keeper)), path_(std::move(path)), next_(std::move(next))
+    /// A claim that the lock keeps when this goes: the wait of an acquire has ended, or it was withdrawn.
+    struct kept_claim {
+        kept_claim(std::shared_ptr<claim> k, claim p) noexcept : keeper(std::move(k)), path(std::move(p)) {}
+        kept_claim(kept_claim&&) noexcept = default;
+        ~kept_claim()
         {
-        }
-        told(told&&) noexcept = default;
-        told& operator=(told&&) = delete;
-        ~told() { keep(); } // it was withdrawn
-
-        void operator()(error_code ec, recipes::grant given)
-        {
-            if (ec == errc::invalid_option || ec == errc::invalid_path)
-                path_ = nullptr;
-            keep();
-            std::exchange(next_, nullptr)(ec, std::move(given));
+            if (keeper && path)
+                *keeper = std::move(path);
         }
 
-    private:
-        void keep() noexcept
-        {
-            const auto keeper = std::exchange(keeper_, nullptr);
-            if (keeper && path_)
-                *keeper = std::move(path_);
-        }
-
-        std::shared_ptr<claim> keeper_;
-        claim path_;
-        store::unique_function<void(error_code, recipes::grant)> next_;
+        std::shared_ptr<claim> keeper;
+        claim path; ///< null if it was refused
     };
 
     template <class Request>

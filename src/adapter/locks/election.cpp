@@ -59,7 +59,7 @@ private:
         if (!core)
             return end_as_closed();
         // Cancelled or not: that only concerns the waiting.
-        enter(client()->pending(), shared_from_this());
+        client()->pending().add(shared_from_this());
         election_->resign(core->session, if_alive<&resign_operation::resigned>());
         if (cancelled())
             complete(asio::error::operation_aborted);
@@ -102,39 +102,32 @@ private:
 
 class candidacy {
 public:
-    explicit candidacy(const lock_state& election)
-        : lock_(std::make_shared<lock_state>(election, std::make_shared<candidate_target>(election_of(election), who_)))
-    {
-    }
-
-    [[nodiscard]] const std::shared_ptr<lock_state>& lock() const noexcept { return lock_; }
-    [[nodiscard]] const std::shared_ptr<recipes::candidate>& who() const noexcept { return who_; }
-
-private:
-    std::shared_ptr<recipes::candidate> who_ = std::make_shared<recipes::candidate>();
-    std::shared_ptr<lock_state> lock_;
+    std::shared_ptr<recipes::candidate> who;
+    std::shared_ptr<lock_state> lock;
 };
 
 std::shared_ptr<candidacy> stand_for(const std::shared_ptr<lock_state>& election)
 {
-    return std::make_shared<candidacy>(*election);
+    const auto who = std::make_shared<recipes::candidate>();
+    const auto target = std::make_shared<candidate_target>(election_of(*election), who);
+    return std::make_shared<candidacy>(candidacy{who, std::make_shared<lock_state>(*election, target)});
 }
 
 const std::shared_ptr<lock_state>& lock_of(const std::shared_ptr<candidacy>& c) noexcept
 {
-    return c->lock();
+    return c->lock;
 }
 
 bool has_resigned(const std::shared_ptr<candidacy>& c) noexcept
 {
-    return c->who()->resigned();
+    return c->who->resigned();
 }
 
 void at_resignation(const std::shared_ptr<candidacy>& c, std::function<void()> stop)
 {
     // Where there is no strand any more, nobody can resign.
-    static_cast<void>(c->lock()->client()->post(
-        [who = c->who(), stop = std::move(stop)]() mutable { who->at_resignation(std::move(stop)); }));
+    static_cast<void>(c->lock->client()->post(
+        [who = c->who, stop = std::move(stop)]() mutable { who->at_resignation(std::move(stop)); }));
 }
 
 void start_resign(std::shared_ptr<lock_state> election, void_handler handler)

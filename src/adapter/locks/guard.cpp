@@ -63,7 +63,7 @@ private:
         const auto guard = std::exchange(guard_, nullptr);
         // Cancelled or not: that only concerns the waiting.
         const auto self = std::static_pointer_cast<release_operation>(shared_from_this());
-        enter(client()->pending(), self);
+        client()->pending().add(self);
         auto released = [self, counting = guard->count_release()](error_code ec) mutable {
             counting.ended(ec);
             self->complete(ec);

@@ -82,14 +82,15 @@ recipes::semaphore_acquisition& held_by(const guard_state& held)
 
 /// An operation that takes some of the permits out.
 template <class... Values> class part_operation : public operation<Values...> {
-protected:
-    using part = recipes::semaphore_acquisition::part;
-
+public:
     part_operation(std::shared_ptr<guard_state> held, std::size_t count,
                    asio::any_completion_handler<void(error_code, Values...)> handler)
         : operation<Values...>(held->client(), std::move(handler)), held_(std::move(held)), count_(count)
     {
     }
+
+protected:
+    using part = recipes::semaphore_acquisition::part;
 
     /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until they are released: the
     /// caller sees to that, and then calls taken().
@@ -136,18 +137,13 @@ private:
 };
 
 class partial_release final : public part_operation<> {
-public:
-    partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
-        : part_operation(std::move(held), count, std::move(handler))
-    {
-    }
+    using part_operation::part_operation;
 
-private:
     void begin() override
     {
         const auto from = held();
         // Cancelled or not: that only concerns the waiting.
-        enter(client()->pending(), shared_from_this());
+        client()->pending().add(shared_from_this());
         const part given_back = take(*from);
         if (!given_back)
             return;
@@ -160,13 +156,8 @@ private:
 };
 
 class split_operation final : public part_operation<permits> {
-public:
-    split_operation(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
-        : part_operation(std::move(held), count, std::move(handler))
-    {
-    }
+    using part_operation::part_operation;
 
-private:
     void begin() override
     {
         const auto from = held();
@@ -174,7 +165,7 @@ private:
             complete(asio::error::operation_aborted, permits());
             return;
         }
-        enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
+        client()->pending().add(shared_from_this()); // a cancellation finds it until the handler is called
         auto own = std::make_shared<guard_state>(client());
         // A caller that asks how many are held finds as many as before.
         const auto both_hold = [&](const part& taken) {
@@ -226,16 +217,12 @@ void start_split(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>
 
 } // namespace detail
 
-namespace {
-
-semaphore_options with_permits(unsigned permits)
+static semaphore_options with_permits(unsigned permits)
 {
     semaphore_options options;
     options.permits = permits;
     return options;
 }
-
-} // namespace
 
 semaphore::semaphore(const client& c, std::string path, unsigned permits)
     : semaphore(c, std::move(path), with_permits(permits))

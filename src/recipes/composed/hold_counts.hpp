@@ -33,21 +33,13 @@ public:
 
     [[nodiscard]] hold_count of(const std::string& path, owner_id owner) const noexcept
     {
-        if (!mutex_.is_ours())
-            return {};
-        const std::lock_guard lock(mutex_);
-        const auto found = counts_.find(asked(path, owner));
-        return found == counts_.end() ? hold_count() : found->second.holds;
+        return entry_of(path, owner).holds;
     }
     /// The holds that of() gives, but none once the lock is lost.
     [[nodiscard]] hold_count held(const std::string& path, owner_id owner,
                                   store::scheduler::time_point now) const noexcept
     {
-        if (!mutex_.is_ours())
-            return {};
-        const std::lock_guard lock(mutex_);
-        const auto found = counts_.find(asked(path, owner));
-        return found == counts_.end() ? hold_count() : found->second.held(now);
+        return entry_of(path, owner).held(now);
     }
     /// The holds of all owners together, but for those whose lock is lost.
     [[nodiscard]] hold_count held(const std::string& path, store::scheduler::time_point now) const noexcept
@@ -98,6 +90,15 @@ private:
             return what && what->held(now) ? holds : hold_count();
         }
     };
+
+    [[nodiscard]] entry entry_of(const std::string& path, owner_id owner) const noexcept
+    {
+        if (!mutex_.is_ours())
+            return {};
+        const std::lock_guard lock(mutex_);
+        const auto found = counts_.find(asked(path, owner));
+        return found == counts_.end() ? entry() : found->second;
+    }
 
     /// A key that is only looked for: who asks needs no memory.
     using asked = std::pair<const std::string&, owner_id>;

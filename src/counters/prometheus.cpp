@@ -1,5 +1,7 @@
 #include "zklock/metrics.hpp"
 
+#include <boost/locale/utf.hpp>
+
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -12,26 +14,12 @@ namespace zklock {
 namespace {
 
 /// How long the UTF-8 character is that a text begins with: 0 if it begins with none.
-std::size_t length_of_character(std::string_view text) noexcept
+std::size_t length_of_character(std::string_view text)
 {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    if (first < 0x80)
-        return 1;
-    const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
-                               : first >= 0xe0 && first < 0xf0 ? 3
-                               : first >= 0xf0 && first < 0xf5 ? 4
-                                                               : 0;
-    if (length == 0 || text.size() < length)
-        return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(i) & 0xc0U) != 0x80)
-            return 0;
-    const unsigned second = byte(1);
-    const bool is_too_short = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool is_surrogate = first == 0xed && second >= 0xa0;
-    const bool is_too_large = first == 0xf4 && second >= 0x90;
-    return is_too_short || is_surrogate || is_too_large ? 0 : length;
+    namespace utf = boost::locale::utf;
+    auto end = text.begin();
+    const auto character = utf::utf_traits<char>::decode(end, text.end());
+    return utf::is_valid_codepoint(character) ? static_cast<std::size_t>(end - text.begin()) : 0;
 }
 
 std::string escaped(std::string_view value)

@@ -1,5 +1,7 @@
 #include "queue/node_path.hpp"
 
+#include <boost/locale/utf.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,39 +9,9 @@
 namespace zklock::queue {
 namespace {
 
+namespace utf = boost::locale::utf;
+
 constexpr std::size_t longest_path = 4096;
-constexpr std::uint32_t malformed = 0xffff'ffff;
-
-/// Takes one UTF-8 character off the front.
-std::uint32_t next_character(std::string_view& text) noexcept
-{
-    const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-    const std::uint32_t first = byte(0);
-    std::size_t length = 0;
-    std::uint32_t smallest = 0;
-    std::uint32_t value = 0;
-    if (first < 0x80) {
-        length = 1, smallest = 0, value = first;
-    } else if (first >= 0xc0 && first < 0xe0) {
-        length = 2, smallest = 0x80, value = first & 0x1f;
-    } else if (first >= 0xe0 && first < 0xf0) {
-        length = 3, smallest = 0x800, value = first & 0x0f;
-    } else if (first >= 0xf0 && first < 0xf8) {
-        length = 4, smallest = 0x1'0000, value = first & 0x07;
-    } else {
-        return malformed;
-    }
-    if (text.size() < length)
-        return malformed;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0) != 0x80)
-            return malformed;
-        value = value << 6 | (byte(i) & 0x3f);
-    }
-    text.remove_prefix(length);
-    return value >= smallest && value <= 0x10'ffff ? value : malformed;
-}
-
 /// The ranges of org.apache.zookeeper.common.PathUtils, which sees what lies beyond 0xffff as surrogates: forbidden.
 bool forbidden(std::uint32_t c) noexcept
 {
@@ -50,9 +22,9 @@ path_fault fault_of_component(std::string_view component) noexcept
 {
     if (component == "." || component == "..")
         return "it has a component \".\" or \"..\"";
-    while (!component.empty()) {
-        const std::uint32_t c = next_character(component);
-        if (c == malformed)
+    for (auto at = component.begin(); at != component.end();) {
+        const std::uint32_t c = utf::utf_traits<char>::decode(at, component.end());
+        if (!utf::is_valid_codepoint(c))
             return "it is not UTF-8";
         if (forbidden(c))
             return "it has a control character, or another one that ZooKeeper forbids";

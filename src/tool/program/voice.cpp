@@ -3,6 +3,7 @@
 #include "tool/program/standard_error.hpp"
 
 #include <boost/json/serialize.hpp>
+#include <boost/locale/utf.hpp>
 
 #include <fmt/format.h>
 
@@ -21,26 +22,11 @@ const char* const erase_line = "\r\033[K";
 /// How many bytes of text at `at` are one character in UTF-8; 0 if they are none.
 std::size_t length_of_character(std::string_view text, std::size_t at)
 {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(at);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || at + length > text.size())
-        return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(at + i) & 0xC0U) != 0x80)
-            return 0;
-    if (length > 2) {
-        const unsigned second = byte(at + 1);
-        if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || // overlong; surrogates
-            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))   // overlong; past U+10FFFF
-            return 0;
-    }
-    return length;
+    namespace utf = boost::locale::utf;
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(at);
+    auto end = begin;
+    const auto character = utf::utf_traits<char>::decode(end, text.end());
+    return utf::is_valid_codepoint(character) ? static_cast<std::size_t>(end - begin) : 0;
 }
 
 /// What is no UTF-8 is replaced, byte by byte.

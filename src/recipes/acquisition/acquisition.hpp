@@ -81,6 +81,8 @@ struct acquire_request : acquire_call {
     shared_options options;
     queue::contender_kind kind = queue::contender_kind::mutex; ///< mutexes and others do not go together on a path
     bool internal = false; ///< the lock of a semaphore's line: its loss is no user's, and the log says so
+
+    [[nodiscard]] const mutex_options& own_options() const noexcept { return *options; }
 };
 
 /// What an acquire waits for, as its recipe knows it.
@@ -128,18 +130,10 @@ public:
     /// Makes a reader of a writer, with nobody in between who excludes readers. `done` is called later, once: with the
     /// reader's grant; with an error and the writer's grant, which it still has; or with `errc::lost`. It is not to be
     /// called after release(). When the grant is not a writer's, nothing happens, and the result is false.
-    virtual bool downgrade(std::function<void(error_code, grant)> done)
-    {
-        static_cast<void>(done);
-        return false;
-    }
+    virtual bool downgrade(std::function<void(error_code, grant)> /*done*/) { return false; }
 
     /// Whether its node is still the one in that grant, and no request is under way that replaces it by another.
-    [[nodiscard]] virtual bool stands_on(const grant& given) const noexcept
-    {
-        static_cast<void>(given);
-        return true;
-    }
+    [[nodiscard]] virtual bool stands_on(const grant& /*given*/) const noexcept { return true; }
 
     /// The nodes that exist as long as what was granted is held. To be called only while it is.
     [[nodiscard]] virtual std::vector<std::string> nodes_of(const grant& given) const { return {given.node}; }

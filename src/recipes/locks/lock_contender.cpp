@@ -1,7 +1,6 @@
 #include "recipes/locks/lock_contender.hpp"
 
 #include "queue/node_path.hpp"
-#include "queue/owner_data.hpp"
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
@@ -10,24 +9,16 @@
 namespace zklock::recipes {
 
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request&& request)
-    : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request)),
+    : requested_acquisition(s, std::move(request)), id(the_id), path_(path),
       events_(options().listener ? std::make_unique<acquire_events>(options().listener, s, id, request_.path) : nullptr)
 {
-    if (!options().properties.empty())
-        data_ = queue::write_owner_data(identifier(), options().properties);
-}
-
-const std::string& lock_contender::identifier() const noexcept
-{
-    const std::string& own = options().identifier;
-    return own.empty() ? session_.options.identifier : own;
 }
 
 const std::string& lock_contender::data() const noexcept
 {
     if (offer && offer->data)
         return *offer->data;
-    return data_.empty() ? identifier() : data_;
+    return requested_acquisition::data();
 }
 
 void lock_contender::queued(std::string_view node) noexcept
@@ -57,11 +48,6 @@ void lock_contender::time_out(errc why)
 known_wait lock_contender::waits_for()
 {
     return path_ && waiting() ? path_->holder().describe_wait(*this) : known_wait();
-}
-
-void lock_contender::tell_end(error_code how)
-{
-    session_.news().tell(shared_from_this(), [how](lock_contender& c) { c.tell_done(how); });
 }
 
 bool lock_contender::withdraw()
@@ -109,17 +95,6 @@ void lock_contender::fail(errc why)
     request_.lost = nullptr;
 }
 
-void lock_contender::tell_done(error_code ec)
-{
-    if (!request_.done) // its path is gone
-        return;
-    if (!ec && !holding()) {
-        ec = session_.granted_and_lost();
-        request_.lost = nullptr;
-    }
-    std::exchange(request_.done, nullptr)(ec, std::move(given_));
-}
-
 void lock_contender::lose(std::string_view node)
 {
     if (!holding())
@@ -130,10 +105,7 @@ void lock_contender::lose(std::string_view node)
     else
         log_loss(how, node);
     finish_downgrade(errc::lost, {});
-    session_.news().tell(shared_from_this(), [](lock_contender& c) {
-        if (c.request_.lost) // not released meanwhile
-            std::exchange(c.request_.lost, nullptr)();
-    });
+    tell_loss();
     state_.lose(how);
     asked_ = nullptr;
     if (events_)
@@ -179,18 +151,6 @@ void lock_contender::on_revoked(std::function<void()> asked)
         return;
     asked_ = std::move(asked);
     path_->watch_for_revocation(*this);
-}
-
-void lock_contender::revoke()
-{
-    if (!asked_)
-        return;
-    session_.news().tell(shared_from_this(), [](lock_contender& c) {
-        if (!c.asked_) // lost or released meanwhile
-            return;
-        const std::function<void()> asked = std::exchange(c.asked_, nullptr);
-        asked();
-    });
 }
 
 bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> done)
@@ -292,10 +252,8 @@ void lock_contender::detach(std::string_view node) noexcept
 
 void lock_contender::forget_caller() noexcept
 {
-    request_.done = nullptr;
-    request_.lost = nullptr;
+    requested_acquisition::forget_caller();
     released_ = nullptr;
-    asked_ = nullptr;
     downgraded_ = nullptr;
 }
 

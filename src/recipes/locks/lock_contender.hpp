@@ -1,8 +1,7 @@
 #pragma once
 #include "queue/lock_queue.hpp"
 #include "recipes/acquisition/acquire_events.hpp"
-#include "recipes/acquisition/grant_state.hpp"
-#include "recipes/acquisition/timed_acquisition.hpp"
+#include "recipes/acquisition/requested_acquisition.hpp"
 #include "recipes/handoffs/handoffs.hpp"
 #include "recipes/session/session.hpp"
 
@@ -18,7 +17,7 @@ namespace zklock::recipes {
 class lock_path;
 
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
-class lock_contender final : public timed_acquisition, public std::enable_shared_from_this<lock_contender> {
+class lock_contender final : public requested_acquisition<lock_contender, acquire_request> {
 public:
     /// If the path is null, it can only fail.
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request&&);
@@ -35,25 +34,12 @@ public:
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, recipes::grant)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
-    [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
-    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return state_.held(now); }
-    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
-    {
-        return state_.loss(now);
-    }
-    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return state_.held_until(); }
 
     // --- for its path ------------------------------------------------------------------------------------------------
 
-    [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
-    [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] bool lost() const noexcept { return state_.lost(); }
     [[nodiscard]] acquire_mode mode() const noexcept { return request_.mode; }
-    [[nodiscard]] bool looks_once() const noexcept { return mode() == acquire_mode::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
-    [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
-    /// The access list of its nodes; null means the client's.
-    [[nodiscard]] const access_list* access() const noexcept { return options().access ? &*options().access : nullptr; }
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
     /// It takes part in hand-offs past the servers. The line of a semaphore does not: permits are taken under its lock.
@@ -71,13 +57,12 @@ public:
     /// Says who it is, as others may see it.
     void describe(zklock::contender& as) const;
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
-    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.
     void fail(errc);
     /// The lock is lost, if it is held; `node` is the name of its node, which may be gone, too.
     void lose(std::string_view node);
     /// Others have asked it to let go: tells its holder, if he wants to know.
-    void revoke();
+    void revoke() { tell_asked(); }
     /// Its downgrade is being sent.
     void leaves_its_node() noexcept { leaves_its_node_ = true; }
     /// It has become a reader, whose node that is; or the downgrade was refused. Tells who waits for that, if anybody.
@@ -110,26 +95,15 @@ public:
     handoffs::offered offer;     ///< its node, where others may ask for it
 
 private:
-    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
-    {
-        return request_.deadline;
-    }
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override;
-    void tell_end(error_code);
     void log_loss(const lock_loss&, std::string_view node) const noexcept;
-    void tell_done(error_code);
     void tell_released(error_code);
     void tell_downgraded(error_code, std::string node);
-    [[nodiscard]] const std::string& identifier() const noexcept;
 
     lock_path* path_;
-    acquire_request request_;
-    recipes::grant given_; ///< by the acquire or the downgrade, until it is told
     store::unique_function<void(error_code)> released_;
-    std::string data_;                       ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
-    std::function<void()> asked_;            ///< to be called when it is revoked
     std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
     bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended
@@ -137,7 +111,6 @@ private:
     bool may_be_deleted_ = false; ///< by a delete of its own
     bool found_gone_ = false;     ///< by its delete: so the session lived, and did not take the node along
     std::int64_t fencing_token_ = 0;
-    grant_state state_;
 };
 
 } // namespace zklock::recipes

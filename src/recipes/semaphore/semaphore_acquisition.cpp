@@ -1,7 +1,6 @@
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 
 #include "queue/node_path.hpp"
-#include "queue/owner_data.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
@@ -12,24 +11,10 @@ namespace zklock::recipes {
 
 semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, std::uint64_t id,
                                              permits_request request)
-    : timed_acquisition(s), path_(path), request_(std::move(request))
+    : requested_acquisition(s, std::move(request)), path_(path)
 {
-    const semaphore_options& o = request_.options;
-    if (!o.properties.empty())
-        data_ = queue::write_owner_data(identifier(), o.properties);
-    if (o.listener)
-        events_ = std::make_shared<permit_events>(o.listener, s, id, request_.path);
-}
-
-const std::string& semaphore_acquisition::identifier() const noexcept
-{
-    const std::string& own = request_.options.identifier;
-    return own.empty() ? session_.options.identifier : own;
-}
-
-const std::string& semaphore_acquisition::data() const noexcept
-{
-    return data_.empty() ? identifier() : data_;
+    if (options().listener)
+        events_ = std::make_shared<permit_events>(options().listener, s, id, request_.path);
 }
 
 void semaphore_acquisition::begin()
@@ -197,10 +182,7 @@ void semaphore_acquisition::fail(error_code why)
     if (!waiting())
         return;
     const auto self = shared_from_this();
-    session_.news().tell(self, [why](semaphore_acquisition& a) {
-        if (a.request_.done)
-            std::exchange(a.request_.done, nullptr)(why, {});
-    });
+    tell_end(why);
     state_.end();
     if (events_)
         events_->failed(why);
@@ -224,17 +206,9 @@ void semaphore_acquisition::grant_all()
 {
     const auto self = shared_from_this();
     count_ = nodes.size();
-    untold_ = given();
-    const std::string first = events_ ? untold_.node : std::string();
-    session_.news().tell(self, [](semaphore_acquisition& a) {
-        if (!a.request_.done) // its path is gone
-            return;
-        const auto done = std::exchange(a.request_.done, nullptr);
-        if (a.holding())
-            return done({}, std::move(a.untold_));
-        a.request_.lost = nullptr;
-        done(a.session_.granted_and_lost(), std::move(a.untold_));
-    });
+    given_ = given();
+    const std::string first = events_ ? given_.node : std::string();
+    tell_end({});
     state_.grant(session_.lease().held_since(session_.scheduler.now()));
     for (const permit_ptr& node : nodes)
         node->events = events_;
@@ -253,10 +227,7 @@ void semaphore_acquisition::lose(std::string_view node)
     if (session_.log.on(log_level::warning))
         session_.losses().log(how, path_->path(), node.empty() ? first_node() : node, token_);
     const auto self = shared_from_this();
-    session_.news().tell(self, [](semaphore_acquisition& a) {
-        if (a.request_.lost) // not released meanwhile
-            std::exchange(a.request_.lost, nullptr)();
-    });
+    tell_loss();
     state_.lose(how);
     if (events_)
         events_->lost(how);
@@ -319,11 +290,7 @@ void semaphore_acquisition::revoked()
 {
     if (holding() && !std::exchange(revoked_, true) && session_.log.on(log_level::info))
         session_.log(log_level::info, "is asked to let go of permits of ", path_->path(), ": ", first_node());
-    if (asked_ && holding())
-        session_.news().tell(shared_from_this(), [](semaphore_acquisition& a) {
-            if (a.holding() && a.asked_) // not told meanwhile
-                std::exchange(a.asked_, nullptr)();
-        });
+    tell_asked();
 }
 
 auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
@@ -369,13 +336,6 @@ void semaphore_acquisition::detach() noexcept
     place_ = nullptr;
     nodes.clear();
     state_.close(session_);
-}
-
-void semaphore_acquisition::forget_caller() noexcept
-{
-    request_.done = nullptr;
-    request_.lost = nullptr;
-    asked_ = nullptr;
 }
 
 /// All its permits', as of now: some may have been released since the grant.

@@ -1,6 +1,5 @@
 #pragma once
-#include "recipes/acquisition/grant_state.hpp"
-#include "recipes/acquisition/timed_acquisition.hpp"
+#include "recipes/acquisition/requested_acquisition.hpp"
 #include "recipes/semaphore/permit_events.hpp"
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/session/session.hpp"
@@ -23,13 +22,14 @@ struct permits_request : acquire_call {
     std::string path;
     semaphore_options options;
     std::size_t count = 1; ///< of permits
+
+    [[nodiscard]] const semaphore_options& own_options() const noexcept { return options; }
 };
 
 /// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line. While
 /// it has that, it makes a node for each permit, and waits until there are no more such nodes, of all clients, than the
 /// semaphore has permits. Then it gives the lock back.
-class semaphore_acquisition final : public timed_acquisition,
-                                    public std::enable_shared_from_this<semaphore_acquisition> {
+class semaphore_acquisition final : public requested_acquisition<semaphore_acquisition, permits_request> {
 public:
     /// Without a path it can only fail. `id`: for its listener; no other acquire of the client has it.
     semaphore_acquisition(session&, semaphore_path*, std::uint64_t id, permits_request);
@@ -45,16 +45,10 @@ public:
     }
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
-    [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
         return count_ != 0 && state_.held(now);
     }
-    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
-    {
-        return state_.loss(now);
-    }
-    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return state_.held_until(); }
 
     /// How many permits it has. May be called from any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -73,21 +67,9 @@ public:
     void begin();
     /// Takes its place in the waiting line.
     void line_up();
-    [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
-    [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
-    [[nodiscard]] bool looks_once() const noexcept { return request_.mode == acquire_mode::look_once; }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
-    /// The access list of its nodes; null means the client's.
-    [[nodiscard]] const access_list* access() const noexcept
-    {
-        const auto& own = request_.options.access;
-        return own ? &*own : nullptr;
-    }
-    /// What the data of its permits' nodes says.
-    [[nodiscard]] const std::string& data() const noexcept;
     /// It has the lock of the line.
     [[nodiscard]] bool at_head() const;
-    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// The last list, read since its nodes were made, has shown too many permits in use.
     [[nodiscard]] bool lacks_room() const noexcept { return no_room && !nodes.empty(); }
     /// That it waits, and behind whom, has to be told its listener.
@@ -111,8 +93,6 @@ public:
     void revoked();
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
-    /// Nobody will be told anything any more.
-    void forget_caller() noexcept;
 
     std::uint64_t id = 0;          ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
@@ -126,14 +106,9 @@ private:
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };
 
-    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
-    {
-        return request_.deadline;
-    }
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override;
     void end_wait();
-    [[nodiscard]] const std::string& identifier() const noexcept;
     [[nodiscard]] bool may_attempt_again() const noexcept;
     [[nodiscard]] std::string_view first_node() const noexcept;
     void leave_line();
@@ -142,17 +117,12 @@ private:
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
     semaphore_path* path_;
-    permits_request request_;
     std::shared_ptr<permit_events> events_; ///< if it has a listener
-    std::string data_;                      ///< if it says more than who it is
     unsigned setbacks_ = 0;                 ///< attempts that were used up
     errc setback_ = errc::lost;             ///< what the next one would be
     std::shared_ptr<place> place_;
-    std::function<void()> asked_; ///< to be called when the holder is asked to let go
-    bool revoked_ = false;        ///< as the log says
+    bool revoked_ = false; ///< as the log says
     std::int64_t token_ = 0;
-    grant untold_; ///< what is granted, until that is told
-    grant_state state_;
     std::atomic<std::size_t> count_{0};
 };
 

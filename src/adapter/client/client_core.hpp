@@ -30,7 +30,7 @@ struct client_core {
                 const client_options& options, std::shared_ptr<recipes::hold_counts> holds,
                 counters::connection_counters& counters)
         : scheduler(strand, turns), store(make_store(strand, turns, scheduler, options, counters.requests)),
-          peers(strand, turns, scheduler, options, counters.handoff, *store),
+          peers(make_peers(strand, turns, scheduler, options, counters.handoff, *store)),
           session(
               *store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
           locks(session), queue_requests(session), nodes(session), watches(session),
@@ -42,7 +42,7 @@ struct client_core {
     uuid_source new_uuid;
     runtime::asio_scheduler scheduler;
     const runtime::owned_store store;
-    own_peers peers;
+    const std::shared_ptr<runtime::client_peers> peers; ///< null if there are none
     recipes::session session;
     recipes::locks locks;
     recipes::queue_requests queue_requests;

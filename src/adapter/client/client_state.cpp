@@ -78,7 +78,8 @@ void client_state::fail(std::string_view words) noexcept
     ended(closed_ ? connection_state::closed : connection_state::failed);
     closing_ = true;
     if (core_) {
-        core_->peers.stop(false);
+        if (core_->peers)
+            core_->peers->stop();
         core_->session.fail(failure(), words);
         core_->store->cut();
         core_->scheduler.shutdown();
@@ -130,7 +131,8 @@ void client_state::drop_all(bool told_of_fork)
     gone.drop_tasks();
     pending_.abandon_all();
     if (core_) {
-        core_->peers.stop(told_of_fork); // what the session takes back there would be posted
+        if (core_->peers)
+            core_->peers->stop(told_of_fork); // what the session takes back there would be posted
         if (!told_of_fork && !is_forked())
             core_->session.context_gone();
         core_->store->stop(told_of_fork);

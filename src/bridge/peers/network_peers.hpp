@@ -9,6 +9,7 @@
 #include "bridge/peers/secrets.hpp"
 #include "bridge/peers/settings.hpp"
 #include "counters/counters.hpp"
+#include "runtime/client_peers.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"
@@ -34,7 +35,7 @@ namespace zklock::bridge::peering {
 ///
 /// Everything is called on the strand, but the constructor. Its owner stops it; until then it keeps the executor in
 /// work.
-class network_peers final : public store::peers,
+class network_peers final : public runtime::client_peers,
                             public runtime::turns::finisher,
                             private links_owner,
                             public std::enable_shared_from_this<network_peers> {
@@ -59,9 +60,7 @@ public:
     void subscribe(const store::commitment&, std::string_view endpoint) override;
     void unsubscribe(const store::commitment&) override;
 
-    /// Ends everything now, and calls nobody and uses no executor afterwards. In a forked process, what is the parent's
-    /// is left to it. `told_of_fork`: Asio has made kernel objects of its own for this process.
-    void stop(bool told_of_fork = false) noexcept;
+    void stop(bool told_of_fork = false) noexcept override;
 
     /// What there is now, for tests.
     [[nodiscard]] std::size_t inbound_count() const noexcept { return inbound_.size(); }

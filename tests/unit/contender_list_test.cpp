@@ -228,21 +228,22 @@ TEST_SUITE("children in order")
 {
     TEST_CASE("come by their numbers and then by their names, those that are meant")
     {
-        const auto read = recipes::list_kind::queue.reader;
+        const auto& usual = recipes::list_kind::queue;
         recipes::children_in_order children;
         CHECK(children.empty());
         children.assign({"b-lock-0000000007", "notes", "lock-0000000003", "a-lock-0000000007", "x", "lock--000000005",
                          "c-__READ__0000000001"},
-                        read);
+                        usual);
         CHECK(children.size() == 4);
         std::vector<std::string> names;
         for (; !children.empty(); children.pop())
             names.emplace_back(children.front().name);
         CHECK(names == std::vector<std::string>{"c-__READ__0000000001", "lock-0000000003", "a-lock-0000000007",
                                                 "b-lock-0000000007"});
-        children.assign({"lock-0000000001", "0000000000"}, read);
+        children.assign({"lock-0000000001", "0000000000"}, usual);
         CHECK(children.size() == 1);
-        children.assign({"lock-0000000001", "0000000000"}, read, queue::name_rules({}, {""}));
+        children.assign({"lock-0000000001", "0000000000"},
+                        recipes::list_kind::queue_named(queue::name_rules({}, {""})));
         CHECK(children.size() == 2);
         CHECK(children.front().name == "0000000000");
         children.pop();

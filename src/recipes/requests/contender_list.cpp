@@ -15,41 +15,6 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-namespace {
-
-bool numbered_before(const contender& a, const contender& b)
-{
-    return std::tie(a.sequence, a.node) < std::tie(b.sequence, b.node);
-}
-
-std::optional<queue::contender_name> by_rules(const queue::name_rules& rules, std::string_view name) noexcept
-{
-    return rules.parse(name);
-}
-
-std::vector<std::string> holders_by_rules(const queue::name_rules& rules, const std::vector<std::string>& children)
-{
-    return rules.holders_of(children);
-}
-
-std::optional<queue::contender_name> any_child(const queue::name_rules&, std::string_view name) noexcept
-{
-    return queue::contender_name{permit_sequence(name), queue::contender_kind::mutex};
-}
-
-/// kazoo's nodes of permits have no numbers: their age tells the order.
-bool permit_before(const contender& a, const contender& b)
-{
-    return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
-}
-
-std::vector<std::string> all_children(const queue::name_rules&, const std::vector<std::string>& children)
-{
-    return children;
-}
-
-} // namespace
-
 std::int32_t permit_sequence(std::string_view child) noexcept
 {
     const auto dash = child.rfind('-');
@@ -61,14 +26,22 @@ std::int32_t permit_sequence(std::string_view child) noexcept
     return number;
 }
 
-constinit const list_kind list_kind::queue{by_rules, numbered_before, holders_by_rules};
-constinit const list_kind list_kind::permits{any_child, permit_before, all_children};
+constinit const list_kind list_kind::queue{};
+constinit const list_kind list_kind::permits{true, {}};
 
-list_kind list_kind::queue_named(queue::name_rules rules)
+std::optional<zklock::queue::contender_name> list_kind::read(std::string_view child) const noexcept
 {
-    list_kind named = queue;
-    named.rules = std::move(rules);
-    return named;
+    if (of_permits)
+        return zklock::queue::contender_name{permit_sequence(child), zklock::queue::contender_kind::mutex};
+    return rules.parse(child);
+}
+
+/// kazoo's nodes of permits have no numbers: their age tells the order.
+bool list_kind::before(const contender& a, const contender& b) const
+{
+    if (of_permits)
+        return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
+    return std::tie(a.sequence, a.node) < std::tie(b.sequence, b.node);
 }
 
 contender_list::contender_list(session& s, std::string path, std::function<void(const std::string&)> gone,
@@ -97,7 +70,7 @@ void contender_list::send()
         return read();
     list_children(path_, [this](const std::vector<std::string>* names) {
         if (names)
-            to_read_.assign(*names, what_.reader, what_.rules);
+            to_read_.assign(*names, what_);
     });
 }
 
@@ -123,8 +96,9 @@ void contender_list::read()
 /// The nodes were read in the order of their numbers, which need not be the order of the list.
 void contender_list::finish()
 {
-    if (!std::is_sorted(found_.begin(), found_.end(), what_.before))
-        std::sort(found_.begin(), found_.end(), what_.before);
+    const auto before = [this](const contender& a, const contender& b) { return what_.before(a, b); };
+    if (!std::ranges::is_sorted(found_, before))
+        std::ranges::sort(found_, before);
     end({}, std::move(found_));
 }
 

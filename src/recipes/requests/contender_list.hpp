@@ -12,35 +12,29 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
 
 /// How the children of a path are listed: as the queue of a lock, or as the permits of a semaphore.
 struct list_kind {
-    children_in_order::reader reader;                   ///< tells which children are listed
-    bool (*before)(const contender&, const contender&); ///< the order of the list
-    /// The names of those children that hold the lock, or a permit.
-    std::vector<std::string> (*holders_of)(const zklock::queue::name_rules&, const std::vector<std::string>& children);
-    zklock::queue::name_rules rules; ///< how contenders are named
+    bool of_permits = false;         ///< all children: each stands for a permit in use
+    zklock::queue::name_rules rules; ///< else: how contenders are named
 
-    constexpr list_kind(children_in_order::reader r, decltype(before) b, decltype(holders_of) h) noexcept
-        : reader(r), before(b), holders_of(h)
-    {
-    }
-    [[nodiscard]] std::optional<zklock::queue::contender_name> read(std::string_view child) const noexcept
-    {
-        return reader(rules, child);
-    }
+    /// Whether the child is listed, and as what.
+    [[nodiscard]] std::optional<zklock::queue::contender_name> read(std::string_view child) const noexcept;
+    /// The names of those children that hold the lock, or a permit.
     [[nodiscard]] std::vector<std::string> holders(const std::vector<std::string>& children) const
     {
-        return holders_of(rules, children);
+        return of_permits ? children : rules.holders_of(children);
     }
+    /// The order of the list.
+    [[nodiscard]] bool before(const contender&, const contender&) const;
 
     /// The contenders of a lock, by their numbers.
     static const list_kind queue;
-    [[nodiscard]] static list_kind queue_named(zklock::queue::name_rules);
-    /// All children: each stands for a permit in use.
+    [[nodiscard]] static list_kind queue_named(zklock::queue::name_rules names) { return {false, std::move(names)}; }
     static const list_kind permits;
 };
 

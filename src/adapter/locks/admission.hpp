@@ -38,8 +38,15 @@ public:
             return start(std::forward<Request>(request));
         const Options options = wanted();
         claim there = agreed.claim_path(request.path, options);
-        if (*there != options)
-            return refuse(core.session, core.locks.new_id(), std::forward<Request>(request), *there, options);
+        if (*there != options) {
+            auto why = core.session.why_unusable(request.path, false);
+            if (!why)
+                why = report_fault(core.session, request.path, contradiction(*there, options));
+            const auto refused =
+                std::make_shared<Refused>(core.session, nullptr, core.locks.new_id(), std::forward<Request>(request));
+            refused->fail(*why);
+            return refused;
+        }
         request.done = [own = kept_claim(own_, std::move(there)),
                         done = std::move(request.done)](error_code ec, recipes::grant given) mutable {
             if (kept_claim ended = std::move(own); ec == errc::invalid_option || ec == errc::invalid_path)
@@ -65,18 +72,6 @@ private:
         std::shared_ptr<claim> keeper;
         claim path; ///< null if it was refused
     };
-
-    template <class Request>
-    static std::shared_ptr<recipes::acquisition> refuse(recipes::session& s, std::uint64_t id, Request request,
-                                                        const Options& there, const Options& wanted)
-    {
-        auto why = s.why_unusable(request.path, false);
-        if (!why)
-            why = report_fault(s, request.path, contradiction(there, wanted));
-        const auto refused = std::make_shared<Refused>(s, nullptr, id, std::move(request));
-        refused->fail(*why);
-        return refused;
-    }
 
     const std::shared_ptr<claim> own_ = std::make_shared<claim>(); ///< null in it: not yet
 };

@@ -30,7 +30,8 @@ void start_owned_release(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_s
         start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
 }
 
-recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner) noexcept
+/// The holds of an owner on a lock's path, even if it is lost.
+static recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner) noexcept
 {
     return lock.client()->holds()->of(lock.target()->path(), owner);
 }
@@ -53,6 +54,23 @@ reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_option
 std::size_t reentrant_mutex::hold_count(lock_owner owner) const noexcept
 {
     return detail::holds_of(*state(), owner.id()).alone;
+}
+
+owned_shared_mutex::owned_shared_mutex(const client& c, std::string path, shared_mutex_options options)
+    : queued_lock(detail::make_lock<detail::reentrant_target>(c, std::move(path), detail::of_a_contender(options),
+                                                              queue::contender_kind::writer)),
+      readers_(detail::readers_beside<detail::reentrant_target>(*state()))
+{
+}
+
+std::size_t owned_shared_mutex::hold_count(lock_owner owner) const noexcept
+{
+    return detail::holds_of(*state(), owner.id()).alone;
+}
+
+std::size_t owned_shared_mutex::hold_count_shared(lock_owner owner) const noexcept
+{
+    return detail::holds_of(*state(), owner.id()).shared;
 }
 
 } // namespace zklock

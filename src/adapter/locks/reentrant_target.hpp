@@ -35,7 +35,4 @@ private:
     recipes::owner_id owner_;
 };
 
-/// The holds of an owner on a lock's path, even if it is lost.
-[[nodiscard]] recipes::hold_count holds_of(const lock_state&, recipes::owner_id) noexcept;
-
 } // namespace zklock::detail

@@ -22,14 +22,14 @@ std::string list_of(const std::vector<std::string>& marks)
 {
     std::string all = "{";
     for (const std::string& mark : marks)
-        all.append(all.size() == 1 ? "" : ", ").append(in_words(std::string_view(mark)));
+        all.append(all.size() == 1 ? "" : ", ").append(in_words(mark));
     return all + '}';
 }
 
 std::optional<option_fault> fault_of_mark(const std::string& option, const std::string& mark)
 {
     const auto refused = [&](std::string_view accepted) {
-        return option_fault(option, in_words(std::string_view(mark)), std::string(accepted));
+        return option_fault(option, in_words(mark), std::string(accepted));
     };
     if (mark.size() > queue::longest_mark)
         return refused("64 bytes at most");
@@ -67,8 +67,8 @@ std::optional<option_fault> fault_of_names(const mutex_options& o)
         const auto found = std::ranges::find_if(o.also_heeds, contradicts);
         const std::string& other = found != o.also_heeds.end() ? *found : o.mark;
         if (contradicts(other))
-            return option_fault("also_heeds", in_words(std::string_view(mark)),
-                                "told from " + in_words(std::string_view(other)) +
+            return option_fault("also_heeds", in_words(mark),
+                                "told from " + in_words(other) +
                                     " by more than a '-' at the end: numbers past 2^31 begin with that sign");
     }
     return std::nullopt;

@@ -58,7 +58,7 @@ std::string in_words(const access_list& access)
     for (const acl one : {acl::open, acl::creator_all, acl::creator_all_or_read})
         if (access == access_list(one))
             return "acl::" + std::string(to_string(one));
-    return in_words(std::string_view(to_string(access)));
+    return in_words(to_string(access));
 }
 
 std::optional<option_fault> out_of_bounds(std::string_view option, std::chrono::milliseconds value,
@@ -205,10 +205,10 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
                             "one of 8 KiB at most");
     for (const access_entry& entry : entries) {
         if (entry.scheme.empty() || std::ranges::any_of(entry.scheme, is_control))
-            return option_fault("access", "an entry of the scheme " + in_words(std::string_view(entry.scheme)),
+            return option_fault("access", "an entry of the scheme " + in_words(entry.scheme),
                                 "of schemes that the servers know, such as digest");
         if (std::ranges::any_of(entry.id, is_control))
-            return option_fault("access", "an entry of the id " + in_words(std::string_view(entry.id)),
+            return option_fault("access", "an entry of the id " + in_words(entry.id),
                                 "of ids without control characters");
         if (entry.allowed == 0 || entry.allowed > permission::all)
             return option_fault("access", "an entry that allows " + std::to_string(entry.allowed),

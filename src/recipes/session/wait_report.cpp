@@ -16,7 +16,7 @@ void add_holder(std::string& line, const contender& who)
     if (who.ours)
         line += "this client ";
     if (was_read) {
-        line += who.revoked ? "somebody who was asked to let go" : recipes::in_words(std::string_view(who.identifier));
+        line += who.revoked ? "somebody who was asked to let go" : recipes::in_words(who.identifier);
         line += " (session ";
         store::logger::add(line, store::session_name{who.session_id});
         line += ", node ";

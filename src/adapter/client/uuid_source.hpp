@@ -4,7 +4,6 @@
 #include <boost/uuid/uuid.hpp>
 #include <boost/uuid/uuid_io.hpp>
 
-#include <iterator>
 #include <string>
 
 namespace zklock::detail {
@@ -15,7 +14,8 @@ namespace zklock::detail {
 {
     std::string text;
     text.reserve(64);
-    boost::uuids::to_chars(id, std::back_inserter(text));
+    text.resize(36);
+    boost::uuids::to_chars(id, text.data());
     return text;
 }
 

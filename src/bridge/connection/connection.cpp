@@ -32,8 +32,9 @@ connection::target::target(const client_options& options)
 
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                        counters::counter& requests)
-    : store_requests(*turns, inbox_, wire_, requests), turns_(std::move(turns)), options_(std::move(options)),
-      target_(options_), wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, turns_, target_.servers),
+    : store_requests(*turns, inbox_, wire_, options_, target_.chroot), turns_(std::move(turns)),
+      options_(std::move(options)), target_(options_), made_(requests), wire_(inbox_, *this, options_),
+      io_(std::in_place, strand, turns_, target_.servers),
       connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now()), alarm_(strand),
       dialer_(*this, options_, strand, connector_, wire_, socket_)
 {

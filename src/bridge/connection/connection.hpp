@@ -4,10 +4,10 @@
 #include "bridge/connection/dialer.hpp"
 #include "bridge/connection/history_check.hpp"
 #include "bridge/connection/server_socket.hpp"
-#include "bridge/connection/store_requests.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
+#include "bridge/wire/store_requests.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
 #include "runtime/stores_in_memory.hpp"
@@ -92,7 +92,7 @@ public:
     /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept override
     {
-        return may_send() && wire_.requests().unanswered() == 0 && inbox_.empty();
+        return may_send() && unanswered() == 0 && inbox_.empty();
     }
 
 private:
@@ -191,6 +191,7 @@ private:
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
     const target target_;
+    counters::counter& made_; // requests
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;

@@ -40,7 +40,7 @@ void connection::flush()
         return;
     }
     if (!next.write && !std::exchange(nudged_, true)) {
-        wire_.send<&wire_requests::nudge>();
+        nudge();
         next = next_interest();
         if (!wire_.is_connected()) {
             finish_closing();

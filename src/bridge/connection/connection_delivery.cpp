@@ -16,9 +16,10 @@ bool connection::may_send() const noexcept
 /// The first request of a turn holds the socket back.
 void connection::hold_back()
 {
+    made_.add();
     if (std::exchange(held_back_, true))
         return;
-    answers_due_ = wire_.requests().unanswered() != 0;
+    answers_due_ = unanswered() != 0;
     socket_.cork(true);
 }
 
@@ -89,7 +90,7 @@ void connection::dispatch(message m)
             connector_.served(clock::now());
         a->deliver();
         if (a->to->results)
-            wire_.requests().take_back(std::move(a->to->results));
+            take_back(std::move(a->to->results));
     } else if (auto* e = std::get_if<node_event>(&m)) {
         observer_->on_node_event(e->kind, e->path);
     } else if (auto* c = std::get_if<connected>(&m)) {

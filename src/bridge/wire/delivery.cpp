@@ -1,79 +1,47 @@
 #include "bridge/wire/delivery.hpp"
 
-#include <utility>
+#include <functional>
 
 namespace zklock::bridge {
 
 namespace {
 
-struct give {
-    answer& from;
-
-    template <class Reply> Reply make() const
-    {
-        Reply reply;
-        reply.result = from.result;
-        reply.sent = from.to->sent;
-        reply.undone = from.undone;
-        return reply;
-    }
-    void operator()(std::monostate) const {}
-    void operator()(const store::node_store::reply_done& done) const { done(make<store::reply>()); }
-    void operator()(const store::node_store::create_done& done) const
-    {
-        auto reply = make<store::create_reply>();
+/// Each kind of reply has some of these.
+template <class Reply> void give(answer& from, const std::function<void(const Reply&)>& done)
+{
+    const bool ok = from.result == store::outcome::ok;
+    Reply reply;
+    reply.result = from.result;
+    reply.sent = from.to->sent;
+    reply.undone = from.undone;
+    if constexpr (requires { reply.stat; })
+        reply.stat = from.stat;
+    if constexpr (requires { reply.path; })
         reply.path = from.text;
-        reply.stat = from.stat;
-        done(reply);
-    }
-    void operator()(const store::node_store::stat_done& done) const
-    {
-        auto reply = make<store::stat_reply>();
-        reply.stat = from.stat;
-        done(reply);
-    }
-    void operator()(const store::node_store::batch_done& done) const
-    {
-        auto reply = make<store::batch_reply>();
+    if constexpr (requires { reply.data; })
+        reply.data = from.text;
+    if constexpr (requires { reply.names; })
+        reply.names = ok ? &from.names : nullptr;
+    if constexpr (requires { reply.access; })
+        reply.access = ok ? from.access.get() : nullptr;
+    if constexpr (requires { reply.created; })
         if (const auto* results = from.to->results.get()) {
-            if (from.result == store::outcome::ok) {
+            if (ok) {
                 reply.created = results->created;
                 reply.set = results->set;
             }
             reply.failed = results->failed;
         }
-        done(reply);
-    }
-    void operator()(const store::node_store::get_done& done) const
-    {
-        auto reply = make<store::get_reply>();
-        reply.data = from.text;
-        reply.stat = from.stat;
-        done(reply);
-    }
-    void operator()(const store::node_store::children_done& done) const
-    {
-        auto reply = make<store::children_reply>();
-        if (from.result == store::outcome::ok)
-            reply.names = &from.names;
-        reply.stat = from.stat;
-        done(reply);
-    }
-    void operator()(const store::node_store::access_done& done) const
-    {
-        auto reply = make<store::access_reply>();
-        if (from.result == store::outcome::ok)
-            reply.access = from.access.get();
-        reply.stat = from.stat;
-        done(reply);
-    }
-};
+    done(reply);
+}
+
+void give(answer&, std::monostate) {}
 
 } // namespace
 
 void answer::deliver()
 {
-    std::visit(give{*this}, to->done);
+    std::visit([this](const auto& done) { give(*this, done); }, to->done);
 }
 
 } // namespace zklock::bridge

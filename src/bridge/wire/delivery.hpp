@@ -13,7 +13,7 @@
 
 namespace zklock::bridge {
 
-class wire_requests;
+class store_requests;
 
 /// What the server made of a batch. Its memory is written to by the library until the answer is there.
 struct batch_results {
@@ -34,7 +34,7 @@ struct request {
                  to::children_done, to::access_done>
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
-    wire_requests* sender = nullptr;
+    store_requests* sender = nullptr;
     watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
     watch_kind watch{};                     ///< and which
     bool arms_if_missing = false;           ///< `no_node` arms it, too

@@ -1,11 +1,12 @@
 #pragma once
 #include "bridge/wire/delivery.hpp"
 
+#include <boost/circular_buffer.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace zklock::bridge {
 
@@ -13,31 +14,29 @@ namespace zklock::bridge {
 /// more, and what is done takes no memory of its own.
 class inbox {
 public:
-    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool empty() const noexcept { return ring_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return ring_.size(); }
     template <class Message> void push(Message&& m)
     {
         if (discards_)
             return;
-        if (size_ == ring_.size())
-            move_to(std::max<std::size_t>(2 * size_, 16));
-        place(size_) = std::forward<Message>(m);
-        ++size_;
+        if (ring_.full())
+            ring_.set_capacity(std::max<std::size_t>(2 * ring_.capacity(), 16));
+        ring_.push_back(std::forward<Message>(m));
     }
-    [[nodiscard]] const message& front() const noexcept { return ring_[first_]; }
+    [[nodiscard]] const message& front() const noexcept { return ring_.front(); }
     [[nodiscard]] message take_front() noexcept
     {
-        message m = std::exchange(place(0), message());
-        first_ = (first_ + 1) & (ring_.size() - 1);
-        --size_;
+        message m = std::move(ring_.front());
+        ring_.pop_front();
         return m;
     }
     /// Gives memory back that a crowd has left.
     void shrink()
     {
         constexpr std::size_t kept = 256;
-        if (size_ == 0 && ring_.size() > kept)
-            move_to(kept);
+        if (ring_.empty() && ring_.capacity() > kept)
+            ring_.set_capacity(kept);
     }
 
     /// Has a callback put something in. The C client is written in C, so no exception may leave one: where there is no
@@ -71,19 +70,7 @@ public:
     }
 
 private:
-    [[nodiscard]] message& place(std::size_t n) noexcept { return ring_[(first_ + n) & (ring_.size() - 1)]; }
-    void move_to(std::size_t room)
-    {
-        std::vector<message> other(room);
-        for (std::size_t n = 0; n < size_; ++n)
-            other[n] = std::move(place(n));
-        ring_ = std::move(other);
-        first_ = 0;
-    }
-
-    std::vector<message> ring_; // a power of two of them
-    std::size_t first_ = 0;
-    std::size_t size_ = 0;
+    boost::circular_buffer<message> ring_;
     bool lacked_memory_ = false;
     bool discards_ = false;
     std::unique_ptr<request> discarded_; // the last, which has the one before it

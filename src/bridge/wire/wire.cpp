@@ -21,9 +21,8 @@ constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 
 } // namespace
 
-wire::wire(inbox& in, const client_options& options, std::string chroot)
-    : inbox_(in), options_(options), log_(in, options), requests_(in, log_, options, std::move(chroot)),
-      fork_count_(runtime::fork_count())
+wire::wire(inbox& in, store_requests& requests, const client_options& options)
+    : inbox_(in), options_(options), log_(in, options), requests_(requests), fork_count_(runtime::fork_count())
 {
 }
 
@@ -308,8 +307,8 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
     if (state != ZOO_CONNECTED_STATE)
         return; // settle() sees what became of it, once its requests are answered
     if (to.asks_ != session_question::service)
-        return;                   // settle() takes note of it
-    if (to.requests_.is_open()) { // a connection was lost unnoticed
+        return;                    // settle() takes note of it
+    if (to.requests_.in_epoch()) { // a connection was lost unnoticed
         to.must_cut_ = true;
         return;
     }
@@ -317,9 +316,9 @@ void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
     const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
     std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
     const auto granted_before = std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
-    to.requests_.open(handle, &to);
+    const auto epoch = to.requests_.begin_epoch(handle, &to);
     const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
-    to.inbox_.push(connected{++to.epoch_, to.session_id_, to.granted_, renewed, may_lag});
+    to.inbox_.push(connected{epoch, to.session_id_, to.granted_, renewed, may_lag});
     to.log_.connected(to.session_id_, renewed, to.granted_, granted_before);
 }
 

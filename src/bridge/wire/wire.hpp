@@ -2,8 +2,8 @@
 #include "bridge/wire/decoy.hpp"
 #include "bridge/wire/inbox.hpp"
 #include "bridge/wire/session_question.hpp"
+#include "bridge/wire/store_requests.hpp"
 #include "bridge/wire/wire_log.hpp"
-#include "bridge/wire/wire_requests.hpp"
 #include "zklock/errc.hpp"
 
 #include <array>
@@ -34,7 +34,7 @@ struct interest {
 /// library calls back only fills the inbox. No two threads are inside the library at once, whatever handle they use.
 class wire {
 public:
-    wire(inbox& in, const client_options& options, std::string chroot);
+    wire(inbox& in, store_requests& requests, const client_options& options);
     ~wire();
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
@@ -79,8 +79,6 @@ public:
     /// The library has a socket: it waits for a session, or is connected. Requests are made only in the latter case.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
-    /// Counts the connections made.
-    [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     /// How long the servers keep the present session without a connection.
     [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
     /// Every server that answers refuses the credentials, or demands some: never connect again.
@@ -112,15 +110,13 @@ public:
     /// Ends an attempt that has had its time: the log tells what came of it.
     void give_up();
 
-    /// Makes a request, by that function of wire_requests; in the epoch that the caller knows of, only.
-    template <auto Call, class... Args> void send(Args&&... args)
+    /// Runs what makes a request.
+    template <class F> void run(F make)
     {
         library_call in_library(*this);
-        (requests_.*Call)(std::forward<Args>(args)...);
+        make();
         settle(); // a failed send closes the socket in there, silently
     }
-    [[nodiscard]] wire_requests& requests() noexcept { return requests_; }
-    [[nodiscard]] const wire_requests& requests() const noexcept { return requests_; }
 
     /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
     /// written, or the library stops the thread.
@@ -173,7 +169,7 @@ private:
     inbox& inbox_;
     const client_options& options_;
     wire_log log_;
-    wire_requests requests_;
+    store_requests& requests_;
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
@@ -185,7 +181,6 @@ private:
     std::optional<std::tuple<_zhandle*, decoy*, bool>> aside_;
     phase phase_ = phase::none;
     int fd_ = -1;
-    std::uint64_t epoch_ = 0;
     bool handle_is_new_ = false; // it has had no connection, and so has seen nothing
     bool believed_ = false;      // a ZooKeeper server gave the first answer on this connection
     bool authenticating_ = false;

@@ -1,6 +1,6 @@
 #include "bridge/wire/result_codes.hpp"
+#include "bridge/wire/store_requests.hpp"
 #include "bridge/wire/wire_library.hpp"
-#include "bridge/wire/wire_requests.hpp"
 #include "store/access_size.hpp"
 #include "store/path_check.hpp"
 
@@ -145,6 +145,15 @@ public:
             ++operation;
         }
     }
+    /// Writes before the one that failed are told to be all right, and those behind it that they were not looked at.
+    void note_failure(int code) noexcept
+    {
+        if (code == ZOK || to_outcome(code) == store::outcome::unknown)
+            return;
+        const auto at = std::ranges::find(results, code, &zoo_op_result_t::err);
+        if (at != results.end())
+            failed = static_cast<std::size_t>(at - results.begin());
+    }
     [[nodiscard]] bool is_small() const noexcept
     {
         return operations.capacity() <= most_spare_writes && entries.capacity() <= most_spare_writes &&
@@ -164,56 +173,48 @@ private:
 
 } // namespace
 
-void wire_requests::batch(std::unique_ptr<request> r, std::span<const store::batch_write> writes)
+void store_requests::batch(std::span<const store::batch_write> writes, batch_done done)
 {
-    r->sender = this;
-    const auto answered_with = [&](int code) { hand_over(std::move(r), code); };
-    if (!handle_ || is_unrecoverable(handle_))
-        return answered_with(ZCONNECTIONLOSS);
-    const auto size = measure(writes, chroot_.size(), options_.access);
-    if (!size)
-        return answered_with(ZBADARGUMENTS);
-    if (!size->lists_are_texts)
-        return answered_with(ZINVALIDACL);
-    r->has_clients_access = size->lists == 0;
-    if (spare_results_.empty()) {
-        r->results = std::make_unique<sent_batch>();
-    } else {
-        r->results = std::move(spare_results_.back());
-        spare_results_.pop_back();
-    }
-    auto& sent = static_cast<sent_batch&>(*r->results);
-    sent.prepare(*size);
-    sent.fill(writes, chroot_, access_->clients.get());
-    answered_with(zoo_amulti(handle_, static_cast<int>(writes.size()), sent.operations.data(), sent.results.data(),
-                             &callbacks::on_batch, r.get()));
+    submit(answered_by::leader, std::move(done), [&](request& r) -> int {
+        if (is_unrecoverable(handle_))
+            return ZCONNECTIONLOSS;
+        const auto size = measure(writes, chroot_.size(), options_.access);
+        if (!size)
+            return ZBADARGUMENTS;
+        if (!size->lists_are_texts)
+            return ZINVALIDACL;
+        r.has_clients_access = size->lists == 0;
+        if (spare_results_.empty()) {
+            r.results = std::make_unique<sent_batch>();
+        } else {
+            r.results = std::move(spare_results_.back());
+            spare_results_.pop_back();
+        }
+        auto& sent = static_cast<sent_batch&>(*r.results);
+        sent.prepare(*size);
+        const ACL_vector clients = access_->refer_to(options_.access);
+        sent.fill(writes, chroot_, clients);
+        const auto answered = [](int code, const void* context) noexcept {
+            const auto& of = *static_cast<const request*>(context);
+            auto& results = static_cast<sent_batch&>(*of.results);
+            results.note_failure(code);
+            finish(code, context, [&](answer&) {
+                for (const auto& result : results.results)
+                    if (result.value) // only creates have one
+                        results.created.push_back(of.sender->without_chroot(result.value));
+                for (const auto& stat : results.stats)
+                    results.set.push_back(stat_of(&stat));
+            });
+        };
+        return zoo_amulti(handle_, static_cast<int>(writes.size()), sent.operations.data(), sent.results.data(),
+                          answered, &r);
+    });
 }
 
-void wire_requests::take_back(std::unique_ptr<batch_results> read)
+void store_requests::take_back(std::unique_ptr<batch_results> read)
 {
     if (spare_results_.size() < most_spare && static_cast<sent_batch&>(*read).is_small())
         spare_results_.push_back(std::move(read));
-}
-
-void callbacks::on_batch(int code, const void* context) noexcept
-{
-    const auto* of = static_cast<const request*>(context);
-    auto& sent = static_cast<sent_batch&>(*of->results);
-    if (code != ZOK && to_outcome(code) != store::outcome::unknown) {
-        // Writes before the one that failed are told to be all right, and those behind it that they were not looked at.
-        const auto at = std::find_if(sent.results.begin(), sent.results.end(),
-                                     [code](const zoo_op_result_t& result) { return result.err == code; });
-        if (at != sent.results.end())
-            sent.failed = static_cast<std::size_t>(at - sent.results.begin());
-    }
-    const auto fill = [&](answer&) {
-        for (const auto& result : sent.results)
-            if (result.value) // only creates have one
-                sent.created.push_back(of->sender->without_chroot(result.value));
-        for (const auto& stat : sent.stats)
-            sent.set.push_back(stat_of(&stat));
-    };
-    finish(fill, code, context);
 }
 
 } // namespace zklock::bridge

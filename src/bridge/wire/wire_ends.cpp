@@ -113,9 +113,9 @@ void wire::follow_state()
 
     if (state == ZOO_AUTH_FAILED_STATE)
         log_.refused(" refuses the credentials");
-    if (phase_ == phase::none || requests_.is_open())
+    if (phase_ == phase::none || requests_.in_epoch())
         log_end(state, was_associating);
-    if (requests_.is_open() || requests_.unanswered()) {
+    if (requests_.in_epoch() || requests_.unanswered()) {
         fail_unanswered();
         end_epoch();
     }
@@ -135,11 +135,11 @@ void wire::follow_state()
 /// The socket is gone, or about to be.
 void wire::log_end(int state, bool was_associating)
 {
-    if (requests_.is_open())
+    if (requests_.in_epoch())
         log_.connection_ended();
     if (state == ZOO_EXPIRED_SESSION_STATE)
         log_.session_expired(session_id_);
-    else if (was_associating && !requests_.is_open() && !log_.has_told_failure())
+    else if (was_associating && !requests_.in_epoch() && !log_.has_told_failure())
         log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", log_.reason());
 }
 
@@ -202,9 +202,9 @@ void wire::give_session_up()
 
 void wire::end_epoch()
 {
-    if (!requests_.is_open())
+    if (!requests_.in_epoch())
         return;
-    requests_.close(handle_);
+    requests_.end_epoch(handle_);
     inbox_.push(disconnected{});
 }
 

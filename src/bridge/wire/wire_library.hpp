@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/wire/c_client.hpp"
-#include "bridge/wire/wire_requests.hpp"
+#include "bridge/wire/store_requests.hpp"
+#include "bridge/wire/wire.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +12,6 @@
 #include <vector>
 
 namespace zklock::bridge {
-
-class wire;
 
 /// Puts a list's entries at `to` as the library takes them, and returns their end. They refer to the list's texts.
 inline ACL* put_entries(const access_list& access, ACL* to) noexcept
@@ -38,51 +37,65 @@ inline ACL* put_entries(const access_list& access, ACL* to) noexcept
 class library_access {
 public:
     /// It refers to the list's texts.
-    const ACL_vector& refer_to(const access_list& access)
+    ACL_vector refer_to(const access_list& access)
     {
         entries_.resize(access.entries().size());
         put_entries(access, entries_.data());
-        vector_ = {static_cast<std::int32_t>(entries_.size()), entries_.data()};
-        return vector_;
+        return {static_cast<std::int32_t>(entries_.size()), entries_.data()};
     }
-    [[nodiscard]] const ACL_vector& get() const noexcept { return vector_; }
 
 private:
     std::vector<ACL> entries_;
-    ACL_vector vector_{};
-};
-
-struct wire_requests::access_lists {
-    library_access clients; ///< that of the options, which every node gets that is not given one of its own
-    library_access other;   ///< of the request that is being made
 };
 
 /// The Stat of a node that does not exist: all zero.
-[[nodiscard]] store::node_stat stat_of(const struct Stat*);
+[[nodiscard]] store::node_stat stat_of(const ::Stat*);
 
-/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
+/// What the library calls beside the answers to requests. None of these calls it back, nor anybody else: they fill the
+/// inbox.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
     static void on_log(const char* message) noexcept;
-    static void on_void(int code, const void* context) noexcept;
-    static void on_string(int code, const char* value, const void* context) noexcept;
-    static void on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept;
-    static void on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept;
-    static void on_stat(int code, const struct Stat* stat, const void* context) noexcept;
-    static void on_batch(int code, const void* context) noexcept;
-    static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
-                            const void* context) noexcept;
-    static void on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept;
     static void on_session_event(wire&, zhandle_t*, int state);
     static void on_node_event(wire&, int type, const char* path);
-    /// Finishes an answer, into which `fill` puts what came with it.
-    template <class Fill> static void finish(Fill fill, int code, const void* context) noexcept;
 };
 
-template <class Fill> void callbacks::finish(Fill fill, int code, const void* context) noexcept
+template <class Done, class Call> void store_requests::submit(answered_by whom, Done done, Call call)
+{
+    auto r = std::make_unique<request>();
+    r->done = std::move(done);
+    r->through_leader = whom == answered_by::leader;
+    if (!may_send()) {
+        answer_unsent(std::move(r));
+        return;
+    }
+    turns_.run([&] {
+        hold_back();
+        hand_over(std::move(r), call);
+        if (!inbox_.empty())
+            deliver_later();
+    });
+}
+
+/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise.
+template <class Call> void store_requests::hand_over(std::unique_ptr<request> r, Call call)
+{
+    wire_.run([&] {
+        r->sender = this;
+        const int code = handle_ ? call(*r) : ZCONNECTIONLOSS;
+        if (code == ZOK) {
+            ++unanswered_;
+            (void)r.release(); // NOLINT: the library has it
+        } else {
+            reject(std::move(r), code);
+        }
+    });
+}
+
+template <class Fill> void store_requests::finish(int code, const void* context, Fill fill) noexcept
 {
     std::unique_ptr<request> to(static_cast<request*>(const_cast<void*>(context)));
-    wire_requests& sender = *to->sender;
+    store_requests& sender = *to->sender;
     --sender.unanswered_;
     if (sender.inbox_.discards()) {
         sender.inbox_.keep_discarded(std::move(to));

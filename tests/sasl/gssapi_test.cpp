@@ -321,7 +321,7 @@ TEST_CASE("GSSAPI: a server that refuses the tickets of a cache may have a new k
 
 TEST_CASE("a process that ends while its threads are in Kerberos's libraries" * doctest::skip())
 {
-    class endless final : public kdc_call {
+    class endless final : public runtime::blocking_call {
     public:
         [[nodiscard]] bool wanted() const noexcept override { return true; }
         void run() noexcept override

@@ -79,7 +79,7 @@ private:
     std::size_t asking_ = 0, most_ = 0, asked_ = 0;
 };
 
-class question final : public bridge::kdc_call {
+class question final : public runtime::blocking_call {
 public:
     explicit question(std::shared_ptr<silent_kdc> kdc) : kdc_(std::move(kdc)) {}
     [[nodiscard]] bool wanted() const noexcept override { return wanted_; }

@@ -3,12 +3,8 @@
 // session. Where nothing is encrypted, the C client is given the server's socket itself then.
 #include "bridge/connection/dialer.hpp"
 #include "bridge/connection/sasl_login.hpp"
+#include "bridge/sasl/kdc_calls.hpp"
 #include "bridge/wire/readiness.hpp"
-
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/execution_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +12,6 @@
 #include <utility>
 
 namespace zklock::bridge {
-
-namespace asio = boost::asio;
 
 namespace {
 
@@ -74,21 +68,8 @@ void dialer::identify()
     wire_.asks_kdc();
     if (login_->call && !login_->call->lost)
         return;
-    auto call = std::make_shared<ticket_call>(login_->credentials, std::move(hosts), weak());
-    login_->call = call;
-    auto told = [call, strand = *strand_, weak = weak()](const char* why_not) {
-        try {
-            if (why_not)
-                call->start = {nullptr, why_not};
-            asio::post(strand, [call, weak] {
-                if (const auto asker = weak.lock())
-                    asker->kdc_answered(*call);
-            });
-        } catch (...) { // the next attempt asks again
-            call->lost = true;
-        }
-    };
-    asio::use_service<kdc_calls>(asio::query(*strand_, asio::execution::context)).begin(call, std::move(told));
+    login_->call = std::make_shared<ticket_call>(login_->credentials, std::move(hosts), weak());
+    begin_call<kdc_calls>(*strand_, login_->call, &dialer::kdc_answered);
 }
 
 void dialer::kdc_answered(ticket_call& call)

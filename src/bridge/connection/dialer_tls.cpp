@@ -2,35 +2,24 @@
 // a connection: first the files are read, then the server is dialed, then the two ends shake hands. Where there is SASL
 // only, there is nothing to agree on before.
 #include "bridge/connection/dialer.hpp"
+#include "bridge/connection/dialer_call.hpp"
 #include "bridge/names/blocking_calls.hpp"
 #include "bridge/tls/engine.hpp"
 
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/execution_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
-
-#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <utility>
 
 namespace zklock::bridge {
 
-namespace asio = boost::asio;
-
 /// The files are read, unless they are as they were the last time.
-class tls_load final : public errand, public std::enable_shared_from_this<tls_load> {
+class tls_load final : public dialer_call {
 public:
-    using told = void (dialer::*)(tls_load&);
-
-    tls_load(const tls_options& options, std::shared_ptr<const tls_context> before, const runtime::strand& strand,
-             std::weak_ptr<dialer> asker, told done)
-        : options_(options), before_(std::move(before)), strand_(strand), asker_(std::move(asker)), done_(done)
+    tls_load(const tls_options& options, std::shared_ptr<const tls_context> before, std::weak_ptr<dialer> asker)
+        : dialer_call(std::move(asker)), options_(options), before_(std::move(before))
     {
     }
 
-    [[nodiscard]] bool wanted() const noexcept override { return !asker_.expired(); }
     void run() noexcept override
     {
         try {
@@ -39,30 +28,13 @@ public:
             found.context = before_;
         }
     }
-    /// If it cannot be told, the attempt ends when its time is over, and the next one reads the files.
-    void tell(const char* why_not) noexcept override
-    {
-        try {
-            if (why_not)
-                found = {before_, why_not};
-            asio::post(strand_, [self = shared_from_this()] {
-                if (const auto asker = self->asker_.lock())
-                    ((*asker).*self->done_)(*self);
-            });
-        } catch (...) {
-            lost = true;
-        }
-    }
+    void fail(const char* why) override { found = {before_, why}; }
 
     tls_loaded found;
-    std::atomic<bool> lost{false}; ///< it will not be told
 
 private:
     const tls_options options_;
     const std::shared_ptr<const tls_context> before_;
-    const runtime::strand strand_;
-    const std::weak_ptr<dialer> asker_;
-    const told done_;
 };
 
 /// An attempt may be over before its files are read. They serve the next one then.
@@ -77,8 +49,8 @@ void dialer::load_tls_files()
     }
     if (load_ && !load_->lost)
         return;
-    auto load = std::make_shared<tls_load>(options_.tls, tls_, *strand_, weak(), &dialer::tls_files_loaded);
-    asio::use_service<blocking_calls>(asio::query(*strand_, asio::execution::context)).begin(load);
+    auto load = std::make_shared<tls_load>(options_.tls, tls_, weak());
+    begin_call<blocking_calls>(*strand_, load, &dialer::tls_files_loaded);
     load_ = std::move(load); // not if that has thrown
 }
 

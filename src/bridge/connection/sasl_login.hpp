@@ -1,9 +1,8 @@
 #pragma once
+#include "bridge/connection/dialer_call.hpp"
 #include "bridge/sasl/credentials.hpp"
-#include "bridge/sasl/kdc_calls.hpp"
 #include "bridge/sasl/sasl_engine.hpp"
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,24 +11,22 @@
 namespace zklock::bridge {
 
 /// Has the first token made for a server of these names: that may ask a KDC.
-class ticket_call final : public kdc_call {
+class ticket_call final : public dialer_call {
 public:
     ticket_call(std::shared_ptr<const sasl_credentials> whose, std::vector<std::string> names,
-                std::weak_ptr<const void> who_asks)
-        : hosts(std::move(names)), credentials_(std::move(whose)), asker_(std::move(who_asks))
+                std::weak_ptr<dialer> asker)
+        : dialer_call(std::move(asker)), hosts(std::move(names)), credentials_(std::move(whose))
     {
     }
 
-    [[nodiscard]] bool wanted() const noexcept override { return !asker_.expired(); }
     void run() noexcept override;
+    void fail(const char* why) override { start = {nullptr, why}; }
 
     const std::vector<std::string> hosts;
-    sasl_start start{};            ///< what came of it, once that is told
-    std::atomic<bool> lost{false}; ///< it will not be told
+    sasl_start start{}; ///< what came of it, once that is told
 
 private:
     const std::shared_ptr<const sasl_credentials> credentials_;
-    const std::weak_ptr<const void> asker_;
 };
 
 /// How the connections of a client identify it by SASL.

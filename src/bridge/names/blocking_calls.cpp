@@ -1,8 +1,7 @@
 #include "bridge/names/blocking_calls.hpp"
 #include "runtime/forks.hpp"
 
-#include <boost/asio/ip/address_v4.hpp>
-#include <boost/asio/ip/address_v6.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -21,7 +20,6 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 namespace zklock::bridge {
@@ -32,16 +30,10 @@ namespace {
 
 asio::ip::address address_of(const addrinfo& entry)
 {
-    if (entry.ai_family == AF_INET6) {
-        sockaddr_in6 six{};
-        std::memcpy(&six, entry.ai_addr, sizeof six);
-        asio::ip::address_v6::bytes_type bytes;
-        std::memcpy(bytes.data(), &six.sin6_addr, bytes.size());
-        return asio::ip::address_v6(bytes, six.sin6_scope_id);
-    }
-    sockaddr_in four{};
-    std::memcpy(&four, entry.ai_addr, sizeof four);
-    return asio::ip::address_v4(ntohl(four.sin_addr.s_addr));
+    asio::ip::tcp::endpoint found;
+    found.resize(entry.ai_addrlen);
+    std::memcpy(found.data(), entry.ai_addr, entry.ai_addrlen);
+    return found.address();
 }
 
 name_answer ask_the_system(const std::string& host)
@@ -66,23 +58,6 @@ name_answer ask_the_system(const std::string& host)
     return answer;
 }
 
-/// While it lives, the threads that this one starts get no signals: those are the program's.
-class no_signals {
-public:
-    no_signals()
-    {
-        sigset_t every;
-        ::sigfillset(&every);
-        ::pthread_sigmask(SIG_BLOCK, &every, &before_);
-    }
-    ~no_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    no_signals(const no_signals&) = delete;
-    no_signals& operator=(const no_signals&) = delete;
-
-private:
-    sigset_t before_{};
-};
-
 /// Nothing, where there was no memory for the answer.
 std::optional<name_answer> answer_of_the_system(const std::string& host) noexcept
 {
@@ -100,7 +75,7 @@ struct blocking_calls::shared {
     using clock = std::chrono::steady_clock;
 
     /// What is asked about one name, and who wants to know.
-    struct question final : errand {
+    struct question final : runtime::blocking_call {
         explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
 
         [[nodiscard]] bool wanted() const noexcept override
@@ -109,7 +84,7 @@ struct blocking_calls::shared {
         }
         void run() noexcept override { answer = answer_of_the_system(host); }
         /// A client that cannot be told finds its lookup lost, when it asks again.
-        void tell(const char* why_not) noexcept override
+        void tell(const char* why_not) noexcept
         {
             if (why_not)
                 try {
@@ -133,12 +108,10 @@ struct blocking_calls::shared {
         std::optional<name_answer> answer{};
     };
 
-    /// A question knows its name, by which others find it.
     struct job {
-        std::shared_ptr<errand> work;
-        question* asks = nullptr; ///< the same, if it is a question
-
-        [[nodiscard]] bool is_question() const noexcept { return asks != nullptr; }
+        std::shared_ptr<runtime::blocking_call> call{};
+        runtime::call_told told{};
+        question* asks = nullptr; ///< the call, if it is a question: others find it by its name
     };
 
     struct worker {
@@ -166,13 +139,13 @@ struct blocking_calls::shared {
             return;
         }
         const auto asked = std::make_shared<question>(lookup);
-        add_job({asked, asked.get()});
+        add_job({asked, [asked](const char* why_not) { asked->tell(why_not); }, asked.get()});
     }
 
-    void add(std::shared_ptr<errand> work)
+    void add(job added)
     {
         const std::lock_guard lock(mutex);
-        add_job({std::move(work)});
+        add_job(std::move(added));
     }
 
     void pause()
@@ -200,8 +173,8 @@ private:
 
     void add_job(job added)
     {
-        const bool errand = !added.asks;
-        waiting.insert(errand ? std::ranges::find_if(waiting, &job::is_question) : waiting.end(), std::move(added));
+        const auto first_question = std::ranges::find_if(waiting, [](const job& each) { return each.asks != nullptr; });
+        waiting.insert(added.asks ? waiting.end() : first_question, std::move(added));
         start_workers();
         look_again.notify_all();
     }
@@ -224,8 +197,8 @@ private:
             std::ranges::count_if(workers, [&](const worker& each) { return which(each, now); }));
     }
     static bool is_alive(const worker& w, clock::time_point) { return !w.ended; }
-    static bool is_free(const worker& w, clock::time_point) { return !w.at.work && !w.ended; }
-    static bool in_time(const worker& w, clock::time_point now) { return w.at.work && now < w.since + patience; }
+    static bool is_free(const worker& w, clock::time_point) { return !w.at.call && !w.ended; }
+    static bool in_time(const worker& w, clock::time_point now) { return w.at.call && now < w.since + patience; }
 
     /// Makes as many threads as the names that wait need and may have. If all are busy, it makes one that waits with
     /// them.
@@ -243,19 +216,20 @@ private:
         for (;;) {
             const std::size_t free = count(is_free);
             const bool enough = free >= waiting.size() || (free != 0 && free + count(in_time) >= at_once);
-            if (enough || workers.size() >= most_threads + (errand_waits() ? 1 : 0) || !start_worker())
+            if (enough || workers.size() >= most_threads + (other_waits() ? 1 : 0) || !start_worker())
                 return;
         }
     }
 
-    [[nodiscard]] bool errand_waits() const { return !waiting.empty() && !waiting.front().is_question(); }
+    /// A call that is no question.
+    [[nodiscard]] bool other_waits() const { return !waiting.empty() && !waiting.front().asks; }
 
     bool start_worker()
     {
         try {
             workers.emplace_back();
             try {
-                const no_signals there;
+                const runtime::no_signals there;
                 workers.back().thread = std::thread([this, &added = workers.back()] { work(added); });
             } catch (...) {
                 workers.pop_back();
@@ -265,7 +239,7 @@ private:
         } catch (const std::exception& no_thread) {
             if (workers.empty()) { // else they come to it
                 for (const job& each : waiting)
-                    each.work->tell(no_thread.what());
+                    each.told(no_thread.what());
                 waiting.clear();
             }
             return false;
@@ -276,28 +250,28 @@ private:
     {
         std::unique_lock lock(mutex);
         while (!paused && !waiting.empty()) {
-            const bool for_errands = count(is_alive) > most_threads; // this one, or another instead of it
-            if (!errand_waits() && (for_errands || count(in_time) >= at_once)) {
-                if (in_reserve || for_errands)
+            const bool for_others = count(is_alive) > most_threads; // this one, or another instead of it
+            if (!other_waits() && (for_others || count(in_time) >= at_once)) {
+                if (in_reserve || for_others)
                     break;
                 wait_for_a_late_one(lock);
                 continue;
             }
             self.at = std::move(waiting.front());
             waiting.pop_front();
-            if (!self.at.work->wanted()) {
+            if (!self.at.call->wanted()) {
                 self.at = {};
                 continue;
             }
             self.since = clock::now();
             start_workers();
-            errand& work = *self.at.work;
+            runtime::blocking_call& call = *self.at.call;
             lock.unlock();
-            work.run();
+            call.run();
             lock.lock();
             auto done = std::exchange(self.at, {}); // from here on it is asked anew
             lock.unlock();
-            done.work->tell(nullptr);
+            done.told(nullptr);
             done = {};
             lock.lock();
         }
@@ -329,41 +303,25 @@ blocking_calls::~blocking_calls()
 
 void blocking_calls::begin(const std::shared_ptr<name_lookup>& lookup)
 {
-    of_this_process().add(lookup);
+    runtime::of_this_process(current_).add(lookup);
 }
 
-void blocking_calls::begin(std::shared_ptr<errand> work)
+void blocking_calls::begin(std::shared_ptr<runtime::blocking_call> call, runtime::call_told told)
 {
-    of_this_process().add(std::move(work));
-}
-
-/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
-/// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.
-auto blocking_calls::of_this_process() -> shared&
-{
-    shared* own = current_.load(std::memory_order_acquire);
-    const unsigned forks = runtime::fork_count();
-    if (own->of_process != forks) {
-        auto fresh = std::make_unique<shared>(forks);
-        if (current_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))
-            own = fresh.release();
-    }
-    return *own;
+    runtime::of_this_process(current_).add({std::move(call), std::move(told)});
 }
 
 void blocking_calls::shutdown()
 {
-    shared& own = of_this_process();
+    shared& own = runtime::of_this_process(current_);
     own.pause();
     own.waiting.clear();
 }
 
 void blocking_calls::notify_fork(asio::execution_context::fork_event event)
 {
-    if (event == asio::execution_context::fork_prepare)
-        of_this_process().pause();
-    else
-        of_this_process().go_on();
+    shared& own = runtime::of_this_process(current_);
+    event == asio::execution_context::fork_prepare ? own.pause() : own.go_on();
 }
 
 } // namespace zklock::bridge

@@ -1,4 +1,5 @@
 #pragma once
+#include "runtime/blocking_call.hpp"
 #include "runtime/strand.hpp"
 
 #include <boost/asio/execution_context.hpp>
@@ -38,29 +39,13 @@ struct name_lookup {
     std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
 };
 
-/// Something else that blocks, and is done by the same threads.
-class errand {
-public:
-    errand() = default;
-    errand(const errand&) = delete;
-    errand& operator=(const errand&) = delete;
-    virtual ~errand() = default;
-
-    /// Says whether the errand is still to be done. May be called from any thread.
-    [[nodiscard]] virtual bool wanted() const noexcept = 0;
-    /// Does the errand. Is called on one of the threads.
-    virtual void run() noexcept = 0;
-    /// Is called, on any thread, when the errand is done: then `why_not` is null. Else it says why it cannot be done.
-    virtual void tell(const char* why_not) noexcept = 0;
-};
-
 /// Does what blocks, for all clients of an execution context: above all, it looks up host names. The system's resolver
 /// may block for minutes, and Asio's asks it for one name after the other. So this class has threads that ask it, which
 /// are there only as long as there is work. All who ask for a name while it is being looked up get the same answer.
 ///
 /// A lookup cannot be ended. One that takes longer than `patience` no longer counts: another thread looks names up
 /// beside it, as long as there are no more than `most_threads` in all. The end of the context waits for the names that
-/// are being looked up just then, and so does its preparation for a fork. An errand is treated as a lookup is, but
+/// are being looked up just then, and so does its preparation for a fork. Any other call is treated as a lookup is, but
 /// comes before all names that wait, and has a thread where all are stuck with names.
 class blocking_calls final : public boost::asio::execution_context::service {
 public:
@@ -76,14 +61,14 @@ public:
 
     /// Looks the name up, and calls `done` on its strand, unless the context ends before. From any thread.
     void begin(const std::shared_ptr<name_lookup>&);
-    /// Runs the errand on one of the threads, and tells it so, unless the context ends before. From any thread.
-    void begin(std::shared_ptr<errand>);
+    /// Makes the call on one of the threads, and then says so, unless the context ends before, or nobody wants the call
+    /// when its turn comes. From any thread.
+    void begin(std::shared_ptr<runtime::blocking_call>, runtime::call_told);
 
 private:
     struct shared;
     void shutdown() override;
     void notify_fork(boost::asio::execution_context::fork_event) override;
-    shared& of_this_process();
 
     std::atomic<shared*> current_; ///< owned; replaced in a forked process
 };

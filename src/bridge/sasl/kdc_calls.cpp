@@ -6,15 +6,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
-#include <list>
+#include <exception>
+#include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 namespace zklock::bridge {
@@ -22,20 +22,6 @@ namespace zklock::bridge {
 namespace asio = boost::asio;
 
 namespace {
-
-/// Starts a thread that nobody joins, and that gets no signals: those are the program's. Returns 0, or an error's
-/// number.
-int start_detached(::pthread_t& thread, void* (*function)(void*), void* argument) noexcept
-{
-    ::sigset_t every, before;
-    ::sigfillset(&every);
-    ::pthread_sigmask(SIG_BLOCK, &every, &before);
-    const int error = ::pthread_create(&thread, nullptr, function, argument);
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (error == 0)
-        ::pthread_detach(thread);
-    return error;
-}
 
 /// How long the end of the process waits for threads to stop in Kerberos's libraries: they do so where they would wait.
 constexpr auto longest_stop = std::chrono::seconds(1);
@@ -45,28 +31,24 @@ constexpr auto longest_stop = std::chrono::seconds(1);
 /// Has everything that belongs to the context, and lets go of it when that ends.
 class kdc_calls::home {
 public:
-    void add(const std::shared_ptr<kdc_call>& call, told told_then)
+    void add(std::shared_ptr<runtime::blocking_call> call, runtime::call_told told)
     {
         const std::lock_guard lock(mutex_);
         if (!ended_)
-            open_.push_back({call, std::move(told_then)});
+            open_.emplace(std::move(call), std::move(told));
     }
 
-    void tell(const kdc_call& call, const char* why_not)
+    void tell(const std::shared_ptr<runtime::blocking_call>& call, const char* why_not)
     {
         const std::lock_guard lock(mutex_); // the context waits with its end
-        const auto found = find(call);
-        if (found == open_.end())
-            return;
-        found->then(why_not);
-        open_.erase(found);
+        if (const auto told = open_.extract(call))
+            told.mapped()(why_not);
     }
 
-    void forget(const kdc_call& call)
+    void forget(const std::shared_ptr<runtime::blocking_call>& call)
     {
         const std::lock_guard lock(mutex_);
-        if (const auto found = find(call); found != open_.end())
-            open_.erase(found);
+        open_.erase(call);
     }
 
     void end()
@@ -81,24 +63,14 @@ public:
     void tell_all(const char* why_not)
     {
         const std::lock_guard lock(mutex_);
-        for (const entry& each : open_)
-            each.then(why_not);
+        for (const auto& [call, told] : open_)
+            told(why_not);
         open_.clear();
     }
 
 private:
-    struct entry {
-        std::shared_ptr<kdc_call> call;
-        told then;
-    };
-
-    std::list<entry>::iterator find(const kdc_call& call)
-    {
-        return std::ranges::find_if(open_, [&](const entry& each) { return each.call.get() == &call; });
-    }
-
     std::mutex mutex_; // guards what follows
-    std::list<entry> open_;
+    std::map<std::shared_ptr<runtime::blocking_call>, runtime::call_told> open_;
     bool ended_ = false;
 };
 
@@ -106,7 +78,7 @@ private:
 /// anything waits for them.
 struct kdc_calls::pool {
     struct job {
-        std::shared_ptr<kdc_call> call;
+        std::shared_ptr<runtime::blocking_call> call;
         std::shared_ptr<home> of;
     };
 
@@ -115,7 +87,7 @@ struct kdc_calls::pool {
     const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
     std::mutex mutex;          // guards what follows
     std::deque<job> waiting;
-    std::vector<::pthread_t> threads;
+    std::vector<std::thread::native_handle_type> threads;
     std::size_t stopped = 0; ///< of those
     bool ending = false;     ///< the process
     std::condition_variable one_has_stopped;
@@ -130,16 +102,19 @@ struct kdc_calls::pool {
         if (threads.size() >= at_once || ending)
             return;
         threads.reserve(at_once);
-        ::pthread_t made{};
-        const int error = start_detached(made, &pool::work, this);
-        if (error == 0)
-            threads.push_back(made);
-        if (!threads.empty()) // else nobody comes to them
-            return;
-        const auto lost = std::exchange(waiting, {});
-        lock.unlock();
-        for (const job& each : lost)
-            each.of->tell(*each.call, std::strerror(error));
+        try {
+            const runtime::no_signals there;
+            std::thread made([this] { work(); });
+            threads.push_back(made.native_handle());
+            made.detach();
+        } catch (const std::exception& no_thread) {
+            if (!threads.empty()) // they come to it
+                return;
+            const auto lost = std::exchange(waiting, {});
+            lock.unlock();
+            for (const job& each : lost)
+                each.of->tell(each.call, no_thread.what());
+        }
     }
 
     /// They are where they can be cancelled, or soon come to such a place, or have left Kerberos's libraries.
@@ -147,7 +122,7 @@ struct kdc_calls::pool {
     {
         std::unique_lock lock(mutex);
         ending = true;
-        for (const ::pthread_t each : threads)
+        for (const auto each : threads)
             ::pthread_cancel(each);
         one_has_stopped.wait_for(lock, longest_stop, [&] { return stopped == threads.size(); });
     }
@@ -172,16 +147,10 @@ struct kdc_calls::pool {
             own->end_with_process();
     }
 
-    static void* work(void* self)
+    void work()
     {
         int before = 0;
         ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-        static_cast<pool*>(self)->work();
-        return nullptr;
-    }
-
-    void work()
-    {
         std::unique_lock lock(mutex);
         while (!waiting.empty() && !ending) {
             job next = std::move(waiting.front());
@@ -189,14 +158,14 @@ struct kdc_calls::pool {
             lock.unlock();
             if (next.call->wanted()) {
                 next.call->run();
-                next.of->tell(*next.call, nullptr);
+                next.of->tell(next.call, nullptr);
             } else {
-                next.of->forget(*next.call);
+                next.of->forget(next.call);
             }
             next = {};
             lock.lock();
         }
-        std::erase_if(threads, [](::pthread_t each) { return ::pthread_equal(each, ::pthread_self()) != 0; });
+        std::erase_if(threads, [](auto each) { return ::pthread_equal(each, ::pthread_self()) != 0; });
         one_has_stopped.notify_all();
     }
 };
@@ -234,27 +203,13 @@ kdc_calls::kdc_calls(asio::execution_context& context) : service(context), home_
 
 kdc_calls::~kdc_calls() = default;
 
-void kdc_calls::begin(std::shared_ptr<kdc_call> call, told then)
-{
-    home_->add(call, std::move(then));
-    of_this_process().add({std::move(call), home_});
-}
-
-/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
-/// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.
-auto kdc_calls::of_this_process() -> pool&
+void kdc_calls::begin(std::shared_ptr<runtime::blocking_call> call, runtime::call_told told)
 {
     static std::atomic<bool> registered{false};
     if (!registered.exchange(true))
         std::atexit(&pool::at_exit); // before the libraries end themselves
-    pool* own = pool::current.load(std::memory_order_acquire);
-    const unsigned forks = runtime::fork_count();
-    if (!own || own->of_process != forks) {
-        auto fresh = std::make_unique<pool>(forks);
-        if (pool::current.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))
-            own = fresh.release();
-    }
-    return *own;
+    home_->add(call, std::move(told));
+    runtime::of_this_process(pool::current).add({std::move(call), home_});
 }
 
 void kdc_calls::shutdown()

@@ -1,26 +1,12 @@
 #pragma once
+#include "runtime/blocking_call.hpp"
+
 #include <boost/asio/execution_context.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 namespace zklock::bridge {
-
-/// What may ask a Kerberos server (KDC). It outlives the execution context, if that ends before, and so must not have
-/// anything that belongs to it: no strand, no executor.
-class kdc_call {
-public:
-    kdc_call() = default;
-    kdc_call(const kdc_call&) = delete;
-    kdc_call& operator=(const kdc_call&) = delete;
-    virtual ~kdc_call() = default;
-
-    /// Says whether it is still to be made. May be called from any thread.
-    [[nodiscard]] virtual bool wanted() const noexcept = 0;
-    /// Makes it. Is called on one of the threads.
-    virtual void run() noexcept = 0;
-};
 
 /// Around the part of a call that is in Kerberos's libraries. When the process ends, its thread stops there for good:
 /// the libraries' own end destroys their mutexes, and who comes back to one aborts the process. What stops it unwinds
@@ -54,10 +40,6 @@ private:
 /// if one was in work in the parent just then.
 class kdc_calls final : public boost::asio::execution_context::service {
 public:
-    /// Is called, on any thread, when the call was made: then `why_not` is null. Else it says why it cannot be made. It
-    /// may use the context, and throws nothing.
-    using told = std::function<void(const char* why_not)>;
-
     inline static boost::asio::execution_context::id id;
     static constexpr std::size_t at_once = 8;
 
@@ -65,8 +47,9 @@ public:
     ~kdc_calls() override;
 
     /// Makes the call on a thread, and then says so, unless the context ends before, or nobody wants the call when its
-    /// turn comes. From any thread.
-    void begin(std::shared_ptr<kdc_call>, told);
+    /// turn comes. From any thread. What is told may use the context. The call outlives that, if it ends before, and so
+    /// must not have anything that belongs to it: no strand, no executor.
+    void begin(std::shared_ptr<runtime::blocking_call>, runtime::call_told);
 
 private:
     friend class stops_with_process;
@@ -77,7 +60,6 @@ private:
 
     void shutdown() override;
     void notify_fork(boost::asio::execution_context::fork_event) override;
-    [[nodiscard]] static pool& of_this_process();
 
     const std::shared_ptr<home> home_;
 };

@@ -137,7 +137,6 @@ private:
     void read_soon();
     void refresh();
     void follow_wire();
-    [[nodiscard]] connector::loss loss_of_the_wire();
     [[nodiscard]] history_check::verdict judge_history();
     [[nodiscard]] bool session_is_overdue();
     void part_from_socket(bool told_of_fork = false);

@@ -44,7 +44,7 @@ bool connection::receive_by_relay()
             return false;
 #endif
         if (relay.has_failed()) {
-            dialer_.tls_failed(relay.why());
+            wire_.tls_failed(relay.why());
             return false;
         }
         if (relay.now_in() == pair_relay::state::ended)

@@ -49,8 +49,8 @@ void connection::follow_wire()
             return attempt();
         if (judged == history_check::verdict::over)
             wire_.give_session_up();
-        const auto lost = judged == history_check::verdict::over ? connector::loss::session : loss_of_the_wire();
-        if (lost == connector::loss::session)
+        const auto lost = wire_.take_loss();
+        if (lost == loss::session)
             history_.session_is_over();
         take(connector_.lost(lost, clock::now()));
         if (connector_.now_in() == phase::closed) {
@@ -80,21 +80,6 @@ bool connection::session_is_overdue()
     const auto ends = connector_.session_ends();
     const auto margin = options_.lease_margin.value_or(std::max(wire_.granted() / 4, options_.server_tick));
     return ends && clock::now() >= *ends + margin + options_.server_tick && connector_.believes_expiry(clock::now());
-}
-
-connector::loss connection::loss_of_the_wire()
-{
-    const bool by_tls = dialer_.take_insecure();
-    if (wire_.log().was_refused())
-        return connector::loss::credentials;
-    if (by_tls)
-        return connector::loss::security;
-    switch (wire_.take_expiry()) {
-    case expiry::believed: return connector::loss::session;
-    case expiry::disbelieved: return connector::loss::disbelieved;
-    case expiry::untold: break;
-    }
-    return connector::loss::connection;
 }
 
 /// In good order, so that what the library sent last arrives.

@@ -2,6 +2,7 @@
 #include "bridge/connection/connect_cycle.hpp"
 #include "bridge/connection/connect_pauses.hpp"
 #include "bridge/names/server_address.hpp"
+#include "bridge/wire/session_question.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -65,13 +66,7 @@ public:
         bool complete = true;               ///< no name is being looked up, however long ago it was asked for
     };
 
-    enum class loss : std::uint8_t {
-        connection,  ///< or the attempt to make one
-        security,    ///< the attempt, because TLS was not agreed on
-        session,     ///< the server said that it is over: the next attempt asks for a new one
-        disbelieved, ///< the attempt: the server said so, and believes_expiry() was false
-        credentials  ///< they were refused: it ends when all servers that answer in a cycle do so
-    };
+    using loss = bridge::loss;
 
     connector(const settings&, std::minstd_rand::result_type seed, clock::time_point now);
 

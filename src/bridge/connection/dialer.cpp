@@ -74,13 +74,6 @@ void dialer::connected_by(int socket)
     owner_.wire_changed();
 }
 
-/// The caller then tells the connector what became of the wire.
-void dialer::tls_failed(const std::string& why)
-{
-    insecure_ = true;
-    wire_.tls_failed(why);
-}
-
 void dialer::drop_socket()
 {
 #ifdef ZKLOCK_WITH_SASL

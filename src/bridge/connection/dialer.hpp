@@ -49,10 +49,6 @@ public:
     void attempt(session_question);
     /// The socket is ready while the wire is dialing: the two ends agree on TLS.
     void shake_hands();
-    /// TLS has failed: ends the attempt, or the connection.
-    void tls_failed(const std::string& why);
-    /// True, once, if the attempt has failed by TLS.
-    [[nodiscard]] bool take_insecure() noexcept { return std::exchange(insecure_, false); }
 
     /// From which the present or last connection was made to its server; nothing before the first.
     [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept
@@ -105,7 +101,6 @@ private:
     lease_clock::time_point began_{};
     std::shared_ptr<tls_load> load_;         // under way
     std::shared_ptr<const tls_context> tls_; // as it was read last
-    bool insecure_ = false;                  // the present attempt has failed by TLS
     owned_login login_{nullptr, nullptr};    // none without SASL
 };
 

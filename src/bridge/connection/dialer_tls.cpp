@@ -66,7 +66,7 @@ void dialer::tls_files_loaded(tls_load& load)
         if (wire_.is_dialing() && tls_) {
             introduce();
         } else if (wire_.is_dialing()) {
-            tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
+            wire_.tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
             owner_.wire_changed();
         }
     });
@@ -117,7 +117,7 @@ void dialer::try_next_name()
         introduce();
         return;
     }
-    tls_failed(why);
+    wire_.tls_failed(why);
     owner_.wire_changed();
 }
 

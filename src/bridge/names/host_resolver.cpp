@@ -36,8 +36,7 @@ std::shared_ptr<server_address> make_address(const asio::ip::address& address, c
 /// Adds an address, or to the same one another name.
 void add(std::vector<address_ptr>& all, const std::shared_ptr<server_address>& made)
 {
-    const auto same =
-        std::ranges::find(all, made->text, [](const address_ptr& each) -> const std::string& { return each->text; });
+    const auto same = find_same(all, *made);
     if (same == all.end()) {
         all.push_back(made);
         return;
@@ -91,10 +90,8 @@ void host_resolver::resolve(clock::time_point since, failed miss, answered news)
 void host_resolver::ask(name& n)
 {
     auto& service = asio::use_service<blocking_calls>(asio::query(strand_, asio::execution::context));
-    if (!n.unanswered_since) {
+    if (!n.unanswered_since)
         n.unanswered_since = clock::now();
-        is_gathered_ = false;
-    }
     n.lookup =
         std::make_shared<name_lookup>(n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
             if (const auto self = weak.lock())
@@ -116,7 +113,6 @@ void host_resolver::answer(name& of, const name_answer& answer)
         of.addresses = answer.addresses;
         of.asked = answer.asked;
         of.unanswered_since.reset();
-        is_gathered_ = false;
     }
     if (answer.asked < since_)
         ask(of);
@@ -134,22 +130,19 @@ bool host_resolver::complete() const noexcept
     return std::ranges::none_of(names_, [](const name& each) { return each.lookup != nullptr; });
 }
 
-const std::vector<address_ptr>& host_resolver::found()
+std::vector<address_ptr> host_resolver::found() const
 {
-    if (is_gathered_)
-        return found_;
-    found_.clear();
+    std::vector<address_ptr> all;
     for (const host_port& each : given_)
-        add(found_, make_address(asio::ip::make_address(each.host), each));
+        add(all, make_address(asio::ip::make_address(each.host), each));
     for (const name& each : names_)
         for (const auto& address : each.addresses) {
             const auto made = make_address(address, each.server);
             made->asked = each.asked;
             made->unanswered_since = each.unanswered_since;
-            add(found_, made);
+            add(all, made);
         }
-    is_gathered_ = true;
-    return found_;
+    return all;
 }
 
 std::map<std::string, std::string> host_resolver::unresolved() const

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] bool complete() const noexcept;
     /// What is known: the addresses that stand in the list, and those of the names' last answers. An address to which
     /// several names lead is there once, with all of these.
-    [[nodiscard]] const std::vector<address_ptr>& found();
+    [[nodiscard]] std::vector<address_ptr> found() const;
     /// The names that had no address when they were answered last, and why.
     [[nodiscard]] std::map<std::string, std::string> unresolved() const;
 
@@ -63,8 +63,6 @@ private:
     const std::shared_ptr<runtime::turns> turns_;
     std::vector<host_port> given_; ///< the addresses in the list
     std::vector<name> names_;
-    std::vector<address_ptr> found_;
-    bool is_gathered_ = false; ///< as found_
     std::size_t asked_ = 0;
     failed miss_;
     answered news_;

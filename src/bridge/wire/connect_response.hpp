@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -10,27 +11,17 @@ namespace zklock::bridge::connect_response {
 inline constexpr std::size_t length_end = 4;
 inline constexpr std::size_t version_end = 8;
 inline constexpr std::size_t time_out_end = 12;
-inline constexpr std::size_t session_end = 20;
-inline constexpr std::size_t header_end = 24;
 inline constexpr unsigned char length_without_flag = 36;
-
-/// The byte that every such answer has at that place, or -1 where they differ.
-constexpr int expected(std::size_t i)
-{
-    if (i < length_end)
-        return i + 1 < length_end ? 0 : -1; // the last byte is looked at by itself
-    if (i < version_end)
-        return 0;
-    if (i < session_end)
-        return -1;
-    return i + 1 < header_end ? 0 : 16;
-}
+inline constexpr int any = -1; // the last byte of the length is looked at by itself
+inline constexpr std::array header{0,   0,   0,   any, 0,   0,   0,   0,   any, any, any, any,
+                                   any, any, any, any, any, any, any, any, 0,   0,   0,   16};
+inline constexpr std::size_t header_end = header.size();
 
 /// Says whether that may be its beginning.
 [[nodiscard]] constexpr bool may_begin(std::string_view bytes)
 {
     for (std::size_t i = 0; i < std::min(bytes.size(), header_end); ++i)
-        if (const int wanted = expected(i); wanted != -1 && static_cast<unsigned char>(bytes[i]) != wanted)
+        if (header[i] != any && static_cast<unsigned char>(bytes[i]) != header[i])
             return false;
     if (bytes.size() < length_end)
         return true;

@@ -2,6 +2,8 @@
 #include "bridge/wire/connect_response.hpp"
 #include "bridge/wire/readiness.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -44,14 +46,6 @@ std::string printable(std::string_view bytes)
     return text;
 }
 
-std::int64_t session_in(std::string_view bytes)
-{
-    std::uint64_t number = 0;
-    for (const char c : bytes.substr(layout::time_out_end, layout::session_end - layout::time_out_end))
-        number = number << 8 | static_cast<unsigned char>(c);
-    return static_cast<std::int64_t>(number);
-}
-
 void wake_when_there_are(int fd, std::size_t bytes)
 {
     const int least = static_cast<int>(bytes);
@@ -63,17 +57,17 @@ void wake_when_there_are(int fd, std::size_t bytes)
 first_answer look_at_first_answer(int fd)
 {
     using kind = first_answer::kind;
-    std::array<char, std::max(layout::header_end, most_shown)> buffer;
+    std::array<unsigned char, std::max(layout::header_end, most_shown)> buffer;
     const bool ended = is_ready(fd, POLLRDHUP); // before the look, so that nothing comes between
     const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got < 0)
         return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}, 0};
-    const std::string_view bytes{buffer.data(), static_cast<std::size_t>(got)};
+    const std::string_view bytes{reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got)};
     if (!layout::may_begin(bytes))
         return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes), 0};
     if (bytes.size() >= layout::header_end) {
         wake_when_there_are(fd, 1);
-        return {kind::session, {}, session_in(bytes)};
+        return {kind::session, {}, boost::endian::load_big_s64(buffer.data() + layout::time_out_end)};
     }
     if (ended || bytes.empty())
         return {kind::none, printable(bytes), 0};

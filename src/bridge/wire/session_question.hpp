@@ -18,7 +18,13 @@ enum class session_answer : std::uint8_t {
     taken_up, ///< that the session goes on (to the same), which was asked for no more
 };
 
-/// Whether an attempt was told that the session is over.
-enum class expiry : std::uint8_t { untold, believed, disbelieved };
+/// What has ended.
+enum class loss : std::uint8_t {
+    connection,  ///< or the attempt to make one
+    security,    ///< the attempt, because TLS was not agreed on
+    session,     ///< the server said that it is over: the next attempt asks for a new one
+    disbelieved, ///< the attempt: the server said so, and was not to be believed
+    credentials  ///< they were refused: it ends when all servers that answer in a cycle do so
+};
 
 } // namespace zklock::bridge

@@ -53,8 +53,15 @@ void wire::unreached(const error_code& why)
     log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", why.message());
 }
 
+loss wire::take_loss() noexcept
+{
+    const loss told = std::exchange(loss_, loss::connection);
+    return log_.was_refused() ? loss::credentials : told;
+}
+
 void wire::tls_failed(std::string_view why)
 {
+    loss_ = loss::security;
     log_.attempt_failed(log_level::warning, "no TLS with ", log_.address(), ": ", why);
     sever();
 }
@@ -219,7 +226,7 @@ bool wire::server_has_answered()
         log_.attempt_failed(log_level::info, log_.address(), " says that session ", store::session_name{session_id_},
                             " has expired, which is not believed: since the connection was lost, no host name was "
                             "found to lead there");
-        expiry_ = expiry::disbelieved;
+        loss_ = loss::disbelieved;
         must_cut_ = true;
         believed_ = false;
     }

@@ -85,8 +85,8 @@ public:
     void refused_by_all();
     /// Whether a server that says that the session is over is believed. If not, it ends the attempt by saying so.
     void believe_expiry(bool yes) noexcept { believes_expiry_ = yes; }
-    /// Whether the last attempt, or the connection, was told so; it is told once.
-    [[nodiscard]] expiry take_expiry() noexcept { return std::exchange(expiry_, expiry::untold); }
+    /// What the last attempt has failed by, or the connection; it is told once.
+    [[nodiscard]] loss take_loss() noexcept;
     /// What the last attempt was told; it is told once.
     [[nodiscard]] session_answer take_answer() noexcept { return std::exchange(answer_, session_answer::none); }
     /// Between two attempts: the servers have no such session any more.
@@ -186,7 +186,7 @@ private:
     bool authenticating_ = false;
     bool must_cut_ = false; // nothing more may come on this connection
     bool believes_expiry_ = true;
-    expiry expiry_ = expiry::untold;
+    loss loss_ = loss::connection;
 
     // The session, to go on with it in another handle.
     std::int64_t session_id_ = 0;

@@ -127,7 +127,7 @@ void wire::follow_state()
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         drop_handle();
         session_id_ = 0;
-        expiry_ = expiry::believed;
+        loss_ = loss::session;
         inbox_.push(expired{});
     }
 }
@@ -197,6 +197,7 @@ void wire::give_session_up()
     if (handle_)
         drop_handle();
     session_id_ = 0;
+    loss_ = loss::session;
     inbox_.push(expired{});
 }
 

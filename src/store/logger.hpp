@@ -57,13 +57,17 @@ public:
         if (!on(level))
             return;
         try {
-            std::string line;
-            (add(line, parts), ...);
-            to_(level, line);
+            to_(level, line(parts...));
         } catch (...) { // NOLINT: see above
         }
     }
 
+    template <class... Parts> [[nodiscard]] static std::string line(const Parts&... parts)
+    {
+        std::string all;
+        (add(all, parts), ...);
+        return all;
+    }
     static void add(std::string& line, std::string_view text) { line += text; }
     static void add(std::string& line, std::int64_t number);
     static void add(std::string& line, lease_clock::duration);

@@ -1,5 +1,5 @@
 #pragma once
-#include "bridge/wire/log_lines.hpp"
+#include "bridge/wire/inbox.hpp"
 #include "bridge/wire/session_question.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
@@ -10,7 +10,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace zklock::bridge {
 
@@ -21,9 +20,12 @@ class wire_log {
 public:
     wire_log(inbox& in, const client_options& options) : inbox_(in), options_(options) {}
 
+    /// Puts a line where the caller's log function is called from, in its place among what else comes: never inside of
+    /// the C client.
     template <class... Parts> void operator()(log_level level, const Parts&... parts) const
     {
-        push_line(inbox_, log_, level, parts...);
+        if (!inbox_.discards() && log_.on(level))
+            inbox_.push(log_line{level, store::logger::line(parts...)});
     }
 
     [[nodiscard]] bool on(log_level level) const noexcept { return log_.on(level); }
@@ -94,9 +96,7 @@ template <class... Parts> void wire_log::attempt_failed(log_level level, const P
     if (inbox_.discards())
         return;
     (*this)(level, parts...);
-    std::string line;
-    (store::logger::add(line, parts), ...);
-    keep_failure(std::move(line));
+    keep_failure(store::logger::line(parts...));
 }
 
 } // namespace zklock::bridge

@@ -58,16 +58,6 @@ name_answer ask_the_system(const std::string& host)
     return answer;
 }
 
-/// Nothing, where there was no memory for the answer.
-std::optional<name_answer> answer_of_the_system(const std::string& host) noexcept
-{
-    try {
-        return ask_the_system(host);
-    } catch (...) {
-        return std::nullopt;
-    }
-}
-
 } // namespace
 
 /// What the threads share with each other and with the service.
@@ -82,21 +72,22 @@ struct blocking_calls::shared {
         {
             return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
         }
-        void run() noexcept override { answer = answer_of_the_system(host); }
+        void run() noexcept override
+        {
+            try {
+                answer = ask_the_system(host);
+            } catch (...) { // NOLINT: there was no memory for it
+            }
+        }
         /// A client that cannot be told finds its lookup lost, when it asks again.
         void tell(const char* why_not) noexcept
         {
-            if (why_not)
-                try {
-                    answer = name_answer{{}, why_not, true, clock::now()};
-                } catch (...) {
-                    answer.reset();
-                }
             for (const auto& lookup : askers)
                 try {
-                    asio::post(lookup->strand, [lookup, answer = this->answer.value()] {
+                    const auto told = why_not ? name_answer{{}, why_not, true, clock::now()} : answer.value();
+                    asio::post(lookup->strand, [lookup, told] {
                         if (!lookup->cancelled)
-                            lookup->done(answer);
+                            lookup->done(told);
                     });
                 } catch (...) {
                     lookup->lost = true;
@@ -115,10 +106,10 @@ struct blocking_calls::shared {
     };
 
     struct worker {
-        std::thread thread;
         job at;                    ///< none while it looks for one
         clock::time_point since{}; ///< when it began with that
         bool ended = false;
+        std::jthread thread{};
     };
 
     explicit shared(unsigned forks) : of_process(forks) {}
@@ -150,15 +141,13 @@ struct blocking_calls::shared {
 
     void pause()
     {
-        std::list<worker> all;
+        std::list<worker> all; // waits for their threads
         {
             const std::lock_guard lock(mutex);
             paused = true;
             all.swap(workers); // each keeps its place in memory
         }
         look_again.notify_all();
-        for (auto& each : all)
-            each.thread.join();
     }
 
     void go_on()
@@ -206,13 +195,7 @@ private:
     {
         if (paused)
             return;
-        for (auto each = workers.begin(); each != workers.end();)
-            if (each->ended) {
-                each->thread.join();
-                each = workers.erase(each);
-            } else {
-                ++each;
-            }
+        std::erase_if(workers, [](const worker& each) { return each.ended; });
         for (;;) {
             const std::size_t free = count(is_free);
             const bool enough = free >= waiting.size() || (free != 0 && free + count(in_time) >= at_once);
@@ -227,16 +210,12 @@ private:
     bool start_worker()
     {
         try {
-            workers.emplace_back();
-            try {
-                const runtime::no_signals there;
-                workers.back().thread = std::thread([this, &added = workers.back()] { work(added); });
-            } catch (...) {
-                workers.pop_back();
-                throw;
-            }
+            const runtime::no_signals there;
+            worker& added = workers.emplace_back();
+            added.thread = std::jthread([this, &added] { work(added); });
             return true;
         } catch (const std::exception& no_thread) {
+            std::erase_if(workers, [](const worker& each) { return !each.thread.joinable(); });
             if (workers.empty()) { // else they come to it
                 for (const job& each : waiting)
                     each.told(no_thread.what());

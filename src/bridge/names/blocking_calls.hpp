@@ -27,11 +27,6 @@ struct name_answer {
 struct name_lookup {
     using answered = std::function<void(const name_answer&)>;
 
-    name_lookup(std::string name, const runtime::strand& where, answered f)
-        : host(std::move(name)), strand(where), done(std::move(f))
-    {
-    }
-
     const std::string host;
     const runtime::strand strand;
     const answered done;

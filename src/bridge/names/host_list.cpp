@@ -2,6 +2,9 @@
 #include "store/path_check.hpp"
 #include "zklock/errc.hpp"
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
@@ -13,24 +16,15 @@ namespace {
 
 constexpr std::uint16_t default_port = 2181;
 
-std::string_view trim(std::string_view s)
-{
-    constexpr std::string_view blanks = " \t\r\n";
-    auto from = s.find_first_not_of(blanks);
-    return from == s.npos ? std::string_view{} : s.substr(from, s.find_last_not_of(blanks) - from + 1);
-}
-
 bool is_host_name(std::string_view name)
 {
-    return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-               c == '_';
-    });
+    constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    return !name.empty() && name.size() <= 253 && name.find_first_not_of(allowed) == name.npos;
 }
 
 bool looks_like_an_ipv4_address(std::string_view name)
 {
-    return std::all_of(name.begin(), name.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+    return name.find_first_not_of("0123456789.") == name.npos;
 }
 
 bool read_port(std::string_view text, std::uint16_t& port)
@@ -74,15 +68,15 @@ bool read_server(std::string_view text, host_port& server)
 
 parsed<std::vector<host_port>> parse_servers(std::string_view servers)
 {
+    std::vector<std::string> parts;
+    boost::algorithm::split(parts, servers, boost::algorithm::is_any_of(","));
     std::vector<host_port> found;
-    for (std::size_t at = 0; at <= servers.size();) {
-        auto comma = std::min(servers.find(',', at), servers.size());
+    for (const std::string& each : parts) {
         host_port server;
-        if (!read_server(trim(servers.substr(at, comma - at)), server))
+        if (!read_server(boost::algorithm::trim_copy_if(each, boost::algorithm::is_any_of(" \t\r\n")), server))
             return make_error_code(errc::invalid_option);
-        if (std::find(found.begin(), found.end(), server) == found.end())
+        if (std::ranges::find(found, server) == found.end())
             found.push_back(std::move(server));
-        at = comma + 1;
     }
     return found;
 }

@@ -23,12 +23,6 @@ namespace layout = connect_response;
 
 constexpr std::size_t most_shown = 32;
 
-/// A record of the type alert, of any version of TLS, and of SSL 3.
-bool begins_an_alert(std::string_view bytes)
-{
-    return bytes.starts_with("\x15\x03");
-}
-
 std::string printable(std::string_view bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -64,7 +58,8 @@ first_answer look_at_first_answer(int fd)
         return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}, 0};
     const std::string_view bytes{reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got)};
     if (!layout::may_begin(bytes))
-        return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes), 0};
+        // A record of the type alert, of any version of TLS, and of SSL 3.
+        return {bytes.starts_with("\x15\x03") ? kind::tls_alert : kind::foreign, printable(bytes), 0};
     if (bytes.size() >= layout::header_end) {
         wake_when_there_are(fd, 1);
         return {kind::session, {}, boost::endian::load_big_s64(buffer.data() + layout::time_out_end)};

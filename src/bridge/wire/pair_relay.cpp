@@ -37,8 +37,6 @@ bool would_block(int error) noexcept
 
 } // namespace
 
-pair_relay::pair_relay(std::unique_ptr<engine> speaks) noexcept : engine_(std::move(speaks)) {}
-
 pair_relay::~pair_relay()
 {
     close_descriptor(own_end_);

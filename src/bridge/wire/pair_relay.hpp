@@ -27,10 +27,8 @@ public:
         ended ///< nothing more comes from the server. The C client finds that out when it has read what came before
     };
 
-    explicit pair_relay(std::unique_ptr<engine>) noexcept;
+    explicit pair_relay(std::unique_ptr<engine> speaks) noexcept : engine_(std::move(speaks)) {}
     ~pair_relay();
-    pair_relay(const pair_relay&) = delete;
-    pair_relay& operator=(const pair_relay&) = delete;
 
     [[nodiscard]] state now_in() const noexcept;
 

@@ -2,8 +2,6 @@
 
 #include "bridge/wire/c_client.hpp"
 
-#include <string_view>
-
 namespace zklock::bridge {
 
 namespace {
@@ -63,19 +61,15 @@ bool is_undone(int code) noexcept
 
 std::string words_for(int code)
 {
-    const auto named = [code](std::string_view name, std::string_view meaning) {
-        return std::string(name) + " (" + std::to_string(code) + "): " + std::string(meaning);
-    };
     switch (code) {
     case ZEPHEMERALONLOCALSESSION:
-        return named("EPHEMERALONLOCALSESSION",
-                     "the session is known to that server only, which does not make it known to the others "
-                     "(localSessionsUpgradingEnabled); so it can have no locks");
-    case request_timeout: return named("REQUESTTIMEOUT", "the request has taken too long");
-    case ZRECONFIGDISABLED: return named("RECONFIGDISABLED", "the ensemble may not be changed by its clients");
+        return "EPHEMERALONLOCALSESSION (-120): the session is known to that server only, which does not make it known "
+               "to the others (localSessionsUpgradingEnabled); so it can have no locks";
+    case request_timeout: return "REQUESTTIMEOUT (-122): the request has taken too long";
+    case ZRECONFIGDISABLED: return "RECONFIGDISABLED (-123): the ensemble may not be changed by its clients";
     case quota_exceeded:
-        return named("QUOTAEXCEEDED", "a quota of the node or of one above it is used up (enforceQuota)");
-    case ZTHROTTLEDOP: return named("THROTTLEDOP", "the server has too much to do, and has not done what was asked");
+        return "QUOTAEXCEEDED (-125): a quota of the node or of one above it is used up (enforceQuota)";
+    case ZTHROTTLEDOP: return "THROTTLEDOP (-127): the server has too much to do, and has not done what was asked";
     default: break;
     }
     if (to_outcome(code) != store::outcome::server_error)

@@ -5,7 +5,6 @@
 #include "store/path_check.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,11 +43,8 @@ constexpr std::size_t most_spare_texts = 64 * 1024;
 /// How much there is in a batch.
 struct batch_size {
     std::size_t writes = 0;
-    std::size_t creates = 0;
-    std::size_t sets = 0;
     std::size_t texts = 0;   ///< bytes of the paths, each with its NUL, and of those of the nodes created
-    std::size_t lists = 0;   ///< access lists that are not the client's
-    std::size_t entries = 0; ///< of those
+    std::size_t entries = 0; ///< of access lists that are not the client's
     bool lists_are_texts = true;
 };
 
@@ -72,12 +68,9 @@ std::optional<batch_size> measure(std::span<const store::batch_write> writes, st
         if (creates)
             packet += write.access ? store::size_of(*write.access) : clients_size;
         if (creates && write.access) {
-            ++all.lists;
             all.entries += write.access->entries().size();
             all.lists_are_texts = all.lists_are_texts && is_text(*write.access);
         }
-        all.creates += creates;
-        all.sets += write.what == kind::set;
         all.texts += path + 1 + (creates ? path + longest_sequence + 1 : 0);
         if (packet > store::largest_request)
             return std::nullopt;
@@ -92,15 +85,14 @@ public:
     void prepare(const batch_size& size)
     {
         created.clear();
-        created.reserve(size.creates);
         set.clear();
-        set.reserve(size.sets);
         failed = store::batch_reply::no_write;
         operations.assign(size.writes, {});
         results.assign(size.writes, {});
-        stats.assign(size.sets, {});
+        stats.clear();
+        stats.reserve(size.writes);
         lists.clear();
-        lists.reserve(size.lists);
+        lists.reserve(size.writes);
         entries.resize(size.entries);
         if (size.texts <= texts_size_)
             return;
@@ -112,7 +104,6 @@ public:
     {
         using kind = store::batch_write::kind;
         char* at = texts_.get();
-        struct Stat* stat = stats.data();
         ACL* entry = entries.data();
         for (zoo_op_t* operation = operations.data(); const auto& write : writes) {
             char* const path = at;
@@ -138,7 +129,7 @@ public:
             }
             case kind::remove: zoo_delete_op_init(operation, path, write.version); break;
             case kind::set:
-                zoo_set_op_init(operation, path, write.data.data(), data_size, write.version, stat++);
+                zoo_set_op_init(operation, path, write.data.data(), data_size, write.version, &stats.emplace_back());
                 break;
             case kind::check: zoo_check_op_init(operation, path, write.version); break;
             }
@@ -183,7 +174,6 @@ void store_requests::batch(std::span<const store::batch_write> writes, batch_don
             return ZBADARGUMENTS;
         if (!size->lists_are_texts)
             return ZINVALIDACL;
-        r.has_clients_access = size->lists == 0;
         if (spare_results_.empty()) {
             r.results = std::make_unique<sent_batch>();
         } else {
@@ -194,6 +184,7 @@ void store_requests::batch(std::span<const store::batch_write> writes, batch_don
         sent.prepare(*size);
         const ACL_vector clients = access_->refer_to(options_.access);
         sent.fill(writes, chroot_, clients);
+        r.has_clients_access = sent.lists.empty();
         const auto answered = [](int code, const void* context) noexcept {
             const auto& of = *static_cast<const request*>(context);
             auto& results = static_cast<sent_batch&>(*of.results);

@@ -6,37 +6,27 @@
 
 namespace zklock::bridge {
 
-namespace {
-
-connector::settings settings_of(const client_options& o, const std::vector<host_port>& servers)
-{
-    return {o.session_timeout, o.connect_backoff, o.connect_backoff_limit,
-            !std::ranges::all_of(servers, &host_port::numeric)};
-}
-
-} // namespace
-
 connection::target::target(const client_options& options)
 {
-    auto parsed = parse_servers(options.servers);
+    auto all = parse_servers(options.servers);
     auto root = parse_chroot(options.chroot);
-    if (!parsed)
-        error = parsed.error();
-    else if (!root)
-        error = root.error();
-    if (error)
-        return;
-    servers = std::move(parsed.value());
-    chroot = std::move(root.value());
+    if (all && root) {
+        servers = std::move(all.value());
+        chroot = std::move(root.value());
+    } else {
+        error = all ? root.error() : all.error();
+    }
 }
 
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                        counters::counter& requests)
     : store_requests(*turns, inbox_, wire_, options_, target_.chroot), turns_(std::move(turns)),
-      options_(std::move(options)), target_(options_), made_(requests), wire_(inbox_, *this, options_),
-      io_(std::in_place, strand, turns_, target_.servers),
-      connector_(settings_of(options_, target_.servers), std::random_device{}(), clock::now()), alarm_(strand),
-      dialer_(*this, options_, strand, connector_, wire_, socket_)
+      options_(std::move(options)), target_(options_), made_(requests), wire_(inbox_, *this, options_), strand_(strand),
+      resolver_(std::make_shared<host_resolver>(strand, target_.servers, turns_)),
+      connector_({options_.session_timeout, options_.connect_backoff, options_.connect_backoff_limit,
+                  !std::ranges::all_of(target_.servers, &host_port::numeric)},
+                 std::random_device{}(), clock::now()),
+      alarm_(strand), dialer_(*this, options_, strand, connector_, wire_, socket_)
 {
 }
 
@@ -52,7 +42,7 @@ owned_connection make_connection(const runtime::strand& strand, const client_opt
 void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
-    if (io_ && !target_.servers.empty())
+    if (strand_ && !target_.servers.empty())
         post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
 }
 
@@ -75,7 +65,7 @@ void connection::take(connector::step next)
         break;
     case connector::step::attempt:
         history_.attempt_begins();
-        attempt();
+        dialer_.attempt(history_.asks());
         break;
     case connector::step::give_up:
         if (socket_.relay() && wire_.is_dialing())
@@ -104,7 +94,7 @@ void connection::go_on(connector::step next)
 
 void connection::resolve()
 {
-    io_->resolver->resolve(
+    resolver_->resolve(
         connector_.last_loss(),
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock())
@@ -112,26 +102,14 @@ void connection::resolve()
         },
         [weak = weak_from_this()] {
             if (auto self = weak.lock())
-                self->in_turn([&] { self->names_answered(); });
+                self->go_on_with_attempt([&] { self->tell_names(); });
         });
     tell_names();
 }
 
-void connection::names_answered()
-{
-    tell_names();
-    deliver();
-}
-
 void connection::tell_names()
 {
-    host_resolver& resolver = *io_->resolver;
-    take(connector_.names_known({resolver.found(), resolver.busy(), resolver.complete()}, clock::now()));
-}
-
-void connection::attempt()
-{
-    dialer_.attempt(history_.asks());
+    take(connector_.names_known({resolver_->found(), resolver_->busy(), resolver_->complete()}, clock::now()));
 }
 
 void connection::go_on_with_attempt(const std::function<void()>& step)
@@ -160,11 +138,11 @@ void connection::note_unreachable()
 std::map<std::string, std::string> connection::failures()
 {
     auto all = wire_.log().failures();
-    if (io_)
-        for (const auto& [host, why] : io_->resolver->unresolved())
+    if (resolver_)
+        for (const auto& [host, why] : resolver_->unresolved())
             all.emplace(host, "cannot resolve " + host + ": " + why);
     if (auto now = wire_.attempt())
-        all.insert(*std::move(now)); // unless one has ended
+        all.emplace(wire_.log().address(), *std::move(now)); // unless one has ended
     if (connector_.keeps_losing()) {
         const std::string& address = connector_.last_lost_unproved()->text;
         all[address] = address + " was connected, and lost before it was of use for long, the last of " +

@@ -20,7 +20,6 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -98,16 +97,6 @@ public:
 private:
     using phase = connector::phase;
 
-    struct io_objects {
-        io_objects(const runtime::strand& s, const std::shared_ptr<runtime::turns>& turns,
-                   const std::vector<host_port>& servers)
-            : strand(s), resolver(std::make_shared<host_resolver>(s, servers, turns))
-        {
-        }
-        runtime::strand strand;
-        std::shared_ptr<host_resolver> resolver;
-    };
-
     /// Where to connect, as the options say.
     struct target {
         std::vector<host_port> servers{}; ///< none if there is an error
@@ -121,10 +110,8 @@ private:
     void take(connector::step);
     void go_on(connector::step);
     void resolve();
-    void attempt();
     void go_on_with_attempt(const std::function<void()>&) override;
     void wire_changed() override { refresh(); }
-    void names_answered();
     void tell_names();
 
     // The relay, while there is one.
@@ -152,7 +139,7 @@ private:
 
     // Turns.
     void turn_ends() override;
-    [[nodiscard]] bool is_over() const noexcept override { return !io_ || finished_; }
+    [[nodiscard]] bool is_over() const noexcept override { return !strand_ || finished_; }
     [[nodiscard]] bool may_send() const noexcept override;
     void hold_back() override;
     void send();
@@ -163,7 +150,6 @@ private:
     void dispatch(message);
 
     // Closing.
-    void say_farewell();
     void flush();
     void hang_up();
     void drain();
@@ -172,12 +158,12 @@ private:
     /// Does that in a turn, unless this has been stopped, or is a forked process's copy.
     template <class F> void in_turn(F&& f)
     {
-        if (io_ && !wire_.is_forked())
+        if (strand_ && !wire_.is_forked())
             turns_->run(std::forward<F>(f));
     }
     template <class F> void post(F f)
     {
-        boost::asio::post(io_->strand,
+        boost::asio::post(*strand_,
                           [self = shared_from_this(), f = std::move(f)] { self->in_turn([&] { f(*self); }); });
     }
     /// A turn in which that is done, made before it is needed.
@@ -185,7 +171,7 @@ private:
     {
         return runtime::wake_up([this, what] { in_turn([&] { (this->*what)(); }); });
     }
-    void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
+    void post(runtime::wake_up& turn) { turn.post(*strand_, shared_from_this()); }
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
@@ -193,7 +179,8 @@ private:
     counters::counter& made_; // requests
     inbox inbox_;
     wire wire_;
-    std::optional<io_objects> io_;
+    std::optional<runtime::strand> strand_; // until it is stopped, as the next
+    std::shared_ptr<host_resolver> resolver_;
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     history_check history_;
@@ -204,7 +191,7 @@ private:
     dialer dialer_;
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
-    runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
+    runtime::wake_up farewell_ = turn_of(&connection::flush);
 
     bool held_back_ = false;   // requests of this turn, and of others until they are sent
     bool answers_due_ = false; // of requests that were sent before the first was held back

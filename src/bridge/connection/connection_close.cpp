@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include <sys/socket.h>
-
 // How a session ends in good order without a moment's stop. The library's own way waits on the thread: for room to send
 // its request to close, and then for the socket to become readable. So it is called when there is room, and something
 // to read; Asio does the waiting. And the socket stays open and is read until the server hangs up, because closing one
@@ -14,39 +12,29 @@ namespace zklock::bridge {
 
 void connection::close(std::function<void()> closed)
 {
-    if (!io_)
+    if (!strand_)
         return;
     closed_ = std::move(closed);
-    io_->resolver->cancel();
+    resolver_->cancel();
     const auto next = connector_.close(clock::now());
     if (next != connector::step::wait || !wire_.is_connected())
         return finish_closing();
     post(farewell_);
 }
 
-void connection::say_farewell()
-{
-    if (connector_.now_in() == phase::flushing)
-        flush();
-}
-
 /// Waits until everything has left; then asks for something to read.
 void connection::flush()
 {
+    if (connector_.now_in() != phase::flushing)
+        return;
     wake_at(*connector_.due());
     auto next = next_interest();
-    if (!wire_.is_connected()) {
-        finish_closing();
-        return;
-    }
-    if (!next.write && !std::exchange(nudged_, true)) {
+    if (wire_.is_connected() && !next.write && !std::exchange(nudged_, true)) {
         nudge();
         next = next_interest();
-        if (!wire_.is_connected()) {
-            finish_closing();
-            return;
-        }
     }
+    if (!wire_.is_connected())
+        return finish_closing();
     if (next.write)
         nudged_ = false; // it still has to leave, and its answer may be read meanwhile
     if (!inbox_.empty())
@@ -97,17 +85,18 @@ void connection::finish_closing()
 
 void connection::stop(bool told_of_fork)
 {
-    if (!io_)
+    if (!strand_)
         return;
     connector_.finished();
-    io_->resolver->cancel();
+    resolver_->cancel();
     empty_the_pair();
     inbox_.discard();
     wire_.abandon();
     part_from_socket(told_of_fork);
     alarm_.drop();
     dialer_.stop();
-    io_.reset();
+    resolver_.reset();
+    strand_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});
     auto dropped_requests = take_unsent();
@@ -118,7 +107,7 @@ void connection::stop(bool told_of_fork)
 void connection::cut()
 {
     inbox_.discard();
-    if (io_ && !wire_.is_forked())
+    if (strand_ && !wire_.is_forked())
         wire_.sever();
     stop();
 }

@@ -9,7 +9,7 @@ namespace zklock::bridge {
 
 bool connection::may_send() const noexcept
 {
-    return io_ && connector_.now_in() == phase::connected && wire_.is_connected() && knows_connection() &&
+    return strand_ && connector_.now_in() == phase::connected && wire_.is_connected() && knows_connection() &&
            !wire_.is_forked();
 }
 
@@ -27,7 +27,7 @@ void connection::hold_back()
 /// other turns that can run now.
 void connection::turn_ends()
 {
-    if (!io_)
+    if (!strand_)
         return;
     if (giving_up_ && may_send()) {
         wire_.sever();
@@ -52,7 +52,7 @@ void connection::send()
     socket_.cork(false);
     if (connector_.now_in() == phase::connected)
         refresh();
-    else if (socket_.relay() && connector_.now_in() == phase::flushing)
+    else if (socket_.relay())
         flush();
 }
 
@@ -66,10 +66,10 @@ void connection::deliver_later()
 /// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
 void connection::deliver()
 {
-    for (auto n = to_be_told(); n > 0 && io_ && !inbox_.empty(); --n)
+    for (auto n = to_be_told(); n > 0 && strand_ && !inbox_.empty(); --n)
         dispatch(take_next());
     inbox_.shrink();
-    if (io_ && !inbox_.empty())
+    if (strand_ && !inbox_.empty())
         deliver_later();
 }
 
@@ -79,7 +79,7 @@ void connection::give_up_session()
     history_.end_session();
     if (connector_.now_in() < phase::flushing)
         giving_up_ = knows_epoch();
-    if (io_)
+    if (strand_)
         deliver_later(); // with a turn's end
 }
 
@@ -95,7 +95,8 @@ void connection::dispatch(message m)
         observer_->on_node_event(e->kind, e->path);
     } else if (auto* c = std::get_if<connected>(&m)) {
         told_of(c->epoch);
-        observer_->on_connected({c->session_id, c->session_timeout, c->renewed, dialer_.began(), c->may_lag});
+        c->reply.sent = dialer_.began();
+        observer_->on_connected(c->reply);
     } else if (std::holds_alternative<disconnected>(m)) {
         told_of_loss();
         observer_->on_disconnected();

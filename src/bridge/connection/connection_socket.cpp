@@ -2,7 +2,6 @@
 #include "bridge/connection/connection.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace zklock::bridge {
 
@@ -16,7 +15,7 @@ void connection::refresh()
     }
     auto next = next_interest();
     follow_wire();
-    if (!wire_.has_socket() || !io_)
+    if (!wire_.has_socket() || !strand_)
         return;
 #ifdef ZKLOCK_WITH_SASL
     if (!next.write)
@@ -46,7 +45,7 @@ void connection::follow_wire()
     if (connector_.attempting_or_connected()) {
         const auto judged = judge_history();
         if (judged == history_check::verdict::ask)
-            return attempt();
+            return dialer_.attempt(history_.asks());
         if (judged == history_check::verdict::over)
             wire_.give_session_up();
         const auto lost = wire_.take_loss();
@@ -85,7 +84,7 @@ bool connection::session_is_overdue()
 /// In good order, so that what the library sent last arrives.
 void connection::part_from_socket(bool told_of_fork)
 {
-    if (io_ && wire_.is_forked()) {
+    if (strand_ && wire_.is_forked()) {
         dialer_.leave_to_parent(told_of_fork);
         return;
     }
@@ -123,7 +122,7 @@ void connection::on_socket(bool writable)
     bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, wire::packets_at_once);
     follow_wire();
     deliver();
-    if (!io_ || !socket_.is_open())
+    if (!strand_ || !socket_.is_open())
         return;
     if (connector_.now_in() == phase::flushing) {
         flush();

@@ -32,11 +32,6 @@ auto connector::due() const -> std::optional<clock::time_point>
     return due_;
 }
 
-bool connector::take_names_missing() noexcept
-{
-    return std::exchange(names_missing_, false);
-}
-
 bool connector::take_unanswered() noexcept
 {
     if (unanswered_ != unanswered::yes)

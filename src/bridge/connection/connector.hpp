@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace zklock::bridge {
@@ -122,7 +123,7 @@ public:
     [[nodiscard]] clock::duration unserved_for(clock::time_point now) const noexcept { return now - unserved_since_; }
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
-    [[nodiscard]] bool take_names_missing() noexcept;
+    [[nodiscard]] bool take_names_missing() noexcept { return std::exchange(names_missing_, false); }
     /// When the last connection was lost; the beginning of time, if there has been none.
     [[nodiscard]] clock::time_point last_loss() const noexcept { return lost_at_; }
     /// Whether the server of the present attempt is believed when it says that the session is over.

@@ -76,9 +76,7 @@ void dialer::connected_by(int socket)
 
 void dialer::drop_socket()
 {
-#ifdef ZKLOCK_WITH_SASL
-    forget_gate();
-#endif
+    speaks_ = nullptr;
     socket_.drop();
 }
 

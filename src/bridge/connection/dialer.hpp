@@ -12,12 +12,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 
 namespace zklock::bridge {
 
 class engine;
+class sasl_engine;
 class tls_context;
 class tls_load;
 class ticket_call;
@@ -87,8 +86,6 @@ private:
     void kdc_answered(ticket_call&);
     void identified(sasl_start);
     [[nodiscard]] std::unique_ptr<engine> gated(std::unique_ptr<engine> tls);
-    [[nodiscard]] bool has_gate() const noexcept;
-    void forget_gate() noexcept;
     void leave_login_to_parent() noexcept;
 
     owner& owner_;
@@ -102,6 +99,7 @@ private:
     std::shared_ptr<tls_load> load_;         // under way
     std::shared_ptr<const tls_context> tls_; // as it was read last
     owned_login login_{nullptr, nullptr};    // none without SASL
+    sasl_engine* speaks_ = nullptr;          // the present relay's, as long as its gate is needed
 };
 
 } // namespace zklock::bridge

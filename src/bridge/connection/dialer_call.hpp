@@ -20,9 +20,6 @@ public:
     explicit dialer_call(std::weak_ptr<dialer> asker) : asker_(std::move(asker)) {}
 
     [[nodiscard]] bool wanted() const noexcept final { return !asker_.expired(); }
-    /// It cannot be made.
-    virtual void fail(const char* why) = 0;
-
     const std::weak_ptr<dialer>& asker() const noexcept { return asker_; }
     std::atomic<bool> lost{false}; ///< it will not be told
 
@@ -30,7 +27,7 @@ private:
     const std::weak_ptr<dialer> asker_;
 };
 
-/// Has one of these threads make the call, and calls the dialer when it is made, or cannot be. If that cannot be told,
+/// Has one of these threads make the call, or the call fail(), and then calls the dialer. If that cannot be told,
 /// the attempt ends when its time is over, and the next one makes another call.
 template <class Threads, class Call>
 void begin_call(const runtime::strand& strand, const std::shared_ptr<Call>& call, void (dialer::*told)(Call&))

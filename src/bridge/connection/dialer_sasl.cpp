@@ -105,21 +105,16 @@ std::unique_ptr<engine> dialer::gated(std::unique_ptr<engine> tls)
     if (!login_)
         return tls;
     auto made = std::make_unique<sasl_engine>(std::move(login_->beginning), std::move(tls));
-    login_->speaks = made.get();
+    speaks_ = made.get();
     return made;
-}
-
-bool dialer::has_gate() const noexcept
-{
-    return login_ && login_->speaks;
 }
 
 /// False if the exchange has failed, and with it the attempt: the caller then tells the connector.
 bool dialer::follow_gate()
 {
-    if (!has_gate())
+    if (!speaks_)
         return true;
-    const sasl_gate& gate = login_->speaks->gate();
+    const sasl_gate& gate = speaks_->gate();
     switch (gate.now_in()) {
     case sasl_gate::state::asking: break;
     case sasl_gate::state::authenticating:
@@ -152,24 +147,18 @@ bool dialer::follow_gate()
 /// so nobody notices.
 void dialer::leave_gate(bool held_back)
 {
-    if (!has_gate() || !login_->speaks->may_leave() || !wire_.is_connected())
+    if (!speaks_ || !speaks_->may_leave() || !wire_.is_connected())
         return;
     if (options_.tls.enabled) {
-        socket_.relay()->go_on_with(login_->speaks->leave());
-        forget_gate();
+        socket_.relay()->go_on_with(speaks_->leave());
+        speaks_ = nullptr;
         return;
     }
     if (held_back || !socket_.relay()->is_empty() || is_ready(wire_.descriptor(), POLLIN) ||
         !wire_.go_on_with(socket_.descriptor()))
         return;
-    forget_gate();
+    speaks_ = nullptr;
     socket_.drop_relay();
-}
-
-void dialer::forget_gate() noexcept
-{
-    if (login_)
-        login_->speaks = nullptr;
 }
 
 void dialer::leave_login_to_parent() noexcept

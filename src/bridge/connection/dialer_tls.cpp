@@ -28,7 +28,7 @@ public:
             found.context = before_;
         }
     }
-    void fail(const char* why) override { found = {before_, why}; }
+    void fail(const char* why) { found = {before_, why}; }
 
     tls_loaded found;
 

@@ -20,7 +20,7 @@ public:
     }
 
     void run() noexcept override;
-    void fail(const char* why) override { start = {nullptr, why}; }
+    void fail(const char* why) { start = {nullptr, why}; }
 
     const std::vector<std::string> hosts;
     sasl_start start{}; ///< what came of it, once that is told
@@ -34,7 +34,6 @@ struct sasl_login {
     std::shared_ptr<const sasl_credentials> credentials;
     std::shared_ptr<ticket_call> call{};    ///< under way
     std::unique_ptr<mechanism> beginning{}; ///< for the server that is being dialed
-    sasl_engine* speaks = nullptr;          ///< the present relay's, as long as its gate is needed
     bool warned = false;                    ///< as the log has told
 };
 

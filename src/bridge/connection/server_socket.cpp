@@ -97,19 +97,13 @@ void server_socket::await(direction& way)
 {
     if (!way.wait.under_way()) {
         auto ended = [this, kept = owner_.keep(), &way, generation = generation_](const error_code& ec) {
-            if (awaits(way))
+            if (way.awaited && !(reads_soon_ && &way == &to_read_)) // else a turn that reads is on its way
                 owner_.wait_ended(&way == &to_write_,
                                   generation == generation_ && ec != boost::asio::error::operation_aborted);
         };
         way.wait.begin([&](auto handler) { socket_->async_wait(way.what, std::move(handler)); }, std::move(ended));
     }
     way.awaited = true;
-}
-
-/// Where a turn is on its way that reads, no wait is.
-bool server_socket::awaits(const direction& way) const noexcept
-{
-    return way.awaited && !(reads_soon_ && &way == &to_read_);
 }
 
 bool server_socket::go_on(bool for_writing, bool ready)

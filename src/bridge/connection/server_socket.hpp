@@ -95,7 +95,6 @@ private:
     [[nodiscard]] error_code open(const runtime::strand&, const boost::asio::ip::tcp::endpoint&);
     void forget();
     void await(direction&);
-    [[nodiscard]] bool awaits(const direction&) const noexcept;
 
     owner& owner_;
     std::unique_ptr<socket_type> socket_;

@@ -23,7 +23,7 @@ public:
 
     /// In logs: `Kerberos`, `DIGEST-MD5`.
     [[nodiscard]] const char* mechanism_name() const noexcept;
-    /// Whether start_sasl() may ask the network, or files: then it has to be called in a `kdc_call`.
+    /// Whether start_sasl() may ask the network, or files: then it has to be called in a call of `kdc_calls`.
     [[nodiscard]] bool may_block() const noexcept { return mechanism_ == sasl_mechanism::gssapi; }
 
 private:

@@ -17,9 +17,6 @@ class store_requests;
 
 /// What the server made of a batch. Its memory is written to by the library until the answer is there.
 struct batch_results {
-    batch_results() = default;
-    batch_results(const batch_results&) = delete;
-    batch_results& operator=(const batch_results&) = delete;
     virtual ~batch_results() = default;
 
     std::vector<std::string_view> created;
@@ -35,10 +32,10 @@ struct request {
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     store_requests* sender = nullptr;
-    watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
-    watch_kind watch{};                     ///< and which
+    std::string path;                       ///< on the server; none for a batch
+    watch_kind watch{};                     ///< that a good answer arms there
     bool arms_if_missing = false;           ///< `no_node` arms it, too
-    std::string unwatched;                  ///< the path whose watches it takes back
+    bool takes_watches_back = false;        ///< of that node
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
     bool has_clients_access = false;        ///< it creates, and with the access list of client_options only
     bool through_leader = false;            ///< a write or a sync
@@ -63,10 +60,7 @@ struct node_event {
 };
 struct connected {
     std::uint64_t epoch;
-    std::int64_t session_id;
-    std::chrono::milliseconds session_timeout;
-    bool renewed; ///< the session is another than before
-    bool may_lag; ///< the handle is a new one, and has seen nothing
+    store::connect_reply reply; ///< `sent` is the connection's to say
 };
 struct disconnected {};
 struct expired {};

@@ -1,33 +1,19 @@
 #include "bridge/wire/server_watches.hpp"
 #include "bridge/wire/delivery.hpp"
 
+#include <utility>
+
 namespace zklock::bridge {
 
-void server_watches::asked(request& r, const std::string& path, watch_kind what)
-{
-    r.watched = &*nodes_.try_emplace(path).first;
-    r.watch = what;
-    ++r.watched->second.asked;
-}
-
 /// Where the outcome is unknown, there may be a watch, too.
-void server_watches::answered(const request& r, store::outcome result) noexcept
+void server_watches::answered(request& r, store::outcome result)
 {
     const bool done = result == store::outcome::ok;
-    if (r.watched) {
-        auto& state = r.watched->second;
-        --state.asked;
-        const bool armed = done || (r.arms_if_missing && result == store::outcome::no_node);
-        if (armed || result == store::outcome::unknown)
-            state.kinds |= static_cast<std::uint8_t>(r.watch);
-        else if (state.kinds == 0)
-            forget_if_idle(nodes_.find(r.watched->first));
-    } else if (done && !r.unwatched.empty()) {
-        if (const auto at = nodes_.find(r.unwatched); at != nodes_.end()) {
-            at->second.kinds = 0;
-            forget_if_idle(at);
-        }
-    }
+    if (r.takes_watches_back && done)
+        nodes_.erase(r.path);
+    else if (r.watch != watch_kind::none &&
+             (done || result == store::outcome::unknown || (r.arms_if_missing && result == store::outcome::no_node)))
+        nodes_[std::move(r.path)] |= static_cast<std::uint8_t>(r.watch);
 }
 
 /// A deletion uses up both watches of a node, and is told once; a change leaves the other one armed. A node that is
@@ -37,19 +23,14 @@ void server_watches::fired(std::string_view path, store::event_kind what) noexce
     const auto at = nodes_.find(path);
     if (at == nodes_.end())
         return;
-    auto& kinds = at->second.kinds;
+    auto& kinds = at->second;
     if (what == store::event_kind::children_changed)
         kinds &= static_cast<std::uint8_t>(watch_kind::data);
     else if (what == store::event_kind::data_changed)
         kinds &= static_cast<std::uint8_t>(watch_kind::children);
     else
         kinds = 0;
-    forget_if_idle(at);
-}
-
-void server_watches::forget_if_idle(watches::iterator at) noexcept
-{
-    if (at->second.kinds == 0 && at->second.asked == 0)
+    if (kinds == 0)
         nodes_.erase(at);
 }
 

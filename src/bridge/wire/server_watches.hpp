@@ -14,24 +14,16 @@ struct request;
 /// Bits: a node may have both.
 enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
 
-/// A node that is watched, or is to be: made before the library is asked.
-struct watch_state {
-    std::uint8_t kinds = 0;  ///< bits of watch_kind
-    std::uint32_t asked = 0; ///< by so many requests that were not answered yet
-};
-
 struct path_hash { // looks up without a std::string, and so without memory
     using is_transparent = void;
     std::size_t operator()(std::string_view path) const noexcept { return std::hash<std::string_view>{}(path); }
 };
-using watches = std::unordered_map<std::string, watch_state, path_hash, std::equal_to<>>; ///< by the path on the server
 
-/// The watches of a connection: noted when they are asked for, until they have fired, so that none outlives it.
+/// The watches of a connection: noted when a request for one is answered, until they have fired, so that none outlives
+/// it.
 class server_watches {
 public:
-    /// A request that is about to be sent asks for one.
-    void asked(request&, const std::string& path, watch_kind);
-    void answered(const request&, store::outcome) noexcept;
+    void answered(request&, store::outcome);
     void fired(std::string_view path, store::event_kind) noexcept;
     /// The connection has ended: `take_back` is called with the path of each that may be left.
     template <class F> void forget(F take_back)
@@ -42,9 +34,7 @@ public:
     }
 
 private:
-    void forget_if_idle(watches::iterator) noexcept;
-
-    watches nodes_;
+    std::unordered_map<std::string, std::uint8_t, path_hash, std::equal_to<>> nodes_; // bits, by the path on the server
 };
 
 } // namespace zklock::bridge

@@ -117,11 +117,6 @@ message store_requests::take_next() noexcept
     return a;
 }
 
-std::vector<std::unique_ptr<request>> store_requests::take_unsent() noexcept
-{
-    return std::exchange(unsent_, {});
-}
-
 /// The library does not take it.
 void store_requests::reject(std::unique_ptr<request> r, int code)
 {
@@ -129,8 +124,7 @@ void store_requests::reject(std::unique_ptr<request> r, int code)
     if (result == store::outcome::unknown && handle_)
         in_doubt_ = true;
     watches_.answered(*r, result);
-    answer a;
-    a.to = std::move(r);
+    answer a = never_sent(std::move(r));
     a.result = result;
     a.undone = result == store::outcome::unknown;
     inbox_.push(std::move(a));
@@ -175,15 +169,15 @@ template <class Done, class Call>
 void store_requests::submit(answered_by whom, std::string_view path, Done done, Call call)
 {
     submit(whom, std::move(done), [&](request& r) {
-        std::string full = on_server(path);
-        return path.find('\0') != path.npos ? static_cast<int>(ZBADARGUMENTS) : call(r, full);
+        r.path = on_server(path);
+        return path.find('\0') != path.npos ? static_cast<int>(ZBADARGUMENTS) : call(r);
     });
 }
 
 void store_requests::create(std::string_view path, std::string_view data, store::node_kind kind,
                             const access_list* access, create_done done)
 {
-    submit(answered_by::leader, path, std::move(done), [&](request& r, std::string& full) {
+    submit(answered_by::leader, path, std::move(done), [&](request& r) {
         r.has_clients_access = access == nullptr;
         if (data.size() > INT_MAX)
             return static_cast<int>(ZBADARGUMENTS);
@@ -192,31 +186,30 @@ void store_requests::create(std::string_view path, std::string_view data, store:
         const ACL_vector list = access_->refer_to(access ? *access : options_.access);
         // What is created at "/" is a child of the chroot's node, with no name but its number.
         if (path == "/" && !chroot_.empty())
-            full += '/';
+            r.path += '/';
         const auto created = [](int code, const char* made, const ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 a.text = static_cast<const request*>(context)->sender->without_chroot(made ? made : "");
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_acreate2(handle_, full.c_str(), data.data(), static_cast<int>(data.size()), &list, to_mode(kind),
+        return zoo_acreate2(handle_, r.path.c_str(), data.data(), static_cast<int>(data.size()), &list, to_mode(kind),
                             created, &r);
     });
 }
 
 void store_requests::remove(std::string_view path, std::int32_t version, reply_done done)
 {
-    submit(answered_by::leader, path, std::move(done), [&](request& r, const std::string& full) {
-        return zoo_adelete(handle_, full.c_str(), version, &on_void, &r);
-    });
+    submit(answered_by::leader, path, std::move(done),
+           [&](request& r) { return zoo_adelete(handle_, r.path.c_str(), version, &on_void, &r); });
 }
 
 void store_requests::set(std::string_view path, std::string_view data, std::int32_t version, stat_done done)
 {
-    submit(answered_by::leader, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::leader, path, std::move(done), [&](request& r) {
         if (data.size() > INT_MAX)
             return static_cast<int>(ZBADARGUMENTS);
-        return zoo_aset(handle_, full.c_str(), data.data(), static_cast<int>(data.size()), version, &on_stat, &r);
+        return zoo_aset(handle_, r.path.c_str(), data.data(), static_cast<int>(data.size()), version, &on_stat, &r);
     });
 }
 
@@ -224,19 +217,19 @@ void store_requests::set(std::string_view path, std::string_view data, std::int3
 
 void store_requests::exists(std::string_view path, bool watch, stat_done done)
 {
-    submit(answered_by::any_server, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         if (watch)
-            watches_.asked(r, full, watch_kind::data);
+            r.watch = watch_kind::data;
         r.arms_if_missing = watch;
-        return zoo_awexists(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, watcher_, &on_stat, &r);
+        return zoo_awexists(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, watcher_, &on_stat, &r);
     });
 }
 
 void store_requests::get(std::string_view path, bool watch, get_done done)
 {
-    submit(answered_by::any_server, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         if (watch)
-            watches_.asked(r, full, watch_kind::data);
+            r.watch = watch_kind::data;
         const auto read = [](int code, const char* data, int size, const ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 if (data && size > 0)
@@ -244,15 +237,15 @@ void store_requests::get(std::string_view path, bool watch, get_done done)
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, watcher_, read, &r);
+        return zoo_awget(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, watcher_, read, &r);
     });
 }
 
 void store_requests::children(std::string_view path, bool watch, children_done done)
 {
-    submit(answered_by::any_server, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         if (watch)
-            watches_.asked(r, full, watch_kind::children);
+            r.watch = watch_kind::children;
         const auto listed = [](int code, const String_vector* names, const ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 if (names)
@@ -260,13 +253,13 @@ void store_requests::children(std::string_view path, bool watch, children_done d
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, watcher_, listed, &r);
+        return zoo_awget_children2(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, watcher_, listed, &r);
     });
 }
 
 void store_requests::get_acl(std::string_view path, access_done done)
 {
-    submit(answered_by::any_server, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         const auto read = [](int code, ACL_vector* access, ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 std::vector<access_entry> entries;
@@ -279,36 +272,36 @@ void store_requests::get_acl(std::string_view path, access_done done)
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_aget_acl(handle_, full.c_str(), read, &r);
+        return zoo_aget_acl(handle_, r.path.c_str(), read, &r);
     });
 }
 
 void store_requests::set_acl(std::string_view path, const access_list& access, std::int32_t acl_version,
                              reply_done done)
 {
-    submit(answered_by::leader, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::leader, path, std::move(done), [&](request& r) {
         if (!is_text(access))
             return static_cast<int>(ZINVALIDACL);
         ACL_vector list = access_->refer_to(access); // the library asks for one that it could change
-        return zoo_aset_acl(handle_, full.c_str(), acl_version, &list, &on_void, &r);
+        return zoo_aset_acl(handle_, r.path.c_str(), acl_version, &list, &on_void, &r);
     });
 }
 
 void store_requests::unwatch(std::string_view path, reply_done done)
 {
-    submit(answered_by::any_server, path, std::move(done), [&](request& r, const std::string& full) {
-        r.unwatched = full;
+    submit(answered_by::any_server, path, std::move(done), [&](request& r) {
+        r.takes_watches_back = true;
         // Declared as a pointer to a function pointer, and called as the function itself.
         auto* answered = reinterpret_cast<void_completion_t*>(&on_void);
-        return zoo_aremove_all_watches(handle_, full.c_str(), ZWATCHTYPE_ANY, 0, answered, &r);
+        return zoo_aremove_all_watches(handle_, r.path.c_str(), ZWATCHTYPE_ANY, 0, answered, &r);
     });
 }
 
 void store_requests::sync(std::string_view path, reply_done done)
 {
-    submit(answered_by::leader, path, std::move(done), [&](request& r, const std::string& full) {
+    submit(answered_by::leader, path, std::move(done), [&](request& r) {
         const auto synced = [](int code, const char*, const void* context) noexcept { on_void(code, context); };
-        return zoo_async(handle_, full.c_str(), synced, &r);
+        return zoo_async(handle_, r.path.c_str(), synced, &r);
     });
 }
 

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 struct _zhandle;
@@ -79,7 +80,7 @@ protected:
     /// What is to be told next. The inbox is not empty.
     [[nodiscard]] message take_next() noexcept;
     /// What is never answered any more, to be destroyed by who calls this.
-    [[nodiscard]] std::vector<std::unique_ptr<request>> take_unsent() noexcept;
+    [[nodiscard]] std::vector<std::unique_ptr<request>> take_unsent() noexcept { return std::exchange(unsent_, {}); }
     /// Takes the results of a batch whose answer was given: their memory serves later batches.
     void take_back(std::unique_ptr<batch_results>);
 

@@ -2,7 +2,6 @@
 #include "bridge/wire/first_answer.hpp"
 #include "bridge/wire/result_codes.hpp"
 #include "bridge/wire/wire_library.hpp"
-#include "runtime/forks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,11 +32,6 @@ wire::~wire()
     inbox_.drop_discarded();
 }
 
-bool wire::is_forked() const noexcept
-{
-    return runtime::fork_count() != fork_count_;
-}
-
 void wire::begin(const std::string& address, session_question asks)
 {
     believed_ = authenticating_ = false;
@@ -59,16 +53,10 @@ loss wire::take_loss() noexcept
     return log_.was_refused() ? loss::credentials : told;
 }
 
-void wire::tls_failed(std::string_view why)
+void wire::fail(loss what, std::string_view by, std::string_view why)
 {
-    loss_ = loss::security;
-    log_.attempt_failed(log_level::warning, "no TLS with ", log_.address(), ": ", why);
-    sever();
-}
-
-void wire::sasl_failed(std::string_view why)
-{
-    log_.attempt_failed(log_level::warning, "no SASL with ", log_.address(), ": ", why);
+    loss_ = what;
+    log_.attempt_failed(log_level::warning, "no ", by, " with ", log_.address(), ": ", why);
     sever();
 }
 
@@ -157,8 +145,8 @@ bool wire::point_at(decoy& where)
     std::memcpy(id.passwd, session_secret_, sizeof id.passwd);
     auto timeout =
         static_cast<int>(std::clamp<std::int64_t>(options_.session_timeout.count(), 1, longest_session_timeout));
-    handle_ = zookeeper_init2(where.address().c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
-                              ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
+    handle_ = zookeeper_init2(where.address().c_str(), &wire::on_event, timeout, session_id_ ? &id : nullptr, this,
+                              ZOO_NO_LOG_CLIENTENV, &wire::on_log);
     if (!handle_)
         return false;
     handle_is_new_ = true;
@@ -248,21 +236,20 @@ void wire::hung_up_unanswered()
                         options_.tls.enabled ? "" : ", or is a port for TLS: client_options::tls is off");
 }
 
-std::optional<std::pair<std::string, std::string>> wire::attempt() const
+std::optional<std::string> wire::attempt() const
 {
     const std::string& address = log_.address();
     switch (phase_) {
-    case phase::identifying:
-        return std::pair(address, address + " was not dialed yet: no Kerberos server (KDC) has answered yet");
-    case phase::dialing: return std::pair(address, address + " has not accepted the connection yet");
+    case phase::identifying: return address + " was not dialed yet: no Kerberos server (KDC) has answered yet";
+    case phase::dialing: return address + " has not accepted the connection yet";
     case phase::securing:
-        return std::pair(address, address + " has accepted the connection and has not agreed on TLS yet: it speaks "
-                                            "no TLS, or is overloaded");
+        return address +
+               " has accepted the connection and has not agreed on TLS yet: it speaks no TLS, or is overloaded";
     case phase::associating:
         if (authenticating_)
-            return std::pair(address, address + " has granted a session and is still authenticating this client");
-        return std::pair(address, address + " has accepted the connection and has not answered yet: it is no "
-                                            "ZooKeeper server, or overloaded");
+            return address + " has granted a session and is still authenticating this client";
+        return address + " has accepted the connection and has not answered yet: it is no ZooKeeper server, or "
+                         "overloaded";
     case phase::none:
     case phase::connected: break;
     }
@@ -290,52 +277,46 @@ void wire::give_up()
     sever();
 }
 
-void callbacks::on_log(const char* line) noexcept
+void wire::on_log(const char* line) noexcept
 {
-    if (wire* const to = wire::library_call::current)
+    if (wire* const to = library_call::current)
         to->inbox_.fill([&] {
             to->log_.c_client_says(line, to->decoy_ ? to->decoy_->logged() : std::string_view(), to->has_socket());
         });
 }
 
-void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept
+void wire::on_event(_zhandle*, int type, int state, const char* path, void* self) noexcept
 {
-    auto& to = *static_cast<wire*>(context);
+    auto& to = *static_cast<wire*>(self);
     to.inbox_.fill([&] {
         if (type == ZOO_SESSION_EVENT)
-            on_session_event(to, handle, state);
+            to.on_session_event(state);
         else
-            on_node_event(to, type, path);
+            to.requests_.fired(path, type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
+                                     : type == ZOO_CREATED_EVENT ? store::event_kind::created
+                                     : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
+                                                                 : store::event_kind::data_changed);
     });
 }
 
-void callbacks::on_session_event(wire& to, zhandle_t* handle, int state)
+void wire::on_session_event(int state)
 {
     if (state != ZOO_CONNECTED_STATE)
         return; // settle() sees what became of it, once its requests are answered
-    if (to.asks_ != session_question::service)
-        return;                    // settle() takes note of it
-    if (to.requests_.in_epoch()) { // a connection was lost unnoticed
-        to.must_cut_ = true;
+    if (asks_ != session_question::service)
+        return;                 // settle() takes note of it
+    if (requests_.in_epoch()) { // a connection was lost unnoticed
+        must_cut_ = true;
         return;
     }
-    const clientid_t* id = zoo_client_id(handle);
-    const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
-    std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
-    const auto granted_before = std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
-    const auto epoch = to.requests_.begin_epoch(handle, &to);
-    const bool may_lag = std::exchange(to.handle_is_new_, false) && !renewed;
-    to.inbox_.push(connected{epoch, to.session_id_, to.granted_, renewed, may_lag});
-    to.log_.connected(to.session_id_, renewed, to.granted_, granted_before);
-}
-
-void callbacks::on_node_event(wire& to, int type, const char* path)
-{
-    const auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
-                      : type == ZOO_CREATED_EVENT ? store::event_kind::created
-                      : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
-                                                  : store::event_kind::data_changed;
-    to.requests_.fired(path, kind);
+    const clientid_t* id = zoo_client_id(handle_);
+    const bool renewed = std::exchange(session_id_, id->client_id) != id->client_id;
+    std::memcpy(session_secret_, id->passwd, sizeof session_secret_);
+    const auto granted_before = std::exchange(granted_, std::chrono::milliseconds{zoo_recv_timeout(handle_)});
+    const auto epoch = requests_.begin_epoch(handle_, this);
+    const bool may_lag = std::exchange(handle_is_new_, false) && !renewed;
+    inbox_.push(connected{epoch, {session_id_, granted_, renewed, {}, may_lag}});
+    log_.connected(session_id_, renewed, granted_, granted_before);
 }
 
 } // namespace zklock::bridge

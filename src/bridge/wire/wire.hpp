@@ -4,6 +4,7 @@
 #include "bridge/wire/session_question.hpp"
 #include "bridge/wire/store_requests.hpp"
 #include "bridge/wire/wire_log.hpp"
+#include "runtime/forks.hpp"
 #include "zklock/errc.hpp"
 
 #include <array>
@@ -36,8 +37,6 @@ class wire {
 public:
     wire(inbox& in, store_requests& requests, const client_options& options);
     ~wire();
-    wire(const wire&) = delete;
-    wire& operator=(const wire&) = delete;
 
     /// An attempt to connect to that address begins: the caller makes a TCP connection, and calls connect() or
     /// unreached(). One that asks for anything but service always fails.
@@ -56,15 +55,14 @@ public:
     [[nodiscard]] bool is_authenticating() const noexcept { return authenticating_; }
     /// They do.
     void has_authenticated(std::string_view by);
-    /// Ends the attempt, at whatever point: the client cannot identify itself, or the two do not come to know each
-    /// other.
-    void sasl_failed(std::string_view why);
     /// Ends the attempt: the server refuses this client's identity.
     void sasl_refused(std::string_view why);
     /// Ends the attempt, at whatever point: no host name leads to that address any more.
     void withdraw();
-    /// Ends the attempt, at whatever point: TLS has failed.
-    void tls_failed(std::string_view why);
+    /// Ends the attempt, at whatever point: TLS has failed; or the client cannot identify itself by SASL, or the two do
+    /// not come to know each other.
+    void tls_failed(std::string_view why) { fail(loss::security, "TLS", why); }
+    void sasl_failed(std::string_view why) { fail(loss::connection, "SASL", why); }
     /// The library goes on with a duplicate of that connected socket, and asks for the session. False, with a line in
     /// the log, when that failed at once.
     [[nodiscard]] bool connect(int socket);
@@ -91,8 +89,8 @@ public:
     [[nodiscard]] session_answer take_answer() noexcept { return std::exchange(answer_, session_answer::none); }
     /// Between two attempts: the servers have no such session any more.
     void give_session_up();
-    /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
-    [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt() const;
+    /// How far the present attempt to connect has come; nothing if there is none.
+    [[nodiscard]] std::optional<std::string> attempt() const;
 
     /// The library's own descriptor, or -1.
     [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
@@ -125,11 +123,14 @@ public:
     /// forked process it only closes the descriptor.
     void abandon();
     /// Whether this is a copy: session and connection are those of a process that this one was forked off.
-    [[nodiscard]] bool is_forked() const noexcept;
+    [[nodiscard]] bool is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
+
+    /// What the library calls, beside the answers to requests: in a call to it, with this as context. Like these, it
+    /// calls nobody back, and fills the inbox.
+    static void on_event(_zhandle*, int type, int state, const char* path, void* self) noexcept;
 
 private:
     enum class phase : std::uint8_t { none, identifying, dialing, securing, associating, connected };
-    friend struct callbacks;
 
     /// Stands around every call into the library: it has global state without locks, and its log callback has no
     /// context.
@@ -137,8 +138,6 @@ private:
     public:
         explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
         ~library_call() { current = nullptr; }
-        library_call(const library_call&) = delete;
-        library_call& operator=(const library_call&) = delete;
 
         static inline wire* current = nullptr; // guarded by the mutex
 
@@ -147,15 +146,17 @@ private:
         std::lock_guard<std::mutex> lock_;
     };
 
+    static void on_log(const char* line) noexcept;
+    void on_session_event(int state);
     [[nodiscard]] int socket_towards(decoy&);
     [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
     void hung_up_unanswered();
+    void fail(loss, std::string_view by, std::string_view why);
     void settle();
     [[nodiscard]] bool must_cut() const noexcept { return must_cut_ || requests_.in_doubt(); }
     void forget_to_cut() noexcept;
     void follow_state();
-    void log_end(int state, bool was_associating);
     void follow_question();
     void set_handle_aside() noexcept;
     void take_handle_back();

@@ -113,8 +113,12 @@ void wire::follow_state()
 
     if (state == ZOO_AUTH_FAILED_STATE)
         log_.refused(" refuses the credentials");
-    if (phase_ == phase::none || requests_.in_epoch())
-        log_end(state, was_associating);
+    if (requests_.in_epoch())
+        log_.connection_ended();
+    if (state == ZOO_EXPIRED_SESSION_STATE)
+        log_.session_expired(session_id_);
+    else if (phase_ == phase::none && was_associating && !requests_.in_epoch() && !log_.has_told_failure())
+        log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", log_.reason());
     if (requests_.in_epoch() || requests_.unanswered()) {
         fail_unanswered();
         end_epoch();
@@ -130,17 +134,6 @@ void wire::follow_state()
         loss_ = loss::session;
         inbox_.push(expired{});
     }
-}
-
-/// The socket is gone, or about to be.
-void wire::log_end(int state, bool was_associating)
-{
-    if (requests_.in_epoch())
-        log_.connection_ended();
-    if (state == ZOO_EXPIRED_SESSION_STATE)
-        log_.session_expired(session_id_);
-    else if (was_associating && !requests_.in_epoch() && !log_.has_told_failure())
-        log_.attempt_failed(log_level::info, "cannot connect to ", log_.address(), ": ", log_.reason());
 }
 
 void wire::refused_by_all()

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,15 +49,6 @@ private:
 
 /// The Stat of a node that does not exist: all zero.
 [[nodiscard]] store::node_stat stat_of(const ::Stat*);
-
-/// What the library calls beside the answers to requests. None of these calls it back, nor anybody else: they fill the
-/// inbox.
-struct callbacks {
-    static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
-    static void on_log(const char* message) noexcept;
-    static void on_session_event(wire&, zhandle_t*, int state);
-    static void on_node_event(wire&, int type, const char* path);
-};
 
 template <class Done, class Call> void store_requests::submit(answered_by whom, Done done, Call call)
 {

@@ -17,14 +17,12 @@ namespace zklock::bridge {
 /// What a dialer has done on another thread, as long as it lives.
 class dialer_call : public runtime::blocking_call {
 public:
-    explicit dialer_call(std::weak_ptr<dialer> asker) : asker_(std::move(asker)) {}
+    explicit dialer_call(std::weak_ptr<dialer> who) : asker(std::move(who)) {}
 
-    [[nodiscard]] bool wanted() const noexcept final { return !asker_.expired(); }
-    const std::weak_ptr<dialer>& asker() const noexcept { return asker_; }
+    [[nodiscard]] bool wanted() const noexcept final { return !asker.expired(); }
+
+    const std::weak_ptr<dialer> asker;
     std::atomic<bool> lost{false}; ///< it will not be told
-
-private:
-    const std::weak_ptr<dialer> asker_;
 };
 
 /// Has one of these threads make the call, or the call fail(), and then calls the dialer. If that cannot be told,
@@ -38,8 +36,8 @@ void begin_call(const runtime::strand& strand, const std::shared_ptr<Call>& call
             if (why_not)
                 call->fail(why_not);
             boost::asio::post(strand, [call, told] {
-                if (const auto asker = call->asker().lock())
-                    ((*asker).*told)(*call);
+                if (const auto present = call->asker.lock())
+                    ((*present).*told)(*call);
             });
         } catch (...) {
             call->lost = true;

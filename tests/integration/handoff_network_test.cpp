@@ -152,13 +152,13 @@ TEST_CASE("a node whose data name another endpoint is awaited there, and no long
     peering::append(hello, peering::greeting);
     asio::write(*visitor, asio::buffer(hello));
     std::string wished;
-    peering::append_wish(wished, peering::wish::subscribe, *peering::id_of(node.commitment));
+    peering::append(wished, peering::wish_frame{peering::wish::subscribe, *peering::id_of(node.commitment)});
     run_until(io, [&] { return visitor->available() >= wished.size(); });
     std::string heard(visitor->available(), '\0');
     asio::read(*visitor, asio::buffer(heard));
     CHECK(heard == wished);
     std::string certificate;
-    peering::append_certificate(certificate, node.secret);
+    peering::append(certificate, peering::certificate_frame{peering::certificate_mark, node.secret});
     asio::write(*visitor, asio::buffer(certificate));
     run_until(io, [&] { return !waiting.heard.empty(); });
     CHECK(waiting.heard == secrets{node.secret});

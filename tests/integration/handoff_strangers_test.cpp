@@ -63,7 +63,7 @@ void say(int socket, const std::string& text)
 std::string subscription(const store::commitment& to)
 {
     std::string out;
-    peering::append_wish(out, peering::wish::subscribe, peering::id_of(to).value());
+    peering::append(out, peering::wish_frame{peering::wish::subscribe, peering::id_of(to).value()});
     return out;
 }
 
@@ -344,7 +344,7 @@ TEST_CASE("who subscribes and unsubscribes without end is hung up on, and the ow
     const auto node = owner.offered();
     const auto stranger = connect_from("127.0.0.2", owner.port());
     std::string both = subscription(node.commitment);
-    peering::append_wish(both, peering::wish::unsubscribe, peering::id_of(node.commitment).value());
+    peering::append(both, peering::wish_frame{peering::wish::unsubscribe, peering::id_of(node.commitment).value()});
     std::string many;
     for (int i = 0; i < 2'000; ++i)
         many += both;

@@ -14,12 +14,12 @@ TEST_SUITE("peers: frames")
         for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
             CAPTURE(piece);
             frame_reader<wish_frame> reader;
-            std::vector<read_wish> read;
+            std::vector<wish_frame> read;
             for (std::size_t from = 0; from < stream.size(); from += piece) {
                 const std::string part = stream.substr(from, piece);
                 bytes in = bytes_of(part);
                 while (const auto frame = reader.next(in))
-                    read.push_back(wish_in(*frame).value());
+                    read.push_back(*frame);
                 CHECK(in.empty());
             }
             REQUIRE(read.size() == 2);
@@ -34,8 +34,8 @@ TEST_SUITE("peers: frames")
     {
         for (int mark = 0; mark < 256; ++mark) {
             const auto first = static_cast<std::uint8_t>(mark);
-            CHECK(wish_in(wish_frame{first}).has_value() == (mark == 1 || mark == 2));
-            CHECK(secret_in(certificate_frame{first}).has_value() == (mark == 3));
+            CHECK(is_valid(wish_frame{peering::wish{first}, {}}) == (mark == 1 || mark == 2));
+            CHECK(is_valid(certificate_frame{first, {}}) == (mark == 3));
         }
     }
 

@@ -140,7 +140,7 @@ TEST_SUITE("peers: to whom we connect")
         c.out.clear();
         for (unsigned i = 0; i < 2'000; ++i)
             c.wants(i);
-        CHECK(c.out.size() == outbound::most_wanted * std::tuple_size_v<wish_frame>);
+        CHECK(c.out.size() == outbound::most_wanted * sizeof(wish_frame));
         static_assert(outbound::most_wanted == offers::most_of_a_peer);
     }
 

@@ -51,14 +51,14 @@ inline peering::bytes bytes_of(const std::string& text)
 inline std::string wish(peering::wish what, unsigned number)
 {
     std::string out;
-    peering::append_wish(out, what, node(number));
+    peering::append(out, peering::wish_frame{what, node(number)});
     return out;
 }
 
 inline std::string certificate(unsigned number)
 {
     std::string out;
-    peering::append_certificate(out, secret(number));
+    peering::append(out, peering::certificate_frame{peering::certificate_mark, secret(number)});
     return out;
 }
 

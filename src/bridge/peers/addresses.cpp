@@ -2,11 +2,11 @@
 
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/address_v6.hpp>
+#include <boost/asio/ip/network_v4.hpp>
+#include <boost/asio/ip/network_v6.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <limits>
 
 namespace zklock::bridge::peering {
 
@@ -43,37 +43,16 @@ std::optional<address> bare_address(std::string_view text)
     return unmapped(read);
 }
 
-/// The address's bits, those of IPv4 at the front.
-std::array<unsigned char, 16> bits_of(const address& a)
-{
-    std::array<unsigned char, 16> bits{};
-    if (a.is_v4())
-        std::ranges::copy(a.to_v4().to_bytes(), bits.begin());
-    else
-        bits = a.to_v6().to_bytes();
-    return bits;
-}
-
-bool same_bits(const address& a, const address& b, unsigned count)
-{
-    const auto left = bits_of(a);
-    const auto right = bits_of(b);
-    const std::size_t whole = count / 8;
-    if (!std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(whole), right.begin()))
-        return false;
-    return count % 8 == 0 || (left[whole] ^ right[whole]) >> (8 - count % 8) == 0;
-}
-
 bool is_link_local(const address& a)
 {
     if (a.is_v6())
         return a.to_v6().is_link_local();
-    return same_bits(a, ip::address_v4({169, 254, 0, 0}), 16);
+    return first_bits(a, 16) == ip::address_v4({169, 254, 0, 0});
 }
 
 bool contains(const network& n, const address& a)
 {
-    return n.first.is_v4() == a.is_v4() && same_bits(n.first, a, n.bits);
+    return n.first.is_v4() == a.is_v4() && first_bits(a, n.bits) == n.first;
 }
 
 bool is_of_own_machine(const network& n)
@@ -121,24 +100,26 @@ bool is_reachable_by_others(const address& given)
            !(a.is_v6() && a.to_v6().scope_id() != 0);
 }
 
+address first_bits(const address& of, unsigned short count)
+{
+    if (of.is_v4())
+        return ip::network_v4(of.to_v4(), count).network();
+    return ip::network_v6(ip::address_v6(of.to_v6().to_bytes()), count).network();
+}
+
 std::optional<network> parse_network(std::string_view text)
 {
     const auto slash = text.find('/');
     const auto first = bare_address(text.substr(0, slash));
     if (!first)
         return std::nullopt;
-    const unsigned most = first->is_v4() ? 32 : 128;
+    const unsigned short most = first->is_v4() ? 32 : 128;
     if (slash == text.npos)
         return network{*first, most};
     // A mapped address would have bits of another kind.
     const bool was_v6 = text.substr(0, slash).find(':') != text.npos;
-    const auto bits = decimal<unsigned>(text.substr(slash + 1));
-    if (!bits || *bits > most || was_v6 != first->is_v6())
-        return std::nullopt;
-    auto rest = bits_of(*first);
-    for (unsigned bit = 0; bit < *bits; ++bit)
-        rest[bit / 8] &= static_cast<unsigned char>(~(0x80U >> bit % 8));
-    if (rest != std::array<unsigned char, 16>{})
+    const auto bits = decimal<unsigned short>(text.substr(slash + 1));
+    if (!bits || *bits > most || was_v6 != first->is_v6() || first_bits(*first, *bits) != *first)
         return std::nullopt;
     return network{*first, *bits};
 }

@@ -27,10 +27,13 @@ using endpoint = boost::asio::ip::tcp::endpoint;
 /// machine on each link.
 [[nodiscard]] bool is_reachable_by_others(const address&);
 
+/// The address with zeros behind its first bits, and without a scope.
+[[nodiscard]] address first_bits(const address& of, unsigned short count);
+
 /// `10.0.0.0/8`, say.
 struct network {
     address first;
-    unsigned bits = 0; ///< so many of an address are those of `first`
+    unsigned short bits = 0; ///< so many of an address are those of `first`
 
     friend bool operator==(const network&, const network&) = default;
 };

@@ -8,8 +8,9 @@ bool connect_bounds::permit(const endpoint& to, time_point now)
 {
     if (!in_network(to) || under_way_ >= most_under_way)
         return false;
-    forget_attempts(now);
-    if (tried_.contains(to))
+    while (!tried_.empty() && now - tried_.front().when >= endpoint_each)
+        tried_.pop_front();
+    if (std::ranges::find(tried_, to, &attempt::to) != tried_.end())
         return false;
     return attempts_.next(now) <= now;
 }
@@ -18,31 +19,16 @@ bool connect_bounds::begin(const endpoint& to, time_point now)
 {
     if (full() || !permit(to, now))
         return false;
-    in_order_.emplace_back(now, to);
-    tried_.emplace(to, now);
+    tried_.push_back({to, now});
     (void)attempts_.take(now);
     ++connections_;
     ++under_way_;
     return true;
 }
 
-void connect_bounds::forget_attempts(time_point now)
-{
-    while (!in_order_.empty() && now - in_order_.front().first >= endpoint_each) {
-        tried_.erase(in_order_.front().second);
-        in_order_.pop_front();
-    }
-}
-
 address inbound_places::counted_as(const address& of)
 {
-    if (of.is_v4())
-        return of;
-    auto bits = of.to_v6().to_bytes();
-    if (of.to_v6().is_v4_mapped())
-        return of;
-    std::fill(bits.begin() + 8, bits.end(), static_cast<unsigned char>(0));
-    return boost::asio::ip::address_v6(bits);
+    return of.is_v4() || of.to_v6().is_v4_mapped() ? of : first_bits(of, 64);
 }
 
 auto inbound_places::take(const address& of, time_point now) -> answer

@@ -43,14 +43,16 @@ public:
     }
 
 private:
-    void forget_attempts(time_point now);
+    struct attempt {
+        endpoint to;
+        time_point when;
+    };
 
     const networks within_;
     std::size_t connections_ = 0;
     std::size_t under_way_ = 0;
     token_bucket attempts_{most_at_once, connect_each};
-    std::map<endpoint, time_point> tried_; ///< in the last seconds, so the bucket bounds them
-    std::deque<std::pair<time_point, endpoint>> in_order_;
+    std::deque<attempt> tried_; ///< in the last seconds, so the bucket bounds them
 };
 
 /// Whether somebody may have one of the places for connections that others make.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace zklock::bridge::peering {
 
@@ -24,54 +25,31 @@ inline constexpr std::array<std::uint8_t, 8> greeting{0x9a, 'z', 'k', 'l', 'o', 
 /// Nodes that one end of a connection may wait for at once.
 inline constexpr std::size_t most_subscriptions = 1024;
 
-/// What a wish begins with; a node_id follows.
 enum class wish : std::uint8_t { subscribe = 1, unsubscribe = 2 };
-/// What a certificate begins with; a secret follows.
-inline constexpr std::uint8_t certificate_mark = 3;
-
-using wish_frame = std::array<std::uint8_t, 1 + std::tuple_size_v<node_id>>;
-using certificate_frame = std::array<std::uint8_t, 1 + std::tuple_size_v<store::node_secret>>;
-
-template <class Frame> void append(std::string& out, const Frame& frame)
-{
-    out.append(reinterpret_cast<const char*>(frame.data()), frame.size());
-}
-
-inline void append_wish(std::string& out, wish what, const node_id& of)
-{
-    wish_frame frame{static_cast<std::uint8_t>(what)};
-    std::ranges::copy(of, frame.begin() + 1);
-    append(out, frame);
-}
-inline void append_certificate(std::string& out, const store::node_secret& of)
-{
-    certificate_frame frame{certificate_mark};
-    std::ranges::copy(of, frame.begin() + 1);
-    append(out, frame);
-}
-
-struct read_wish {
+struct wish_frame {
     wish what;
     node_id of;
 };
-/// Nothing if the frame is none of these.
-[[nodiscard]] inline std::optional<read_wish> wish_in(const wish_frame& frame) noexcept
+[[nodiscard]] inline bool is_valid(const wish_frame& f) noexcept
 {
-    if (frame[0] != static_cast<std::uint8_t>(wish::subscribe) &&
-        frame[0] != static_cast<std::uint8_t>(wish::unsubscribe))
-        return std::nullopt;
-    read_wish read{static_cast<wish>(frame[0]), {}};
-    std::copy(frame.begin() + 1, frame.end(), read.of.begin());
-    return read;
+    return f.what == wish::subscribe || f.what == wish::unsubscribe;
 }
-/// Nothing if the frame is no certificate.
-[[nodiscard]] inline std::optional<store::node_secret> secret_in(const certificate_frame& frame) noexcept
+
+inline constexpr std::uint8_t certificate_mark = 3;
+struct certificate_frame {
+    std::uint8_t mark;
+    store::node_secret secret;
+};
+[[nodiscard]] inline bool is_valid(const certificate_frame& f) noexcept
 {
-    if (frame[0] != certificate_mark)
-        return std::nullopt;
-    store::node_secret read{};
-    std::copy(frame.begin() + 1, frame.end(), read.begin());
-    return read;
+    return f.mark == certificate_mark;
+}
+
+/// A frame is sent as it is in memory: all its members are bytes.
+template <class Frame> void append(std::string& out, const Frame& frame)
+{
+    static_assert(std::has_unique_object_representations_v<Frame> && alignof(Frame) == 1);
+    out.append(reinterpret_cast<const char*>(&frame), sizeof frame);
 }
 
 /// Puts a stream of bytes together to frames.
@@ -80,11 +58,11 @@ public:
     /// The next frame that is complete with what `in` has; takes the bytes of it from `in`. Nothing: all are taken.
     [[nodiscard]] std::optional<Frame> next(bytes& in) noexcept
     {
-        const std::size_t taken = std::min(frame_.size() - filled_, in.size());
-        std::copy_n(in.begin(), taken, frame_.begin() + static_cast<std::ptrdiff_t>(filled_));
+        const std::size_t taken = std::min(sizeof frame_ - filled_, in.size());
+        std::copy_n(in.begin(), taken, reinterpret_cast<std::uint8_t*>(&frame_) + filled_);
         in = in.subspan(taken);
         filled_ += taken;
-        if (filled_ < frame_.size())
+        if (filled_ < sizeof frame_)
             return std::nullopt;
         filled_ = 0;
         return frame_;

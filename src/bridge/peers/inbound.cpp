@@ -15,8 +15,7 @@ verdict inbound::receive(bytes in, time_point now, std::string& out, std::vector
     bool whole = false;
     while (const auto frame = reader_.next(in)) {
         whole = true;
-        const auto read = wish_in(*frame);
-        if (!read || take(*read, now, out, awaited) == verdict::hang_up)
+        if (!is_valid(*frame) || take(*frame, now, out, awaited) == verdict::hang_up)
             return verdict::hang_up;
     }
     return whole ? verdict::go_on : vain(now);
@@ -27,7 +26,7 @@ verdict inbound::vain(time_point now) noexcept
     return vain_.take(now) && all_.permit_vain(now) ? verdict::go_on : verdict::hang_up;
 }
 
-verdict inbound::take(const read_wish& wished, time_point now, std::string& out, std::vector<node_id>& awaited)
+verdict inbound::take(const wish_frame& wished, time_point now, std::string& out, std::vector<node_id>& awaited)
 {
     using answer = offers::answer;
     bool for_nothing = true;
@@ -55,7 +54,7 @@ void inbound::tell(std::span<const store::node_secret> secrets, std::string& out
     for (const auto& secret : secrets) {
         if (&secret != &secrets.back() && std::ranges::find(last_told_, secret) != last_told_.end())
             continue;
-        append_certificate(out, secret);
+        append(out, certificate_frame{certificate_mark, secret});
         last_told_.push_back(secret);
     }
 }

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool is_useful() const noexcept { return useful_; }
 
 private:
-    [[nodiscard]] verdict take(const read_wish&, time_point now, std::string& out, std::vector<node_id>& awaited);
+    [[nodiscard]] verdict take(const wish_frame&, time_point now, std::string& out, std::vector<node_id>& awaited);
     [[nodiscard]] verdict vain(time_point now) noexcept;
 
     offers& all_;

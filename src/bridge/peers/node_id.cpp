@@ -1,6 +1,6 @@
 #include "bridge/peers/node_id.hpp"
 
-#include <algorithm>
+#include <charconv>
 #include <string_view>
 
 namespace zklock::bridge::peering {
@@ -8,44 +8,20 @@ namespace zklock::bridge::peering {
 namespace {
 
 constexpr std::array<std::size_t, 16> digit_places{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
-constexpr std::array<std::size_t, 4> dash_places{8, 13, 18, 23};
-
-constexpr std::string_view digits = "0123456789abcdef";
-
-/// What each character is as a digit, and `none` if it is no digit. Names are read at each acquire.
-constexpr unsigned none = 0x100;
-constexpr std::array<std::uint16_t, 256> values = [] {
-    std::array<std::uint16_t, 256> made{};
-    made.fill(none);
-    for (std::size_t value = 0; value < digits.size(); ++value)
-        made[static_cast<unsigned char>(digits[value])] = static_cast<std::uint16_t>(value);
-    return made;
-}();
-
-unsigned value_of(char digit) noexcept
-{
-    return values[static_cast<unsigned char>(digit)];
-}
 
 } // namespace
 
 std::optional<node_id> id_of(const store::commitment& text) noexcept
 {
-    if (!std::ranges::all_of(dash_places, [&](std::size_t place) { return text[place] == '-'; }))
-        return std::nullopt;
     node_id id{};
-    unsigned all = 0;
-    for (std::size_t i = 0; i < id.size(); ++i) {
-        const unsigned high = value_of(text[digit_places[i]]);
-        const unsigned low = value_of(text[digit_places[i] + 1]);
-        all |= high | low;
-        id[i] = static_cast<std::uint8_t>(high << 4 | low);
-    }
-    return all & none ? std::nullopt : std::optional(id);
+    for (std::size_t i = 0; i < id.size(); ++i)
+        std::from_chars(&text[digit_places[i]], &text[digit_places[i]] + 2, id[i], 16);
+    return text_of(id) == text ? std::optional(id) : std::nullopt;
 }
 
 store::commitment text_of(const node_id& id) noexcept
 {
+    constexpr std::string_view digits = "0123456789abcdef";
     store::commitment text;
     text.fill('-');
     for (std::size_t i = 0; i < id.size(); ++i) {

@@ -9,7 +9,7 @@ void outbound::want(const node_id& node, time_point now, std::string& out)
     used_last_ = now;
     wanted_last_ = node;
     if (greeted())
-        append_wish(out, wish::subscribe, node);
+        append(out, wish_frame{wish::subscribe, node});
 }
 
 void outbound::want_no_more(const node_id& node, time_point now, std::string& out)
@@ -18,7 +18,7 @@ void outbound::want_no_more(const node_id& node, time_point now, std::string& ou
         return;
     used_last_ = now;
     if (greeted())
-        append_wish(out, wish::unsubscribe, node);
+        append(out, wish_frame{wish::unsubscribe, node});
 }
 
 verdict outbound::take_greeting(bytes& in)
@@ -41,25 +41,24 @@ verdict outbound::receive(bytes in, time_point now, std::string& out, std::vecto
             return verdict::go_on;
         if (wanted_.empty()) {
             // The wait was over sooner. The next is to find a connection, and the other end waits for a word.
-            append_wish(out, wish::subscribe, wanted_last_);
-            append_wish(out, wish::unsubscribe, wanted_last_);
+            append(out, wish_frame{wish::subscribe, wanted_last_});
+            append(out, wish_frame{wish::unsubscribe, wanted_last_});
         }
         for (const node_id& node : wanted_)
-            append_wish(out, wish::subscribe, node);
+            append(out, wish_frame{wish::subscribe, node});
         used_last_ = now;
         due_ = now + idle_for;
     }
     bool whole = in.empty(); // it was the greeting alone
     while (const auto frame = reader_.next(in)) {
         whole = true;
-        const auto secret = secret_in(*frame);
-        if (!secret)
+        if (!is_valid(*frame))
             return verdict::hang_up;
-        const node_id of = commitment_to_(*secret);
+        const node_id of = commitment_to_(frame->secret);
         const bool asked_for = wanted_.erase(of) != 0;
         if (!asked_for && !unasked_.take(now))
             return verdict::hang_up;
-        heard.push_back({of, *secret, asked_for});
+        heard.push_back({of, frame->secret, asked_for});
         if (asked_for) {
             used_last_ = now;
             unasked_.give_back(unasked_with_each);

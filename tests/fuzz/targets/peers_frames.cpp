@@ -69,9 +69,9 @@ void to_a_listener(fuzz::input& in)
     require(out.size() == greeting.size(), "it is greeted");
     out.clear();
     const auto given = in_pieces(in, [&](bytes piece, auto now) { return peer.receive(piece, now, out, awaited); });
-    require(out.empty() || out.size() == certificate_frame().size(), "a node that is gone is told once");
-    require(told.read() == out.size() / certificate_frame().size(), "what is told is counted");
-    require(awaited.size() <= given.size() / wish_frame().size(), "a node is awaited because somebody has said so");
+    require(out.empty() || out.size() == sizeof(certificate_frame), "a node that is gone is told once");
+    require(told.read() == out.size() / sizeof(certificate_frame), "what is told is counted");
+    require(awaited.size() <= given.size() / sizeof(wish_frame), "a node is awaited because somebody has said so");
     for (const node_id& each : awaited)
         require(each[0] < 3 && each == numbered(each[0]), "only nodes of ours are awaited");
     for (unsigned i = 0; i < 256; ++i)
@@ -99,11 +99,11 @@ void to_a_caller(fuzz::input& in)
         require(out.empty() && heard.empty(), "who has not greeted hears nothing, and is not listened to");
         return;
     }
-    require(out.size() == nodes * wish_frame().size(), "after the greeting it hears what is waited for, once");
+    require(out.size() == nodes * sizeof(wish_frame), "after the greeting it hears what is waited for, once");
     // The whole read again: certificates up to the first byte that begins none.
     std::vector<store::node_secret> expected;
-    for (std::size_t at = hello.size(); at + certificate_frame().size() <= given.size();
-         at += certificate_frame().size()) {
+    for (std::size_t at = hello.size(); at + sizeof(certificate_frame) <= given.size();
+         at += sizeof(certificate_frame)) {
         if (given[at] != static_cast<char>(certificate_mark))
             break;
         store::node_secret each{};

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -19,7 +18,7 @@
 #include <vector>
 
 #include <boost/circular_buffer.hpp>
-#include <boost/intrusive/unordered_set.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 
 namespace zklock::bridge::peering {
 
@@ -102,8 +101,7 @@ public:
 
 private:
     enum class state : std::uint8_t { free, on_offer, kept };
-    struct entry
-        : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+    struct entry {
         node_id id;
         std::vector<peer_id> peers; ///< who subscribes to it, or was told
         std::uint64_t in_kept = 0;  ///< if it is kept: where, counted from the first that ever was
@@ -115,20 +113,12 @@ private:
         std::uint64_t told_from;  ///< the first, counted from the first that was ever told
         time_point until;
     };
-    struct id_of_node {
-        using type = node_id;
-        const node_id& operator()(const entry& n) const noexcept { return n.id; }
-    };
-    using index = boost::intrusive::unordered_multiset<
-        entry, boost::intrusive::key_of_value<id_of_node>, boost::intrusive::hash<node_id_hash>,
-        boost::intrusive::power_2_buckets<true>, boost::intrusive::constant_time_size<false>>;
-    static constexpr std::size_t fewest_buckets = 64;
+    using index = boost::unordered_flat_map<node_id, entry*, node_id_hash>;
     static constexpr std::size_t first_kept = 64; ///< room for them; it is doubled
 
     void make_place();
     void make_index();
-    [[nodiscard]] const entry* find(const node_id&) const;
-    [[nodiscard]] entry* find(const node_id& id) { return const_cast<entry*>(std::as_const(*this).find(id)); }
+    [[nodiscard]] entry* find(const node_id&) const;
     void free(place) noexcept;
     std::vector<peer_id> take_back(place, time_point now, std::span<const store::node_secret> of_nodes_before,
                                    const store::node_secret*);
@@ -143,10 +133,8 @@ private:
     counters::counter& given_;
     token_bucket vain_{most_vain, vain_each};
     token_bucket in_crowds_{most_in_crowds, in_a_crowd_each};
-    std::deque<entry> nodes_; ///< by their places
-    std::vector<place> free_; ///< with room for all of them
-    std::size_t bucket_count_ = 0;
-    std::unique_ptr<index::bucket_type[]> buckets_;
+    std::deque<entry> nodes_;                            ///< by their places
+    std::vector<place> free_;                            ///< with room for all of them
     std::optional<index> by_id_;                         ///< all but those whose places are free; see make_index()
     boost::circular_buffer<kept_node> kept_{first_kept}; ///< all that are on offer no more, the oldest first
     std::uint64_t forgotten_ = 0;                        ///< so many were before those

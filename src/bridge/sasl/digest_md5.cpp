@@ -3,6 +3,8 @@
 #include "bridge/tls/harmless.hpp"
 #include "bridge/tls/openssl.hpp"
 
+#include <boost/algorithm/hex.hpp>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -10,9 +12,12 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <iomanip>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <utility>
 
 namespace zklock::bridge {
@@ -31,13 +36,9 @@ owned_digest fetch_md5()
 
 std::string in_hexadecimal(std::span<const unsigned char> bytes)
 {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
     text.reserve(2 * bytes.size()); // so no part of it stays behind elsewhere
-    for (const unsigned char byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
+    boost::algorithm::hex_lower(bytes.begin(), bytes.end(), std::back_inserter(text));
     return text;
 }
 
@@ -175,11 +176,15 @@ sasl_step digest_md5::answer(std::string_view challenge)
     expected_ = response("");
     if (!identity.made() || !session.made() || proof.empty() || expected_.empty())
         return failed_step(sasl_failure::broken, "OpenSSL could not make an MD5");
-    return {sasl_step::kind::token, std::string(utf_8 ? "charset=utf-8," : "") +
-                                        "username=" + quoted(utf_8 ? std::string_view(user_) : latin_user->text()) +
-                                        ",realm=" + quoted(realm) + ",nonce=" + quoted(nonce) +
-                                        ",cnonce=" + quoted(client_nonce) + ",nc=00000001,qop=auth,digest-uri=" +
-                                        quoted(particulars_.uri) + ",response=" + proof + ",maxbuf=65536"};
+    std::ostringstream text;
+    text.exceptions(std::ios::badbit); // so that std::bad_alloc gets out
+    text << (utf_8 ? "charset=utf-8," : "")
+         << "username=" << std::quoted(utf_8 ? std::string_view(user_) : latin_user->text())
+         << ",realm=" << std::quoted(realm) << ",nonce=" << std::quoted(nonce)
+         << ",cnonce=" << std::quoted(client_nonce)
+         << ",nc=00000001,qop=auth,digest-uri=" << std::quoted(particulars_.uri) << ",response=" << proof
+         << ",maxbuf=65536";
+    return {sasl_step::kind::token, std::move(text).str()};
 }
 
 } // namespace zklock::bridge

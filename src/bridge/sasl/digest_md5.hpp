@@ -1,6 +1,6 @@
 #pragma once
 #include "bridge/sasl/mechanism.hpp"
-#include "bridge/sasl/secret.hpp"
+#include "bridge/tls/secret.hpp"
 
 #include <string>
 #include <string_view>

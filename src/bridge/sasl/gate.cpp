@@ -1,6 +1,8 @@
 #include "bridge/sasl/gate.hpp"
 #include "bridge/wire/connect_response.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <utility>
 
 namespace zklock::bridge {
@@ -25,10 +27,7 @@ constexpr std::int32_t authentication_enforced = -124;
 
 std::uint32_t number_at(std::string_view bytes, std::size_t place)
 {
-    std::uint32_t value = 0;
-    for (const char c : bytes.substr(place, 4))
-        value = value << 8 | static_cast<unsigned char>(c);
-    return value;
+    return boost::endian::load_big_u32(reinterpret_cast<const unsigned char*>(bytes.data() + place));
 }
 
 std::int32_t signed_at(std::string_view bytes, std::size_t place)
@@ -129,42 +128,32 @@ bool sasl_gate::look_at_answer()
     if (from_server_.size() < length_size)
         return false;
     const std::size_t size = number_at(from_server_, 0);
-    if (size < buffer_at || size > longest_answer) {
-        fail(sasl_failure::broken,
-             "the server has sent what is no answer to SASL, of " + std::to_string(size) + " bytes");
-        return false;
-    }
+    if (size < buffer_at || size > longest_answer)
+        return fail(sasl_failure::broken,
+                    "the server has sent what is no answer to SASL, of " + std::to_string(size) + " bytes");
     if (from_server_.size() < length_size + size)
         return false;
     const std::string answer = from_server_.substr(length_size, size);
     from_server_.erase(0, length_size + size);
-    if (number_at(answer, 0) != number) {
-        fail(sasl_failure::broken,
-             "the server has sent what is no answer to SASL, of the number " + std::to_string(signed_at(answer, 0)));
-        return false;
-    }
-    if (const std::int32_t error = signed_at(answer, error_at); error != 0) {
-        refused(error);
-        return false;
-    }
+    if (number_at(answer, 0) != number)
+        return fail(sasl_failure::broken, "the server has sent what is no answer to SASL, of the number " +
+                                              std::to_string(signed_at(answer, 0)));
+    if (const std::int32_t error = signed_at(answer, error_at); error != 0)
+        return refused(error);
     const bool has_buffer = answer.size() >= bytes_at && signed_at(answer, buffer_at) != -1;
-    if (answer.size() != bytes_at + (has_buffer ? number_at(answer, buffer_at) : 0)) {
-        fail(sasl_failure::broken, "the server's answer to SASL is not as long as it says");
-        return false;
-    }
+    if (answer.size() != bytes_at + (has_buffer ? number_at(answer, buffer_at) : 0))
+        return fail(sasl_failure::broken, "the server's answer to SASL is not as long as it says");
     take(std::string_view(answer).substr(bytes_at));
     return true;
 }
 
-void sasl_gate::refused(std::int32_t error)
+bool sasl_gate::refused(std::int32_t error)
 {
     const std::string number_of_it = " (error " + std::to_string(error) + ")";
-    if (error == authentication_failed || error == authentication_enforced) {
-        sasl_step why = by_->refused();
-        fail(why.by, std::move(why.text) + number_of_it);
-    } else {
-        fail(sasl_failure::broken, "the server could not go on with it" + number_of_it);
-    }
+    if (error != authentication_failed && error != authentication_enforced)
+        return fail(sasl_failure::broken, "the server could not go on with it" + number_of_it);
+    sasl_step why = by_->refused();
+    return fail(why.by, std::move(why.text) + number_of_it);
 }
 
 void sasl_gate::take(std::string_view challenge)
@@ -191,12 +180,13 @@ void sasl_gate::open()
     to_server_ += std::exchange(from_client_, {});
 }
 
-void sasl_gate::fail(sasl_failure by, std::string why)
+bool sasl_gate::fail(sasl_failure by, std::string why)
 {
     state_ = state::failed;
     failed_by_ = by;
     failure_ = std::move(why);
     to_server_.clear();
+    return false;
 }
 
 void sasl_gate::send_token(std::string_view token)

@@ -70,10 +70,10 @@ public:
 private:
     void look_at_response();
     [[nodiscard]] bool look_at_answer();
-    void refused(std::int32_t error);
+    bool refused(std::int32_t error);
     void take(std::string_view challenge);
     void open();
-    void fail(sasl_failure, std::string why);
+    bool fail(sasl_failure, std::string why); ///< returns false
     void send_token(std::string_view token);
 
     const std::unique_ptr<mechanism> by_;

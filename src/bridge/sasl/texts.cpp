@@ -86,17 +86,6 @@ std::optional<secret> in_latin_1(std::string_view utf_8)
     return text;
 }
 
-std::string quoted(std::string_view text)
-{
-    std::string made = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            made += '\\';
-        made += c;
-    }
-    return made + '"';
-}
-
 std::optional<std::map<std::string, std::string>> read_directives(std::string_view text)
 {
     std::map<std::string, std::string> all;

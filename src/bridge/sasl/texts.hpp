@@ -1,5 +1,5 @@
 #pragma once
-#include "bridge/sasl/secret.hpp"
+#include "bridge/tls/secret.hpp"
 
 #include <map>
 #include <optional>
@@ -10,9 +10,6 @@ namespace zklock::bridge {
 
 /// The text in ISO 8859-1, if it is UTF-8 and all its characters are there.
 [[nodiscard]] std::optional<secret> in_latin_1(std::string_view utf_8);
-
-/// A text between quotation marks, as DIGEST-MD5 writes it.
-[[nodiscard]] std::string quoted(std::string_view);
 
 /// What stands in a challenge of DIGEST-MD5, without quotation marks, by its names in small letters. Nothing, if that
 /// is not how it is written, or if something stands there twice; a realm may, and the first one counts.

@@ -34,8 +34,8 @@ owned_context make_context(std::string& why)
 
 } // namespace
 
-tls_context::tls_context(SSL_CTX* context, authorities whom, std::vector<tls_file> made_of) noexcept
-    : native_(context), trusts_(whom), made_of_(std::move(made_of))
+tls_context::tls_context(SSL_CTX* context, bool trusts_the_systems, std::vector<tls_file> made_of) noexcept
+    : native_(context), trusts_the_systems_(trusts_the_systems), made_of_(std::move(made_of))
 {
 }
 
@@ -67,9 +67,7 @@ tls_loaded load_tls(const tls_options& options, const std::shared_ptr<const tls_
     if (!made || !load_authorities(*made, options.ca_file, made_of, why) ||
         !load_identity(*made, options, made_of, why))
         return {before, std::move(why)};
-    using authorities = tls_context::authorities;
-    const auto whom = options.ca_file.empty() ? authorities::of_system : authorities::of_file;
-    auto context = std::make_shared<const tls_context>(made.get(), whom, std::move(made_of));
+    auto context = std::make_shared<const tls_context>(made.get(), options.ca_file.empty(), std::move(made_of));
     static_cast<void>(made.release());
     return {std::move(context), {}};
 }

@@ -1,7 +1,6 @@
 #pragma once
 #include "zklock/client_options.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,13 +16,8 @@ class tls_file;
 /// may use it.
 class tls_context {
 public:
-    enum class authorities : std::uint8_t {
-        of_file,  ///< that `tls_options::ca_file` names
-        of_system ///< because that is empty
-    };
-
-    /// Takes `context` over, which trusts `whom`. `made_of` are the files as they were read.
-    tls_context(ssl_ctx_st* context, authorities whom, std::vector<tls_file> made_of) noexcept;
+    /// Takes `context` over. `made_of` are the files as they were read.
+    tls_context(ssl_ctx_st* context, bool trusts_the_systems, std::vector<tls_file> made_of) noexcept;
     /// Uses the user's own context, and leaves it as it is.
     explicit tls_context(std::shared_ptr<boost::asio::ssl::context>);
     ~tls_context();
@@ -32,13 +26,14 @@ public:
 
     [[nodiscard]] ssl_ctx_st* native() const noexcept { return native_; }
     [[nodiscard]] const std::vector<tls_file>& made_of() const noexcept { return made_of_; }
-    [[nodiscard]] bool trusts_the_systems() const noexcept { return trusts_ == authorities::of_system; }
+    /// It has the system's authorities, because `tls_options::ca_file` is empty.
+    [[nodiscard]] bool trusts_the_systems() const noexcept { return trusts_the_systems_; }
     [[nodiscard]] const std::shared_ptr<boost::asio::ssl::context>& of_user() const noexcept { return of_user_; }
 
 private:
     const std::shared_ptr<boost::asio::ssl::context> of_user_;
-    ssl_ctx_st* const native_;                        ///< of_user_'s, or owned
-    const authorities trusts_ = authorities::of_file; ///< of what is owned
+    ssl_ctx_st* const native_; ///< of_user_'s, or owned
+    const bool trusts_the_systems_ = false;
     const std::vector<tls_file> made_of_;
 };
 

@@ -10,8 +10,6 @@
 #include <new>
 #include <utility>
 
-#include <arpa/inet.h>
-
 namespace zklock::bridge {
 
 namespace {
@@ -54,15 +52,9 @@ bool begins_a_record(char first) noexcept
 /// Expects the certificate to list the address.
 bool expect_address(SSL* ssl, const std::string& address)
 {
-    std::array<unsigned char, 16> bytes{};
-    std::size_t size = 0;
-    if (::inet_pton(AF_INET, address.c_str(), bytes.data()) == 1)
-        size = 4;
-    else if (::inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1)
-        size = 16;
     X509_VERIFY_PARAM* const expected = SSL_get0_param(ssl);
-    return size != 0 && X509_VERIFY_PARAM_set1_host(expected, nullptr, 0) == 1 &&
-           X509_VERIFY_PARAM_set1_ip(expected, bytes.data(), size) == 1;
+    return X509_VERIFY_PARAM_set1_host(expected, nullptr, 0) == 1 &&
+           X509_VERIFY_PARAM_set1_ip_asc(expected, address.c_str()) == 1;
 }
 
 /// Expects the certificate to be for the name, and tells the server which one is wanted.

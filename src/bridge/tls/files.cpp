@@ -1,7 +1,5 @@
 #include "bridge/tls/files.hpp"
 
-#include <openssl/crypto.h>
-
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -44,11 +42,6 @@ bool same_time(const ::timespec& a, const ::timespec& b) noexcept
 
 } // namespace
 
-void file_contents::wipe() noexcept
-{
-    OPENSSL_cleanse(text_.data(), text_.size());
-}
-
 void tls_file::note(const struct ::stat& found)
 {
     traits_ = traits{found.st_dev, found.st_ino, found.st_size, found.st_mtim, found.st_ctim};
@@ -74,7 +67,7 @@ bool tls_file::unchanged() const
            same_time(traits_->changed, now.traits_->changed);
 }
 
-std::optional<file_contents> tls_file::read(std::string& why)
+std::optional<secret> tls_file::read(std::string& why)
 {
     look();
     const auto failed = [&](const std::string& reason) {
@@ -91,11 +84,12 @@ std::optional<file_contents> tls_file::read(std::string& why)
         return failed("it is not a regular file");
     if (found.st_size > largest_file)
         return failed("it is larger than 16 MiB");
-    file_contents contents;
-    contents.text_.resize(static_cast<std::size_t>(found.st_size) + 1); // one more, to see that it has not grown
+    secret contents;
+    std::string& text = contents.edit();
+    text.resize(static_cast<std::size_t>(found.st_size) + 1); // one more, to see that it has not grown
     std::size_t filled = 0;
-    while (filled < contents.text_.size()) {
-        const auto got = ::read(file.get(), contents.text_.data() + filled, contents.text_.size() - filled);
+    while (filled < text.size()) {
+        const auto got = ::read(file.get(), text.data() + filled, text.size() - filled);
         if (got == -1 && errno == EINTR)
             continue;
         if (got == -1)
@@ -104,9 +98,9 @@ std::optional<file_contents> tls_file::read(std::string& why)
             break;
         filled += static_cast<std::size_t>(got);
     }
-    if (filled == contents.text_.size())
+    if (filled == text.size())
         return failed("it is being written");
-    contents.text_.resize(filled);
+    text.resize(filled);
     return contents;
 }
 

@@ -107,7 +107,7 @@ bool load_identity(SSL_CTX& context, const tls_options& options, std::vector<tls
     }
     const bool apart = !options.key_file.empty();
     const std::string& path = key_path(options);
-    const auto key_file = apart ? read.emplace_back(path).read(why) : std::optional<file_contents>(std::in_place);
+    const auto key_file = apart ? read.emplace_back(path).read(why) : std::optional<secret>(std::in_place);
     if (!key_file) {
         why.insert(0, "tls.key_file: ");
         return false;

@@ -1,4 +1,4 @@
-#include "bridge/sasl/secret.hpp"
+#include "bridge/tls/secret.hpp"
 
 #include <openssl/crypto.h>
 

@@ -158,19 +158,19 @@ void ensemble::start()
 
 void ensemble::next(request what, std::string path_prefix, fate becomes, unsigned times)
 {
-    servers_->next(what, std::move(path_prefix), becomes, times);
+    servers_->rules().next(what, std::move(path_prefix), becomes, times);
 }
 void ensemble::delay(request what, std::string path_prefix, std::chrono::nanoseconds by)
 {
-    servers_->delay(what, std::move(path_prefix), by);
+    servers_->rules().delay(what, std::move(path_prefix), by);
 }
 void ensemble::clear()
 {
-    servers_->clear();
+    servers_->rules().clear();
 }
 std::size_t ensemble::requests(request what) const
 {
-    return servers_->requests(what);
+    return servers_->rules().count(what);
 }
 
 // ---- time

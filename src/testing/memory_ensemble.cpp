@@ -91,7 +91,7 @@ auto memory_ensemble::connect(const std::shared_ptr<memory_store>& client, std::
         sessions_[session] = {timeout, {}};
     }
     const auto connection = ++last_connection_;
-    links_.try_emplace(connection, connection, client, session);
+    links_.try_emplace(connection, link{connection, client, session});
     heard(session);
     woken_.notify_one();
     return {connection, false, session, sessions_[session].timeout};
@@ -145,6 +145,7 @@ void memory_ensemble::send(std::uint64_t connection, request r)
 void memory_ensemble::serve(links::iterator at, request r)
 {
     heard(at->second.session);
+    using fate = request_rules::fate;
     const auto becomes = rules_.take(r);
     if (becomes == fate::lose_before)
         return drop(at);
@@ -166,21 +167,11 @@ void memory_ensemble::serve(links::iterator at, request r)
 answer memory_ensemble::execute(link& from, const request& r)
 {
     if (r.what != operation::write)
-        return from.read(tree_, r, exists_needs_read_);
+        return from.watched.read(tree_, r, exists_needs_read_);
     auto t = r.write;
     open_access(t);
     t.session = from.session;
-    for (auto& part : t.parts)
-        part.session = from.session;
-    auto done = apply(std::move(t));
-    answer a;
-    a.result = done.result;
-    a.path = std::move(done.path);
-    a.stat = done.stat;
-    a.names = std::move(done.created);
-    a.set = std::move(done.set);
-    a.failed = done.failed;
-    return a;
+    return answer_to(apply(std::move(t)));
 }
 
 znode_tree::effect memory_ensemble::apply(transaction t)
@@ -196,7 +187,7 @@ void memory_ensemble::fire(const znode_tree::effect& done)
 {
     for (const auto& [what, path, hidden] : done.events)
         for (auto& [number, to] : links_) {
-            if (!to.uses_up_watch(what, path) || hidden)
+            if (!to.watched.use_up(what, path) || hidden)
                 continue;
             answer a;
             a.event = what;

@@ -1,7 +1,7 @@
 #pragma once
-#include "testing/memory_link.hpp"
 #include "testing/request.hpp"
 #include "testing/request_rules.hpp"
+#include "testing/watches.hpp"
 #include "testing/znode_tree.hpp"
 #include "zklock/events.hpp"
 #include "zklock/testing/ensemble.hpp"
@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace zklock::testing {
@@ -62,9 +63,7 @@ public:
 
     // --- for the public class ----------------------------------------------------------------------------------------
 
-    using kind = request_rules::kind;
-    using fate = request_rules::fate;
-
+    [[nodiscard]] request_rules& rules() noexcept { return rules_; }
     void change(transaction, store::outcome* result = nullptr, std::string* made = nullptr);
     [[nodiscard]] std::optional<node_content> read(const std::string& path) const;
     [[nodiscard]] std::vector<std::string> children(const std::string& path) const;
@@ -77,10 +76,6 @@ public:
     void mend(std::int64_t session);
     void stop();
     void start();
-    void next(kind, std::string path_prefix, fate, unsigned times);
-    void delay(kind, std::string path_prefix, std::chrono::nanoseconds);
-    void clear();
-    [[nodiscard]] std::size_t requests(kind) const;
 
     /// The clock was moved: does what is due, and has clients look.
     void look_again();
@@ -95,7 +90,17 @@ private:
         std::chrono::milliseconds timeout{}; ///< 0: it never falls silent
         time_point over{};                   ///< if nothing is heard before
     };
-    using link = memory_link;
+    /// A connection: what is on its way, and its watches.
+    struct link {
+        const std::uint64_t number;
+        const std::shared_ptr<memory_store> client;
+        const std::int64_t session;
+
+        bool mute = false;                                   ///< the client is told nothing any more
+        std::deque<request> waiting{};                       ///< while the client is parted
+        std::deque<std::pair<time_point, answer>> answers{}; ///< and when they are due
+        watches watched{};
+    };
     using links = std::map<std::uint64_t, link>;
 
     // With the mutex held.
@@ -117,6 +122,7 @@ private:
 
     const std::string name_;
     const bool exists_needs_read_;
+    request_rules rules_;
     mutable std::mutex mutex_; // guards all below
     std::condition_variable woken_;
     bool ended_ = false;
@@ -126,7 +132,6 @@ private:
     links links_;
     std::map<std::int64_t, session> sessions_;
     std::set<std::int64_t> parted_; ///< sessions, also those that are over
-    request_rules rules_;
     std::uint64_t activity_ = 0;
     std::uint64_t last_connection_ = 0;
     std::int64_t last_session_ = 0x1000'0000;

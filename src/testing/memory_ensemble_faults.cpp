@@ -126,28 +126,4 @@ void memory_ensemble::start()
     woken_.notify_one();
 }
 
-void memory_ensemble::next(kind what, std::string path_prefix, fate becomes, unsigned times)
-{
-    const std::scoped_lock lock(mutex_);
-    rules_.next(what, std::move(path_prefix), becomes, times);
-}
-
-void memory_ensemble::delay(kind what, std::string path_prefix, std::chrono::nanoseconds by)
-{
-    const std::scoped_lock lock(mutex_);
-    rules_.delay(what, std::move(path_prefix), by);
-}
-
-void memory_ensemble::clear()
-{
-    const std::scoped_lock lock(mutex_);
-    rules_.clear();
-}
-
-std::size_t memory_ensemble::requests(kind what) const
-{
-    const std::scoped_lock lock(mutex_);
-    return rules_.count(what);
-}
-
 } // namespace zklock::testing

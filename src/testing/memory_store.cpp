@@ -3,12 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 namespace zklock::testing {
-
-using store::outcome;
 
 memory_store::memory_store(std::shared_ptr<memory_ensemble> servers, std::string chroot,
                            runtime::store_surroundings around)
@@ -126,13 +123,10 @@ void memory_store::end_epoch()
 
 void memory_store::answer_unknown()
 {
-    while (!waiting_.empty()) {
-        const auto w = std::move(waiting_.front());
-        waiting_.pop_front();
-        answer a;
-        a.result = outcome::unknown;
-        call_back(w, a);
-    }
+    answer a;
+    a.result = store::outcome::unknown;
+    while (!waiting_.empty())
+        answer_first(a);
 }
 
 void memory_store::epoch_ended()
@@ -214,138 +208,38 @@ std::string memory_store::full(std::string_view path) const
     return path == "/" && !chroot_.empty() ? chroot_ : chroot_ + std::string(path);
 }
 
-std::string_view memory_store::own(std::string_view path) const noexcept
+void memory_store::take_chroot_off(std::string& path) const
 {
     if (path.empty() || !path.starts_with(chroot_))
-        return path; // of nothing that was made
-    path.remove_prefix(chroot_.size());
-    return path.empty() ? "/" : path;
+        return; // of nothing that was made
+    path.erase(0, chroot_.size());
+    if (path.empty())
+        path = "/";
 }
 
-transaction memory_store::write(transaction::kind what, std::string_view path) const
+/// With what only the client's store knows.
+void memory_store::complete(transaction& t) const
 {
-    transaction t;
-    t.what = what;
-    t.path = full(path);
-    return t;
+    t.path = full(t.path);
+    if (t.what == transaction::kind::create && !t.access)
+        t.access = std::make_shared<const access_list>(around_->options.access);
+    for (auto& part : t.parts)
+        complete(part);
 }
 
 void memory_store::submit(request r, callback call)
 {
     r.number = ++last_number_;
-    waiting_.push_back({r.number, lease_clock::now(), std::move(call), ending_ || closing_});
+    if (r.what == operation::write)
+        complete(r.write);
+    else
+        r.path = full(r.path);
+    waiting_.push_back({lease_clock::now(), std::move(call), ending_ || closing_});
     if (waiting_.back().unsent)
         return; // its answer is on its way
     if (r.what != operation::ping)
         around_->count_request();
     servers_->send(connection_, std::move(r));
-}
-
-namespace {
-
-request asks(operation what, std::string path, bool watch = false)
-{
-    request r;
-    r.what = what;
-    r.path = std::move(path);
-    r.watch = watch;
-    return r;
-}
-
-request writes(transaction t)
-{
-    request r;
-    r.what = operation::write;
-    r.write = std::move(t);
-    return r;
-}
-
-shared_access shared(const access_list* access)
-{
-    return access ? std::make_shared<const access_list>(*access) : nullptr;
-}
-
-} // namespace
-
-void memory_store::create(std::string_view path, std::string_view data, store::node_kind kind,
-                          const access_list* access, create_done call)
-{
-    auto t = write(transaction::kind::create, path);
-    t.data = data;
-    t.node = kind;
-    t.access = shared(access ? access : &around_->options.access);
-    submit(writes(std::move(t)), std::move(call));
-}
-
-void memory_store::remove(std::string_view path, std::int32_t version, reply_done call)
-{
-    auto t = write(transaction::kind::remove, path);
-    t.version = version;
-    submit(writes(std::move(t)), std::move(call));
-}
-
-void memory_store::set(std::string_view path, std::string_view data, std::int32_t version, stat_done call)
-{
-    auto t = write(transaction::kind::set_data, path);
-    t.data = data;
-    t.version = version;
-    submit(writes(std::move(t)), std::move(call));
-}
-
-void memory_store::batch(std::span<const store::batch_write> all, batch_done call)
-{
-    static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::set_data,
-                                                  transaction::kind::remove, transaction::kind::check_version};
-    transaction t;
-    t.what = transaction::kind::batch;
-    for (const auto& each : all) {
-        auto part = write(kinds[static_cast<int>(each.what)], each.path);
-        part.data = each.data;
-        part.node = each.created;
-        part.version = each.version;
-        if (part.what == transaction::kind::create)
-            part.access = shared(each.access ? each.access : &around_->options.access);
-        t.parts.push_back(std::move(part));
-    }
-    submit(writes(std::move(t)), std::move(call));
-}
-
-void memory_store::exists(std::string_view path, bool watch, stat_done call)
-{
-    submit(asks(operation::exists, full(path), watch), std::move(call));
-}
-
-void memory_store::get(std::string_view path, bool watch, get_done call)
-{
-    submit(asks(operation::get, full(path), watch), std::move(call));
-}
-
-void memory_store::children(std::string_view path, bool watch, children_done call)
-{
-    submit(asks(operation::children, full(path), watch), std::move(call));
-}
-
-void memory_store::get_acl(std::string_view path, access_done call)
-{
-    submit(asks(operation::get_acl, full(path)), std::move(call));
-}
-
-void memory_store::set_acl(std::string_view path, const access_list& access, std::int32_t acl_version, reply_done call)
-{
-    auto t = write(transaction::kind::set_access, path);
-    t.access = shared(&access);
-    t.version = acl_version;
-    submit(writes(std::move(t)), std::move(call));
-}
-
-void memory_store::unwatch(std::string_view path, reply_done call)
-{
-    submit(asks(operation::unwatch, full(path)), std::move(call));
-}
-
-void memory_store::sync(std::string_view path, reply_done call)
-{
-    submit(asks(operation::sync, full(path)), std::move(call));
 }
 
 // ---- answers
@@ -358,66 +252,22 @@ void memory_store::receive(std::uint64_t connection, answer a)
     });
 }
 
-void memory_store::deliver(const answer& a)
+void memory_store::deliver(answer a)
 {
     heard_ = lease_clock::now();
+    take_chroot_off(a.path);
+    for (auto& name : a.names)
+        take_chroot_off(name);
     if (a.number == 0)
-        return observer_->on_node_event(a.event, own(a.path));
-    const auto w = std::move(waiting_.front());
-    waiting_.pop_front();
-    call_back(w, a);
+        return observer_->on_node_event(a.event, a.path);
+    answer_first(a);
 }
 
-void memory_store::call_back(const waiting& w, const answer& a)
+void memory_store::answer_first(const answer& a)
 {
-    const auto fill = [&](auto reply) {
-        reply.result = a.result;
-        reply.sent = w.sent;
-        reply.undone = w.unsent;
-        return reply;
-    };
-    const auto with_stat = [&](auto reply) {
-        reply = fill(std::move(reply));
-        reply.stat = a.stat;
-        return reply;
-    };
-    std::visit(
-        [&](const auto& call) {
-            using type = std::decay_t<decltype(call)>;
-            if constexpr (std::is_same_v<type, reply_done>) {
-                call(fill(store::reply()));
-            } else if constexpr (std::is_same_v<type, create_done>) {
-                auto reply = with_stat(store::create_reply());
-                reply.path = own(a.path);
-                call(reply);
-            } else if constexpr (std::is_same_v<type, stat_done>) {
-                call(with_stat(store::stat_reply()));
-            } else if constexpr (std::is_same_v<type, get_done>) {
-                auto reply = with_stat(store::get_reply());
-                reply.data = a.data;
-                call(reply);
-            } else if constexpr (std::is_same_v<type, children_done>) {
-                auto reply = with_stat(store::children_reply());
-                if (a.result == outcome::ok)
-                    reply.names = &a.names;
-                call(reply);
-            } else if constexpr (std::is_same_v<type, access_done>) {
-                auto reply = with_stat(store::access_reply());
-                if (a.result == outcome::ok)
-                    reply.access = a.access.get();
-                call(reply);
-            } else if constexpr (std::is_same_v<type, batch_done>) {
-                auto reply = fill(store::batch_reply());
-                std::vector<std::string_view> created;
-                for (const auto& path : a.names)
-                    created.push_back(own(path));
-                reply.created = created;
-                reply.set = a.set;
-                reply.failed = a.failed;
-                call(reply);
-            }
-        },
-        w.call);
+    const auto w = std::move(waiting_.front());
+    waiting_.pop_front();
+    call_back(w.call, {a.result, w.sent, w.unsent}, a, [](auto call) { call(); });
 }
 
 } // namespace zklock::testing

@@ -2,6 +2,7 @@
 #include "runtime/stores_in_memory.hpp"
 #include "testing/memory_ensemble.hpp"
 #include "testing/request.hpp"
+#include "testing/requesting_store.hpp"
 
 #include <sys/types.h>
 
@@ -18,7 +19,8 @@
 namespace zklock::testing {
 
 /// A client's store over an ensemble in memory. On the client's strand, but for receive(), lose() and post().
-class memory_store final : public runtime::client_store, public std::enable_shared_from_this<memory_store> {
+class memory_store final : public requesting_store<runtime::client_store, std::monostate>,
+                           public std::enable_shared_from_this<memory_store> {
 public:
     memory_store(std::shared_ptr<memory_ensemble>, std::string chroot, runtime::store_surroundings);
 
@@ -34,18 +36,6 @@ public:
     void look_again();
 
     void attach(store::observer&) override;
-    void create(std::string_view path, std::string_view data, store::node_kind, const access_list*,
-                create_done) override;
-    void remove(std::string_view path, std::int32_t version, reply_done) override;
-    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
-    void batch(std::span<const store::batch_write>, batch_done) override;
-    void exists(std::string_view path, bool watch, stat_done) override;
-    void get(std::string_view path, bool watch, get_done) override;
-    void children(std::string_view path, bool watch, children_done) override;
-    void get_acl(std::string_view path, access_done) override;
-    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
-    void unwatch(std::string_view path, reply_done) override;
-    void sync(std::string_view path, reply_done) override;
     void give_up_session() override;
     void close(std::function<void()> closed) override;
 
@@ -64,10 +54,7 @@ public:
     }
 
 private:
-    using callback = std::variant<std::monostate, reply_done, create_done, stat_done, batch_done, get_done,
-                                  children_done, access_done>;
     struct waiting {
-        std::uint64_t number = 0;
         lease_clock::time_point sent{};
         callback call;
         bool unsent = false;
@@ -80,12 +67,12 @@ private:
     void answer_unknown();
     void epoch_ended();
     void keep_alive();
-    void deliver(const answer&);
-    void call_back(const waiting&, const answer&);
-    void submit(request, callback);
-    [[nodiscard]] transaction write(transaction::kind, std::string_view path) const;
+    void deliver(answer);
+    void answer_first(const answer&);
+    void submit(request, callback) override;
+    void complete(transaction&) const;
     [[nodiscard]] std::string full(std::string_view path) const;
-    [[nodiscard]] std::string_view own(std::string_view path) const noexcept;
+    void take_chroot_off(std::string& path) const;
 
     const std::shared_ptr<memory_ensemble> servers_;
     const std::string chroot_;

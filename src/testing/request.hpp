@@ -3,8 +3,8 @@
 #include "testing/znode_tree.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zklock::testing {
@@ -18,6 +18,13 @@ struct request {
     transaction write;
     std::string path; ///< of what is no write
     bool watch = false;
+
+    [[nodiscard]] bool writes(transaction::kind kind) const noexcept
+    {
+        return what == operation::write && write.what == kind;
+    }
+    /// Whichever of the two it is about; empty for a batch.
+    [[nodiscard]] const std::string& node() const noexcept { return what == operation::write ? write.path : path; }
 };
 
 /// What it is sent: the answer to a request, or (number 0) a node event.
@@ -33,5 +40,18 @@ struct answer {
     shared_access access; ///< of a get_acl
     store::event_kind event = store::event_kind::created;
 };
+
+/// The answer to a write that had that effect.
+[[nodiscard]] inline answer answer_to(znode_tree::effect done)
+{
+    answer a;
+    a.result = done.result;
+    a.path = std::move(done.path);
+    a.stat = done.stat;
+    a.names = std::move(done.created);
+    a.set = std::move(done.set);
+    a.failed = done.failed;
+    return a;
+}
 
 } // namespace zklock::testing

@@ -5,13 +5,14 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace zklock::testing {
 
-/// What a test has said of requests to come, and how many have come.
+/// What a test has said of requests to come, and how many have come. From any thread.
 class request_rules {
 public:
     using kind = ensemble::request;
@@ -43,6 +44,7 @@ private:
         std::chrono::nanoseconds by;
     };
 
+    mutable std::mutex mutex_; // guards what follows
     std::vector<doom> dooms_;
     std::vector<delayed> delays_;
     std::map<kind, std::size_t> counted_;

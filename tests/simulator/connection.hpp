@@ -1,5 +1,6 @@
 #pragma once
-#include "store/store.hpp"
+#include "testing/request.hpp"
+#include "testing/watches.hpp"
 #include "testing/znode_tree.hpp"
 #include "world.hpp"
 
@@ -13,56 +14,24 @@ namespace zklock::simulator {
 
 using testing::allowed_by;
 using testing::is_valid;
+using testing::operation;
 using testing::permissions;
 using testing::shared_access;
 using testing::transaction;
 using testing::without_hashes;
 using testing::znode_tree;
 
-enum class operation : std::uint8_t {
-    connect,
-    create,
-    remove,
-    set,
-    batch,
-    exists,
-    get,
-    children,
-    get_acl,
-    set_acl,
-    unwatch,
-    sync,
-    ping,
-    close_session
-};
-
-struct request {
-    operation what = operation::ping;
-    std::int64_t xid = 0;
-    std::string path;
-    std::string data;
-    store::node_kind kind = store::node_kind::persistent;
-    std::int32_t version = store::any_version;
-    std::vector<transaction> parts; ///< of a batch
-    shared_access access;           ///< of a create or a set_acl
-    bool watch = false;
+struct request : testing::request {
     fate doom = fate::none;
+
+    /// The first over a connection, with a session or for one.
+    [[nodiscard]] bool connects() const noexcept { return writes(transaction::kind::open_session); }
+    [[nodiscard]] bool goes_to_leader() const noexcept { return what == operation::write || what == operation::sync; }
 };
 
-/// What a server sends: the answer to a request, or (xid 0) a node event.
-struct answer {
-    std::int64_t xid = 0;
-    store::outcome result = store::outcome::ok;
-    std::int64_t zxid = 0; ///< how far the server was
-    std::string path;
-    std::string data;
-    store::node_stat stat;
-    std::vector<std::string> names;    ///< of children, or the paths that a batch created
-    std::vector<store::node_stat> set; ///< the nodes whose data a batch set
-    std::size_t failed = store::batch_reply::no_write;
-    shared_access access; ///< of a get_acl
-    store::event_kind event = store::event_kind::created;
-    std::vector<std::string> ends_withheld; ///< the watched nodes whose end the client was not told before this
+struct answer : testing::answer {
+    std::int64_t zxid = 0;                    ///< how far the server was
+    std::vector<std::string> ends_withheld{}; ///< the watched nodes whose end the client was not told before this
     std::int64_t session = 0; ///< to connect: the session that goes on or begins; 0 if the one asked for is over
     std::chrono::milliseconds session_timeout{0}; ///< likewise: what it is granted
 };
@@ -101,9 +70,8 @@ struct connection {
     std::chrono::milliseconds session_timeout{0}; ///< that it grants
     std::int64_t last_zxid_seen = 0;              ///< what the client said when it connected
     std::deque<request> pending;                  ///< not answered yet; reads wait behind writes
-    std::vector<std::string> watched;             ///< data watches, each once, also of nodes that are missing
-    std::vector<std::string> children_watched;    ///< watches of children, likewise
-    std::vector<std::string> ends_withheld;       ///< since something was sent last
+    testing::watches watched;
+    std::vector<std::string> ends_withheld; ///< since something was sent last
 };
 
 } // namespace zklock::simulator

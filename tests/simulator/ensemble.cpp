@@ -49,55 +49,39 @@ void ensemble::from_leader(unsigned s, std::function<void()> f)
 
 void ensemble::execute(const connection_ptr& c, const request& r)
 {
-    transaction t;
+    auto t = r.write;
     t.session = c->session;
-    switch (r.what) {
-    case operation::connect:
-        if (c->session == 0) {
-            t.what = transaction::kind::open_session;
-            t.session = next_session_++;
-            sessions_[t.session].owner = c->id;
-            sessions_[t.session].timeout = c->session_timeout;
-            touch(t.session, c->session_timeout);
-            append({std::move(t), c, r.xid});
-            return;
-        } else {
-            answer a;
-            a.session = alive(c->session) ? c->session : 0;
-            if (a.session != 0) {
-                sessions_[c->session].owner = c->id;
-                touch(c->session, c->session_timeout);
-            }
-            confirm_session(c, r.xid, std::move(a));
-            return;
+    if (r.connects() && c->session == 0) {
+        t.session = next_session_++;
+        sessions_[t.session].owner = c->id;
+        sessions_[t.session].timeout = c->session_timeout;
+        touch(t.session, c->session_timeout);
+        append({std::move(t), c, r.number});
+        return;
+    }
+    if (r.connects()) {
+        answer a;
+        a.session = alive(c->session) ? c->session : 0;
+        if (a.session != 0) {
+            sessions_[c->session].owner = c->id;
+            touch(c->session, c->session_timeout);
         }
-    case operation::create: t.what = transaction::kind::create; break;
-    case operation::remove: t.what = transaction::kind::remove; break;
-    case operation::set: t.what = transaction::kind::set_data; break;
-    case operation::batch: t.what = transaction::kind::batch; break;
-    case operation::set_acl: t.what = transaction::kind::set_access; break;
-    case operation::close_session: t.what = transaction::kind::close_session; break;
-    default: break;
+        return confirm_session(c, r.number, std::move(a));
     }
     if (!alive(c->session))
         return; // the end of the session will close the connection
     // Nobody reads the answer then. Servers end the session all the same: they do not ask whose the connection is.
     const bool has_moved = sessions_[c->session].owner != c->id;
-    if (has_moved && r.what != operation::close_session)
+    const bool closes = r.writes(transaction::kind::close_session);
+    if (has_moved && !closes)
         return;
     if (r.what == operation::sync) {
-        from_leader(c->server, [this, c, xid = r.xid] { complete(c, xid, answer{}); });
+        from_leader(c->server, [this, c, number = r.number] { complete(c, number, answer{}); });
         return;
     }
-    if (r.what == operation::close_session)
+    if (closes)
         sessions_[c->session].alive = false;
-    t.path = r.path;
-    t.data = r.data;
-    t.node = r.kind;
-    t.version = r.version;
-    t.parts = r.parts;
-    t.access = r.access;
-    append({std::move(t), has_moved ? nullptr : c, r.xid});
+    append({std::move(t), has_moved ? nullptr : c, r.number});
 }
 
 /// To whoever the server takes for its leader.
@@ -112,13 +96,13 @@ void ensemble::forward(const connection_ptr& c, const request& r)
 void ensemble::execute_stale(const connection_ptr& c, const request& r)
 {
     auto& s = servers_[c->server];
-    const bool needs_no_consent = r.what == operation::sync || (r.what == operation::connect && c->session != 0);
+    const bool needs_no_consent = r.what == operation::sync || (r.connects() && c->session != 0);
     if (!needs_no_consent)
         s.stuck = true;
     if (s.stuck || c->pending.size() != 1)
         return;
     answer a;
-    if (r.what == operation::connect) {
+    if (r.connects()) {
         const auto& then = s.sessions_then;
         a.session = std::find(then.begin(), then.end(), c->session) != then.end() ? c->session : 0;
         if (world_.log.on()) {
@@ -126,20 +110,20 @@ void ensemble::execute_stale(const connection_ptr& c, const request& r)
                             "takes session " + std::to_string(c->session & 0xff) + " back, though it leads no more");
         }
     }
-    complete(c, r.xid, std::move(a));
+    complete(c, r.number, std::move(a));
 }
 
 /// The leader answers about a session at once: what it has proposed before may be committed, and learned of by the
 /// server, only after the client has begun to read there.
-void ensemble::confirm_session(const connection_ptr& c, std::int64_t xid, answer a)
+void ensemble::confirm_session(const connection_ptr& c, std::uint64_t number, answer a)
 {
     const auto& s = servers_[c->server];
     auto when = world_.time.now();
     if (c->server != leader_)
         when = std::max(when + world_.travel_time(stream::link, c->server), s.cut_off_until);
-    world_.time.at(when, [this, c, xid, a = std::move(a), incarnation = s.incarnation] {
+    world_.time.at(when, [this, c, number, a = std::move(a), incarnation = s.incarnation] {
         if (servers_[c->server].incarnation == incarnation)
-            complete(c, xid, a);
+            complete(c, number, a);
     });
 }
 
@@ -184,15 +168,9 @@ znode_tree::effect ensemble::execute_next(server& s)
     fire(s, effect);
     const auto& c = e->origin;
     if (c && c->server_open && &servers_[c->server] == &s) {
-        answer a;
-        a.result = effect.result;
-        a.path = effect.path;
-        a.stat = effect.stat;
-        a.names = effect.created;
-        a.set = effect.set;
-        a.failed = effect.failed;
+        answer a{testing::answer_to(effect)};
         a.session = e->t.session;
-        complete(c, e->xid, std::move(a));
+        complete(c, e->number, std::move(a));
     }
     if (e->t.what == transaction::kind::close_session) {
         for (const auto& other : std::vector(s.clients)) {

@@ -101,8 +101,8 @@ private:
     };
     struct entry {
         transaction t;
-        connection_ptr origin; ///< who waits for it, if anybody
-        std::int64_t xid = 0;
+        connection_ptr origin;    ///< who waits for it, if anybody
+        std::uint64_t number = 0; ///< of the request
     };
 
     // a server with its clients
@@ -110,8 +110,7 @@ private:
     [[nodiscard]] std::optional<store::outcome> refused_here(const connection& c, const request& r) const;
     void arrive_connect(const connection_ptr& c, const request& r);
     void answer_reads(const connection_ptr& c);
-    void answer_read(const connection_ptr& c, const request& r);
-    void complete(const connection_ptr& c, std::int64_t xid, answer a);
+    void complete(const connection_ptr& c, std::uint64_t number, answer a);
     void reply(const connection_ptr& c, const request& r, answer a);
     void send_down(const connection_ptr& c, answer a);
     void drop(const connection_ptr& c, bool at_once);
@@ -129,7 +128,7 @@ private:
     void elect(unsigned next);
     void others_take_over(instant still, instant election, instant answers_on);
     void serve_again_after(unsigned server, instant down);
-    void confirm_session(const connection_ptr& c, std::int64_t xid, answer a);
+    void confirm_session(const connection_ptr& c, std::uint64_t number, answer a);
     znode_tree::effect append(entry e);
     znode_tree::effect execute_next(server& s);
     void catch_up(server& s);

@@ -10,24 +10,6 @@ namespace zklock::simulator {
 using store::outcome;
 using stream = choices::stream;
 
-namespace {
-
-bool goes_to_leader(operation what)
-{
-    switch (what) {
-    case operation::create:
-    case operation::remove:
-    case operation::set:
-    case operation::batch:
-    case operation::set_acl:
-    case operation::sync:
-    case operation::close_session: return true;
-    default: return false;
-    }
-}
-
-} // namespace
-
 connection_ptr ensemble::connect(endpoint& client, unsigned client_number, unsigned server, std::int64_t session,
                                  std::int64_t last_zxid_seen)
 {
@@ -35,7 +17,8 @@ connection_ptr ensemble::connect(endpoint& client, unsigned client_number, unsig
     c->session = session;
     c->last_zxid_seen = last_zxid_seen;
     request r;
-    r.what = operation::connect;
+    r.what = operation::write;
+    r.write.what = transaction::kind::open_session;
     send(c, std::move(r));
     return c;
 }
@@ -76,7 +59,7 @@ void ensemble::arrive(const connection_ptr& c, request r)
     }
     if (r.doom == fate::cut_before)
         return drop(c, true);
-    if (r.what == operation::connect)
+    if (r.connects())
         return arrive_connect(c, r);
     heard(*c);
     if (const auto why = refused_here(*c, r)) {
@@ -86,7 +69,7 @@ void ensemble::arrive(const connection_ptr& c, request r)
     }
     const bool alone = c->pending.empty();
     c->pending.push_back(std::move(r));
-    if (goes_to_leader(c->pending.back().what)) {
+    if (c->pending.back().goes_to_leader()) {
         forward(c, request(c->pending.back())); // a copy: an answer takes it off the queue
     } else if (alone) {
         answer_reads(c);
@@ -96,19 +79,13 @@ void ensemble::arrive(const connection_ptr& c, request r)
 /// What access lists forbid, as far as this server knows, and without a word of the leader's.
 std::optional<outcome> ensemble::refused_here(const connection& c, const request& r) const
 {
-    if (!world_.set.eager_access_check || size() == 1)
+    using kind = transaction::kind;
+    const bool checked =
+        r.writes(kind::create) || r.writes(kind::remove) || r.writes(kind::set_data) || r.writes(kind::set_access);
+    if (!world_.set.eager_access_check || size() == 1 || !checked)
         return std::nullopt;
-    transaction t;
-    switch (r.what) {
-    case operation::create: t.what = transaction::kind::create; break;
-    case operation::remove: t.what = transaction::kind::remove; break;
-    case operation::set: t.what = transaction::kind::set_data; break;
-    case operation::set_acl: t.what = transaction::kind::set_access; break;
-    default: return std::nullopt;
-    }
+    auto t = r.write;
     t.session = c.session;
-    t.path = r.path;
-    t.access = r.access;
     return servers_[c.server].tree.refusal(t);
 }
 
@@ -138,87 +115,27 @@ void ensemble::arrive_connect(const connection_ptr& c, const request& r)
 
 void ensemble::answer_reads(const connection_ptr& c)
 {
-    while (c->server_open && !c->pending.empty() && !goes_to_leader(c->pending.front().what)) {
+    while (c->server_open && !c->pending.empty() && !c->pending.front().goes_to_leader()) {
         const auto r = std::move(c->pending.front());
         c->pending.pop_front();
-        answer_read(c, r);
+        reply(c, r, {c->watched.read(servers_[c->server].tree, r, world_.set.exists_needs_read)});
     }
 }
 
-void ensemble::answer_read(const connection_ptr& c, const request& r)
-{
-    answer a;
-    const auto& tree = servers_[c->server].tree;
-    const auto* node = tree.find(r.path);
-    const auto watch = [&](std::vector<std::string>& watches) {
-        if (r.watch && std::find(watches.begin(), watches.end(), r.path) == watches.end())
-            watches.push_back(r.path);
-    };
-    switch (r.what) {
-    case operation::exists: // of what is not there, all servers say so to everybody
-        if (node != nullptr && !node->allowed.read && world_.set.exists_needs_read) {
-            a.result = outcome::no_auth;
-            break;
-        }
-        if (node == nullptr)
-            a.result = outcome::no_node;
-        else
-            a.stat = znode_tree::stat(*node);
-        watch(c->watched);
-        break;
-    case operation::get_acl:
-        if (node == nullptr) {
-            a.result = outcome::no_node;
-        } else if (!node->allowed.read && !node->allowed.admin) {
-            a.result = outcome::no_auth;
-        } else {
-            a.stat = znode_tree::stat(*node);
-            a.access = node->access ? node->access : std::make_shared<const access_list>();
-            if (!node->allowed.admin)
-                a.access = std::make_shared<const access_list>(without_hashes(*a.access));
-        }
-        break;
-    case operation::get:
-    case operation::children:
-        if (node == nullptr) {
-            a.result = outcome::no_node;
-        } else if (!node->allowed.read) {
-            a.result = outcome::no_auth;
-        } else {
-            a.stat = znode_tree::stat(*node);
-            if (r.what == operation::children) {
-                a.names = tree.children(r.path);
-                watch(c->children_watched);
-            } else {
-                a.data = node->data;
-                watch(c->watched);
-            }
-        }
-        break;
-    case operation::unwatch: {
-        const auto taken = std::erase(c->watched, r.path) + std::erase(c->children_watched, r.path);
-        a.result = taken != 0 ? outcome::ok : outcome::no_watcher;
-        break;
-    }
-    default: break;
-    }
-    reply(c, r, std::move(a));
-}
-
-void ensemble::complete(const connection_ptr& c, std::int64_t xid, answer a)
+void ensemble::complete(const connection_ptr& c, std::uint64_t number, answer a)
 {
     if (!c->server_open)
         return;
-    if (c->pending.empty() || c->pending.front().xid != xid) {
+    if (c->pending.empty() || c->pending.front().number != number) {
         return world_.violate("simulator: the server answers out of order");
     }
     const auto r = std::move(c->pending.front());
     c->pending.pop_front();
-    if (r.what == operation::connect) {
+    if (r.connects()) {
         c->session = a.session;
         a.session_timeout = c->session_timeout;
     }
-    const bool over = r.what == operation::close_session || (r.what == operation::connect && a.session == 0);
+    const bool over = r.writes(transaction::kind::close_session) || (r.connects() && a.session == 0);
     reply(c, r, std::move(a));
     if (over) {
         if (c->server_open)
@@ -232,7 +149,7 @@ void ensemble::reply(const connection_ptr& c, const request& r, answer a)
 {
     if (r.doom == fate::cut_after)
         return drop(c, true);
-    a.xid = r.xid;
+    a.number = r.number;
     a.zxid = zxid_of(servers_[c->server]);
     send_down(c, std::move(a));
 }
@@ -255,16 +172,11 @@ void ensemble::fire(server& s, const znode_tree::effect& e)
 {
     using store::event_kind;
     for (const auto& [kind, path, hidden] : e.events) {
-        const bool of_children = kind == event_kind::children_changed || kind == event_kind::deleted;
         for (const auto& c : s.clients) {
-            std::size_t fired = 0;
-            if (kind != event_kind::children_changed)
-                fired += std::erase(c->watched, path);
-            if (of_children)
-                fired += std::erase(c->children_watched, path);
-            if (fired != 0 && hidden && kind == event_kind::deleted)
+            const bool fires = c->watched.use_up(kind, path);
+            if (fires && hidden && kind == event_kind::deleted)
                 c->ends_withheld.push_back(path);
-            if (fired == 0 || hidden)
+            if (!fires || hidden)
                 continue;
             answer a;
             a.event = kind;
@@ -293,8 +205,7 @@ void ensemble::forget(const connection_ptr& c)
 {
     c->server_open = false;
     c->pending.clear();
-    c->watched.clear();
-    c->children_watched.clear();
+    c->watched = {};
     std::erase(servers_[c->server].clients, c);
 }
 
@@ -305,7 +216,7 @@ std::vector<ensemble::watch> ensemble::watches() const
         for (const auto& c : s.clients) {
             if (!c->client_open)
                 continue;
-            for (const auto* const kind : {&c->watched, &c->children_watched})
+            for (const auto* const kind : {&c->watched.nodes, &c->watched.children})
                 for (const auto& path : *kind)
                     all.push_back({c->session, path});
         }

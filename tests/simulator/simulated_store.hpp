@@ -4,6 +4,7 @@
 #include "process.hpp"
 #include "scarce_memory.hpp"
 #include "store/store.hpp"
+#include "testing/requesting_store.hpp"
 
 #include <deque>
 #include <functional>
@@ -12,32 +13,19 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <variant>
 #include <vector>
 
 namespace zklock::simulator {
 
 /// The store over the simulated ensemble: what the bridge makes of the C client, with every liberty the contract
 /// leaves, and complaints when the recipes break their side of it.
-class simulated_store final : public store::node_store, public endpoint {
+class simulated_store final : public testing::requesting_store<store::node_store, plenty_of_memory>, public endpoint {
 public:
     simulated_store(world& w, ensemble& e, process& p, unsigned number);
     /// The process died: the kernel closes its connection.
     void abandon();
 
     void attach(::zklock::store::observer& o) override;
-    void create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind,
-                const access_list* access, create_done) override;
-    void remove(std::string_view path, std::int32_t version, reply_done) override;
-    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
-    void batch(std::span<const ::zklock::store::batch_write> writes, batch_done) override;
-    void exists(std::string_view path, bool watch, stat_done) override;
-    void get(std::string_view path, bool watch, get_done) override;
-    void children(std::string_view path, bool watch, children_done) override;
-    void get_acl(std::string_view path, access_done) override;
-    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
-    void unwatch(std::string_view path, reply_done) override;
-    void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up_session() override
     {
@@ -116,22 +104,14 @@ public:
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
-    using callback = std::variant<reply_done, create_done, stat_done, batch_done, get_done, children_done, access_done>;
+    using callback = testing::callback;
     struct waiting {
-        std::int64_t xid = 0;
-        operation what = operation::ping;
-        std::string path;
+        testing::request asked;
         ::zklock::store::scheduler::time_point sent{};
         callback call;
-        bool watch = false;
         bool unsent = false; ///< made after the loss of the connection, and not sent
         bool first = false;  ///< made as soon as all was known that epochs begin with
         bool synced = false; ///< and behind a sync
-        struct write {
-            transaction::kind what;
-            std::string path;
-        };
-        std::vector<write> writes{}; ///< of a batch
     };
 
     [[nodiscard]] bool is_slow(const waiting& w) const
@@ -142,8 +122,9 @@ private:
     void received(const connection_ptr& from, answer a) override;
     void closed(const connection_ptr& which) override;
 
-    void submit(request r, callback call);
-    [[nodiscard]] bool may_submit(const std::string& name, const request& r);
+    void submit(testing::request r, callback call) override;
+    [[nodiscard]] bool may_submit(const std::string& name, const testing::request& r);
+    void send_close();
     void note_deleted(const waiting& w, const answer& a);
     void note_watch(const waiting& w, const answer& a);
     void note_doubt(const waiting& w, const answer& a);
@@ -157,7 +138,7 @@ private:
     [[nodiscard]] bool session_should_be_over() const;
     void deliver(const connection_ptr& from, const answer& a);
     void deliver_connect(const answer& a);
-    void call_back(waiting& w, const answer& a);
+    void call_back(const waiting& w, const answer& a);
     /// Calls a function of the library's, whose memory may fail.
     template <class F> void tell(F f)
     {
@@ -193,7 +174,7 @@ private:
     bridge::history_check history_;
     unsigned server_ = 0; ///< of the present or last attempt
     unsigned tried_ = 0;  ///< servers of this cycle, a bit for each
-    std::int64_t xid_ = 0;
+    std::uint64_t last_request_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;
     std::uint64_t epoch_ends_ = 0;

@@ -53,10 +53,7 @@ void simulated_store::question_answered(const answer& a)
     const auto told = a.session != 0 ? bridge::session_answer::taken_up : bridge::session_answer::unknown;
     if (a.session == 0 || history_.asks() != bridge::session_question::end)
         return attempt_failed(told);
-    request r;
-    r.what = operation::close_session;
-    r.xid = ++xid_;
-    ensemble_.send(connection_, std::move(r));
+    send_close();
     // It goes before the end of the connection, and before another can be made.
     world_.time.at(connection_->last_to_server, [this, told, which = connection_] {
         process_.post([this, told, which] {
@@ -139,9 +136,9 @@ void simulated_store::keep_alive()
         }
         if (process_.now() - sent_ >= timeout / 3 && outstanding_.empty()) {
             request r;
-            r.xid = ++xid_;
+            r.number = ++last_request_;
             sent_ = process_.now();
-            outstanding_.push_back({r.xid, operation::ping, {}, sent_, reply_done{}});
+            outstanding_.push_back({r, sent_, {}});
             ensemble_.send(connection_, std::move(r));
         }
         keep_alive();
@@ -223,12 +220,18 @@ void simulated_store::close(std::function<void()> closed)
             tell([&] { observer_->on_disconnected(); });
         if (!can_say)
             return finish_close();
-        request r;
-        r.what = operation::close_session;
-        r.xid = ++xid_;
-        ensemble_.send(connection_, std::move(r));
+        send_close();
         (void)process_.call_at(process_.now() + 1500ms, [this] { finish_close(); });
     });
+}
+
+void simulated_store::send_close()
+{
+    request r;
+    r.number = ++last_request_;
+    r.what = operation::write;
+    r.write.what = transaction::kind::close_session;
+    ensemble_.send(connection_, std::move(r));
 }
 
 void simulated_store::finish_close()

@@ -1,4 +1,4 @@
-#include "testing/memory_link.hpp"
+#include "testing/watches.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -8,13 +8,13 @@ namespace zklock::testing {
 using store::event_kind;
 using store::outcome;
 
-answer memory_link::read(const znode_tree& tree, const request& r, bool exists_needs_read)
+answer watches::read(const znode_tree& tree, const request& r, bool exists_needs_read)
 {
     answer a;
     const auto* const node = tree.find(r.path);
-    const auto watch = [&](std::vector<std::string>& watches) {
-        if (r.watch && std::ranges::find(watches, r.path) == watches.end())
-            watches.push_back(r.path);
+    const auto watch = [&](std::vector<std::string>& all) {
+        if (r.watch && std::ranges::find(all, r.path) == all.end())
+            all.push_back(r.path);
     };
     const auto show = [&](bool allowed) {
         a.result = !node ? outcome::no_node : !allowed ? outcome::no_auth : outcome::ok;
@@ -26,18 +26,18 @@ answer memory_link::read(const znode_tree& tree, const request& r, bool exists_n
     switch (r.what) {
     case operation::exists: // of what is not there, everybody is told
         if (show(reads || !exists_needs_read) || !node)
-            watch(watched_);
+            watch(nodes);
         break;
     case operation::get:
         if (show(reads)) {
             a.data = node->data;
-            watch(watched_);
+            watch(nodes);
         }
         break;
     case operation::children:
         if (show(reads)) {
             a.names = tree.children(r.path);
-            watch(children_watched_);
+            watch(children);
         }
         break;
     case operation::get_acl:
@@ -48,7 +48,7 @@ answer memory_link::read(const znode_tree& tree, const request& r, bool exists_n
             a.access = std::make_shared<const access_list>(without_hashes(*a.access));
         break;
     case operation::unwatch:
-        if (std::erase(watched_, r.path) + std::erase(children_watched_, r.path) == 0)
+        if (std::erase(nodes, r.path) + std::erase(children, r.path) == 0)
             a.result = outcome::no_watcher;
         break;
     default: break;
@@ -56,13 +56,13 @@ answer memory_link::read(const znode_tree& tree, const request& r, bool exists_n
     return a;
 }
 
-bool memory_link::uses_up_watch(event_kind what, const std::string& path)
+bool watches::use_up(event_kind what, const std::string& path)
 {
     std::size_t used = 0;
     if (what != event_kind::children_changed)
-        used += std::erase(watched_, path);
+        used += std::erase(nodes, path);
     if (what == event_kind::children_changed || what == event_kind::deleted)
-        used += std::erase(children_watched_, path);
+        used += std::erase(children, path);
     return used != 0;
 }
 

@@ -34,14 +34,6 @@ std::shared_ptr<runtime::client_store> store_of(runtime::store_surroundings arou
     return std::make_shared<memory_store>(std::move(ensemble), std::move(chroot), std::move(around));
 }
 
-transaction by_an_operator(transaction::kind what, const std::string& path)
-{
-    transaction t;
-    t.what = what;
-    t.path = path;
-    return t;
-}
-
 } // namespace
 
 ensemble::ensemble(std::string name)
@@ -85,36 +77,26 @@ std::string ensemble::create(const std::string& path, const std::string& data, n
     if (find_path_fault(numbered ? path + '0' : path))
         throw boost::system::system_error(make_error_code(errc::invalid_path), path);
     for (auto slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
-        servers_->change(by_an_operator(transaction::kind::create, path.substr(0, slash))); // or it is there
-    auto t = by_an_operator(transaction::kind::create, path);
-    t.data = data;
-    t.node = kind;
+        servers_->change({.what = transaction::kind::create, .path = path.substr(0, slash)}); // or it is there
+    transaction t{.what = transaction::kind::create, .path = path, .data = data, .node = kind};
     if (kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential)
         t.session = servers_->foreign_session();
-    outcome result{};
-    std::string made;
-    servers_->change(std::move(t), &result, &made);
-    if (result == outcome::node_exists)
+    const auto done = servers_->change(std::move(t));
+    if (done.result == outcome::node_exists)
         throw boost::system::system_error(make_error_code(errc::node_exists), path);
-    if (result != outcome::ok) // its parent is an ephemeral node
+    if (done.result != outcome::ok) // its parent is an ephemeral node
         throw boost::system::system_error(make_error_code(errc::invalid_path), path);
-    return made;
+    return done.path;
 }
 
 bool ensemble::set(const std::string& path, const std::string& data)
 {
-    auto t = by_an_operator(transaction::kind::set_data, path);
-    t.data = data;
-    outcome result{};
-    servers_->change(std::move(t), &result);
-    return result == outcome::ok;
+    return servers_->change({.what = transaction::kind::set_data, .path = path, .data = data}).result == outcome::ok;
 }
 
 bool ensemble::remove(const std::string& path)
 {
-    outcome result{};
-    servers_->change(by_an_operator(transaction::kind::remove, path), &result);
-    return result == outcome::ok;
+    return servers_->change({.what = transaction::kind::remove, .path = path}).result == outcome::ok;
 }
 
 std::string ensemble::hold(const std::string& lock_path, const std::string& identifier)

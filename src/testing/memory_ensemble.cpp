@@ -240,10 +240,7 @@ void memory_ensemble::heard(std::int64_t session)
 void memory_ensemble::close_session(std::int64_t session)
 {
     sessions_.erase(session);
-    transaction t;
-    t.what = transaction::kind::close_session;
-    t.session = session;
-    static_cast<void>(apply(std::move(t)));
+    static_cast<void>(apply({.what = transaction::kind::close_session, .session = session}));
 }
 
 /// The client notices nothing of it if it is parted.

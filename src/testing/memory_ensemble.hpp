@@ -64,7 +64,7 @@ public:
     // --- for the public class ----------------------------------------------------------------------------------------
 
     [[nodiscard]] request_rules& rules() noexcept { return rules_; }
-    void change(transaction, store::outcome* result = nullptr, std::string* made = nullptr);
+    znode_tree::effect change(transaction);
     [[nodiscard]] std::optional<node_content> read(const std::string& path) const;
     [[nodiscard]] std::vector<std::string> children(const std::string& path) const;
     [[nodiscard]] std::vector<std::int64_t> sessions() const;

@@ -7,16 +7,10 @@
 
 namespace zklock::testing {
 
-using store::outcome;
-
-void memory_ensemble::change(transaction t, outcome* result, std::string* made)
+znode_tree::effect memory_ensemble::change(transaction t)
 {
     const std::scoped_lock lock(mutex_);
-    const auto done = apply(std::move(t));
-    if (result)
-        *result = done.result;
-    if (made)
-        *made = done.path;
+    return apply(std::move(t));
 }
 
 std::optional<node_content> memory_ensemble::read(const std::string& path) const

@@ -51,13 +51,13 @@ struct transaction {
     static constexpr std::int64_t administrator = 0;
 
     kind what = kind::create;
-    std::string path;
-    std::string data;
+    std::string path{};
+    std::string data{};
     store::node_kind node = store::node_kind::persistent;
-    permissions allowed;
-    shared_access access;                      ///< of a create or a set_access
+    permissions allowed{};
+    shared_access access{};                    ///< of a create or a set_access
     std::int32_t version = store::any_version; ///< of the node to be removed, set or checked; or of its access list
-    std::vector<transaction> parts;            ///< of a batch: what, path, data, node and version
+    std::vector<transaction> parts{};          ///< of a batch: what, path, data, node and version
     std::int64_t session = administrator;      ///< who writes, or which session opens or closes
     std::int64_t zxid = 0;
     std::int64_t time_ms = 0; ///< leader's clock

@@ -36,20 +36,17 @@ public:
     }
     void set_data(const std::string& path, const std::string& data) override
     {
-        auto t = by_administrator(transaction::kind::set_data, path);
-        t.data = data;
-        servers_->change(std::move(t));
+        servers_->change({.what = transaction::kind::set_data, .path = path, .data = data});
     }
     void allow(const std::string& path, testing::permissions p) override
     {
-        auto t = by_administrator(transaction::kind::set_access, path);
         const access_list both{{"world", "anyone", bits_of(p)}, administrator()};
-        t.access = std::make_shared<const access_list>(both);
-        servers_->change(std::move(t));
+        servers_->change(
+            {.what = transaction::kind::set_access, .path = path, .access = std::make_shared<const access_list>(both)});
     }
     void remove(const std::string& path) override
     {
-        servers_->change(by_administrator(transaction::kind::remove, path));
+        servers_->change({.what = transaction::kind::remove, .path = path});
     }
     void cut(unsigned c) override { servers_->cut(told(c).session); }
     void expire(unsigned c) override { servers_->expire(told(c).session); }
@@ -89,14 +86,6 @@ private:
         runtime::asio_scheduler scheduler;
         const std::shared_ptr<testing::memory_store> store;
     };
-    static transaction by_administrator(transaction::kind what, const std::string& path)
-    {
-        transaction t;
-        t.what = what;
-        t.path = path;
-        return t;
-    }
-
     const std::shared_ptr<testing::memory_ensemble> servers_;
     boost::asio::io_context context_{1};
     runtime::strand strand_ = runtime::make_strand(context_.get_executor());

@@ -221,11 +221,7 @@ public:
     }
     void set_data(const std::string& path, const std::string& data) override
     {
-        transaction t;
-        t.what = transaction::kind::set_data;
-        t.path = path;
-        t.data = data;
-        ensemble_.administrate(std::move(t));
+        ensemble_.administrate({.what = transaction::kind::set_data, .path = path, .data = data});
     }
     void allow(const std::string& path, simulator::permissions p) override
     {
@@ -238,10 +234,7 @@ public:
     }
     void remove(const std::string& path) override
     {
-        transaction t;
-        t.what = transaction::kind::remove;
-        t.path = path;
-        ensemble_.administrate(std::move(t));
+        ensemble_.administrate({.what = transaction::kind::remove, .path = path});
     }
     void cut(unsigned c) override { current_[c]->store.cut(); }
     void expire(unsigned c) override { ensemble_.expire(told(c).session); }

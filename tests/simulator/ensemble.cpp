@@ -272,10 +272,7 @@ void ensemble::expire(std::int64_t id)
     if (!alive(id))
         return;
     sessions_[id].alive = false;
-    transaction t;
-    t.what = transaction::kind::close_session;
-    t.session = id;
-    append({std::move(t), nullptr, 0});
+    administrate({.what = transaction::kind::close_session, .session = id});
 }
 
 // ---- the administrator
@@ -288,10 +285,7 @@ znode_tree::effect ensemble::administrate(transaction t)
 void ensemble::remove_idle_containers()
 {
     for (auto& path : leaders_tree().idle_containers()) {
-        transaction t;
-        t.what = transaction::kind::remove_idle_container;
-        t.path = std::move(path);
-        administrate(std::move(t));
+        administrate({.what = transaction::kind::remove_idle_container, .path = std::move(path)});
     }
 }
 

@@ -29,9 +29,7 @@ held_registers::held_registers(stage& s) : stage_(s)
 
 void held_registers::make(const std::string& path)
 {
-    transaction t;
-    t.path = path;
-    stage_.ensemble.administrate(std::move(t));
+    stage_.ensemble.administrate({.what = transaction::kind::create, .path = path});
 }
 
 void held_registers::say(const hold& h, const std::string& what)

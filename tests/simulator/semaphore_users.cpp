@@ -45,11 +45,9 @@ public:
         if (stage_.ensemble.leaders_tree().find(node) == nullptr)
             return true;
         const unsigned value = s.choice % 7;
-        transaction t;
-        t.what = transaction::kind::set_data;
-        t.path = node;
-        t.data = recipes::count_data(static_cast<std::int32_t>(value));
-        stage_.ensemble.administrate(std::move(t));
+        stage_.ensemble.administrate({.what = transaction::kind::set_data,
+                                      .path = node,
+                                      .data = recipes::count_data(static_cast<std::int32_t>(value))});
         maxima_[s.path].push_back({now(), value});
         return true;
     }
@@ -60,11 +58,9 @@ public:
         for (unsigned p = 0; counted_ && p < stage_.the_plan.set.paths; ++p) {
             if (stage_.ensemble.leaders_tree().find(count_path(p)) == nullptr)
                 continue;
-            transaction t;
-            t.what = transaction::kind::set_data;
-            t.path = count_path(p);
-            t.data = recipes::count_data(static_cast<std::int32_t>(permits_));
-            stage_.ensemble.administrate(std::move(t));
+            stage_.ensemble.administrate({.what = transaction::kind::set_data,
+                                          .path = count_path(p),
+                                          .data = recipes::count_data(static_cast<std::int32_t>(permits_))});
             maxima_[p].push_back({now(), permits_});
         }
     }

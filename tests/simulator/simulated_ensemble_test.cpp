@@ -168,9 +168,7 @@ TEST_CASE("a paused leader that wakes answers from the past, a sync too, until i
         s.pass(100ms);
         if (!c.connected)
             continue; // it was at a follower
-        simulator::transaction t;
-        t.path = "/locks/a";
-        s.e.administrate(std::move(t));
+        s.e.administrate({.what = simulator::transaction::kind::create, .path = "/locks/a"});
         c.taken();
         c.sync();
         c.children("/locks");

@@ -60,10 +60,9 @@ void stage::make_parents()
     if (!the_plan.set.parents_exist)
         return;
     const auto make = [this](const std::string& path) {
-        transaction t;
-        t.path = path;
-        t.node = the_plan.set.parents_are_containers ? store::node_kind::container : store::node_kind::persistent;
-        ensemble.administrate(std::move(t));
+        ensemble.administrate(
+            {.path = path,
+             .node = the_plan.set.parents_are_containers ? store::node_kind::container : store::node_kind::persistent});
     };
     make("/locks");
     for (unsigned i = 0; i < the_plan.set.paths; ++i) {

@@ -40,20 +40,14 @@ void stage::delete_node(const std::string& node)
     users_->deleted_by_others(node);
     world.writes_undone = true;
     users_nodes_.erase(node);
-    transaction t;
-    t.what = transaction::kind::remove;
-    t.path = node;
-    ensemble.administrate(std::move(t));
+    ensemble.administrate({.what = transaction::kind::remove, .path = node});
 }
 
 /// The servers tell nothing of a node to a watcher that may not read it, not even its end: to take that permission,
 /// delete the path and make it again is more than zklock promises to notice.
 void stage::make_readable(const std::string& path)
 {
-    transaction t;
-    t.what = transaction::kind::set_permissions;
-    t.path = path;
-    ensemble.administrate(std::move(t));
+    ensemble.administrate({.what = transaction::kind::set_permissions, .path = path});
 }
 
 void stage::make_all_readable()
@@ -70,9 +64,7 @@ void stage::delete_parent(const step& s)
     delete_with_children(path);
     if (s.choice % 2 != 0)
         return;
-    transaction t;
-    t.path = path;
-    ensemble.administrate(std::move(t));
+    ensemble.administrate({.what = transaction::kind::create, .path = path});
 }
 
 void stage::delete_with_children(const std::string& path)
@@ -152,11 +144,7 @@ void stage::set_data(const std::string& node)
     const auto* n = ensemble.leaders_tree().find(node);
     if (n == nullptr)
         return;
-    transaction t;
-    t.what = transaction::kind::set_data;
-    t.path = node;
-    t.data = n->data + "\nnote=1";
-    ensemble.administrate(std::move(t));
+    ensemble.administrate({.what = transaction::kind::set_data, .path = node, .data = n->data + "\nnote=1"});
 }
 
 /// Anybody may write into the data of a node where its owner is to be reached, or what is no place at all.
@@ -171,20 +159,15 @@ void stage::set_endpoint(const step& s, const std::string& node)
         const auto end = std::min(data.find('\n', at + key.size()), data.size());
         data.erase(at, end - at);
     }
-    transaction t;
-    t.what = transaction::kind::set_data;
-    t.path = node;
-    t.data = data + std::string(key) + network.some_endpoint(s.choice);
-    ensemble.administrate(std::move(t));
+    ensemble.administrate({.what = transaction::kind::set_data,
+                           .path = node,
+                           .data = data + std::string(key) + network.some_endpoint(s.choice)});
 }
 
 void stage::set_register(const step& s)
 {
-    transaction t;
-    t.what = transaction::kind::set_data;
-    t.path = held_register(s.path);
-    t.data = "written without a lock";
-    ensemble.administrate(std::move(t));
+    ensemble.administrate(
+        {.what = transaction::kind::set_data, .path = held_register(s.path), .data = "written without a lock"});
 }
 
 void stage::join_foreign(const step& s)
@@ -280,11 +263,7 @@ void stage::downgrade_foreign(const step& s, const std::string& writer)
 void stage::refuse(const step& s)
 {
     const auto set = [this, path = place(s)](permissions allowed) {
-        transaction t;
-        t.what = transaction::kind::set_permissions;
-        t.path = path;
-        t.allowed = allowed;
-        ensemble.administrate(std::move(t));
+        ensemble.administrate({.what = transaction::kind::set_permissions, .path = path, .allowed = allowed});
     };
     permissions p;
     p.create = s.choice % 2 == 0;

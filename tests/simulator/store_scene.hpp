@@ -145,9 +145,7 @@ struct scene {
     explicit scene(settings s, std::uint64_t seed = 1) : w(seed, std::move(s), false), e(w)
     {
         w.quiet = true; // no faults but those of the test
-        transaction t;
-        t.path = "/locks";
-        e.administrate(std::move(t));
+        e.administrate({.what = transaction::kind::create, .path = "/locks"});
     }
     void pass(instant time)
     {

@@ -18,19 +18,12 @@ struct writer {
 
     znode_tree::effect create(std::string path, node_kind kind = node_kind::persistent, std::int64_t session = 7)
     {
-        simulator::transaction t;
-        t.path = std::move(path);
-        t.node = kind;
-        t.session = session;
-        return apply(std::move(t));
+        return apply(
+            {.what = simulator::transaction::kind::create, .path = std::move(path), .node = kind, .session = session});
     }
     znode_tree::effect remove(std::string path, std::int64_t session = 7)
     {
-        simulator::transaction t;
-        t.what = simulator::transaction::kind::remove;
-        t.path = std::move(path);
-        t.session = session;
-        return apply(std::move(t));
+        return apply({.what = simulator::transaction::kind::remove, .path = std::move(path), .session = session});
     }
     znode_tree::effect apply(simulator::transaction t)
     {

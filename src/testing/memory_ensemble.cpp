@@ -48,7 +48,7 @@ memory_ensemble::~memory_ensemble()
 
 void memory_ensemble::begin()
 {
-    if (!named_ensembles::add(shared_from_this()))
+    if (!named_ensembles::add(*this))
         throw std::invalid_argument("there is an ensemble " + name_);
     thread_ = std::thread([this] { run(); });
 }

@@ -2,7 +2,6 @@
 #include "testing/memory_ensemble.hpp"
 #include "testing/memory_store.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace zklock::testing {
@@ -28,9 +27,7 @@ std::optional<node_content> memory_ensemble::read(const std::string& path) const
 std::vector<std::string> memory_ensemble::children(const std::string& path) const
 {
     const std::scoped_lock lock(mutex_);
-    auto names = tree_.children(path);
-    std::ranges::sort(names);
-    return names;
+    return tree_.children(path);
 }
 
 std::vector<std::int64_t> memory_ensemble::sessions() const

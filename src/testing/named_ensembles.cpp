@@ -5,15 +5,14 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 
 namespace zklock::testing {
 
 namespace {
 
 struct registry {
-    std::mutex mutex; // guards all
-    std::map<std::string, std::pair<const memory_ensemble*, std::weak_ptr<memory_ensemble>>, std::less<>> all;
+    std::mutex mutex;                                         // guards all
+    std::map<std::string, memory_ensemble*, std::less<>> all; ///< each takes itself out before it ends
 };
 
 registry& of_process()
@@ -29,14 +28,14 @@ std::shared_ptr<memory_ensemble> named_ensembles::find(std::string_view name)
     auto& [mutex, all] = of_process();
     const std::scoped_lock lock(mutex);
     const auto found = all.find(name);
-    return found == all.end() ? nullptr : found->second.second.lock();
+    return found == all.end() ? nullptr : found->second->weak_from_this().lock();
 }
 
-bool named_ensembles::add(const std::shared_ptr<memory_ensemble>& one)
+bool named_ensembles::add(memory_ensemble& one)
 {
     auto& [mutex, all] = of_process();
     const std::scoped_lock lock(mutex);
-    return all.try_emplace(one->name(), one.get(), one).second;
+    return all.try_emplace(one.name(), &one).second;
 }
 
 void named_ensembles::remove(const memory_ensemble& one)
@@ -44,7 +43,7 @@ void named_ensembles::remove(const memory_ensemble& one)
     auto& [mutex, all] = of_process();
     const std::scoped_lock lock(mutex);
     const auto found = all.find(one.name());
-    if (found != all.end() && found->second.first == &one)
+    if (found != all.end() && found->second == &one)
         all.erase(found);
 }
 

@@ -13,7 +13,7 @@ public:
     /// Null if there is none of that name.
     [[nodiscard]] static std::shared_ptr<memory_ensemble> find(std::string_view name);
     /// False if there is one of that name.
-    [[nodiscard]] static bool add(const std::shared_ptr<memory_ensemble>&);
+    [[nodiscard]] static bool add(memory_ensemble&);
     static void remove(const memory_ensemble&);
     [[nodiscard]] static std::size_t count();
 };

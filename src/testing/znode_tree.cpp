@@ -29,13 +29,6 @@ std::string sequence_digits(std::uint32_t number)
     return digits;
 }
 
-znode_tree::effect failed(outcome why)
-{
-    znode_tree::effect e;
-    e.result = why;
-    return e;
-}
-
 } // namespace
 
 bool is_valid(const access_list& list)
@@ -88,7 +81,7 @@ znode_tree::effect znode_tree::apply(const transaction& t)
             at->second.allowed = t.allowed;
             return e;
         }
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     case kind::set_access: return set_access(t);
     case kind::open_session: return e;
     case kind::close_session: {
@@ -103,16 +96,16 @@ znode_tree::effect znode_tree::apply(const transaction& t)
     case kind::remove_idle_container: {
         const auto at = nodes_.find(t.path);
         if (at == nodes_.end())
-            return failed(outcome::no_node);
+            return {.result = outcome::no_node};
         if (at->second.children != 0)
-            return failed(outcome::not_empty);
+            return {.result = outcome::not_empty};
         if (at->second.owner != container_owner)
-            return failed(outcome::bad_arguments);
+            return {.result = outcome::bad_arguments};
         erase(at, t.zxid, e);
         return e;
     }
     }
-    return failed(outcome::unimplemented);
+    return {.result = outcome::unimplemented};
 }
 
 std::optional<outcome> znode_tree::refusal(const transaction& t) const
@@ -136,18 +129,18 @@ std::optional<outcome> znode_tree::refusal(const transaction& t) const
 znode_tree::effect znode_tree::create(const transaction& t)
 {
     if (const auto why = refusal(t))
-        return failed(*why);
+        return {.result = *why};
     const auto parent = parent_of(t.path);
     if (parent == nodes_.end())
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     auto& above = parent->second;
     if (above.owner != 0 && above.owner != container_owner)
-        return failed(outcome::no_child_allowed);
+        return {.result = outcome::no_child_allowed};
 
     effect e;
     e.path = is_sequential(t.node) ? t.path + sequence_digits(above.creates) : t.path;
     if (nodes_.contains(e.path))
-        return failed(outcome::node_exists);
+        return {.result = outcome::node_exists};
     before_change(parent->first);
     before_change(e.path);
     node n;
@@ -176,20 +169,20 @@ znode_tree::effect znode_tree::create(const transaction& t)
 znode_tree::effect znode_tree::remove(const transaction& t)
 {
     if (t.path == "/")
-        return failed(outcome::bad_arguments);
+        return {.result = outcome::bad_arguments};
     const auto parent = parent_of(t.path);
     if (parent == nodes_.end())
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     // Before anything is said about the node itself.
     if (const auto why = refusal(t))
-        return failed(*why);
+        return {.result = *why};
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end())
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     if (t.version != store::any_version && t.version != at->second.version)
-        return failed(outcome::bad_version);
+        return {.result = outcome::bad_version};
     if (at->second.children != 0)
-        return failed(outcome::not_empty);
+        return {.result = outcome::not_empty};
     effect e;
     erase(at, t.zxid, e);
     return e;
@@ -211,11 +204,11 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
 {
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end())
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     if (const auto why = refusal(t))
-        return failed(*why);
+        return {.result = *why};
     if (t.version != store::any_version && t.version != at->second.version)
-        return failed(outcome::bad_version);
+        return {.result = outcome::bad_version};
     before_change(t.path);
     at->second.data = t.data;
     at->second.mzxid = t.zxid;
@@ -231,13 +224,13 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
 znode_tree::effect znode_tree::set_access(const transaction& t)
 {
     if (const auto why = refusal(t))
-        return failed(*why);
+        return {.result = *why};
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end())
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     auto& n = at->second;
     if (t.version != store::any_version && t.version != n.acl_version)
-        return failed(outcome::bad_version);
+        return {.result = outcome::bad_version};
     n.access = t.access;
     n.allowed = allowed_by(*t.access);
     ++n.acl_version;
@@ -248,11 +241,11 @@ znode_tree::effect znode_tree::check_version(const transaction& t) const
 {
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end())
-        return failed(outcome::no_node);
+        return {.result = outcome::no_node};
     if (t.session != transaction::administrator && !at->second.allowed.read)
-        return failed(outcome::no_auth);
+        return {.result = outcome::no_auth};
     if (t.version != store::any_version && t.version != at->second.version)
-        return failed(outcome::bad_version);
+        return {.result = outcome::bad_version};
     return {};
 }
 
@@ -267,8 +260,7 @@ znode_tree::effect znode_tree::batch(const transaction& t)
         part.time_ms = t.time_ms;
         auto done = apply(part);
         if (done.result != outcome::ok) {
-            all = failed(done.result);
-            all.failed = i;
+            all = {.result = done.result, .failed = i};
             break;
         }
         if (part.what == transaction::kind::create)

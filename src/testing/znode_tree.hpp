@@ -94,12 +94,12 @@ public:
     };
     struct effect {
         store::outcome result = store::outcome::ok;
-        std::string path;                                  ///< of a create, with its sequence number
-        store::node_stat stat;                             ///< of a create, or of the node whose data was set
-        std::vector<std::string> created;                  ///< of a batch: the paths of its creates
-        std::vector<store::node_stat> set;                 ///< of a batch: the nodes whose data it set
+        std::string path{};                                ///< of a create, with its sequence number
+        store::node_stat stat{};                           ///< of a create, or of the node whose data was set
+        std::vector<std::string> created{};                ///< of a batch: the paths of its creates
+        std::vector<store::node_stat> set{};               ///< of a batch: the nodes whose data it set
         std::size_t failed = store::batch_reply::no_write; ///< of a batch: the part that `result` is about
-        std::vector<event> events;
+        std::vector<event> events{};
     };
 
     znode_tree();
@@ -109,6 +109,7 @@ public:
     [[nodiscard]] std::optional<store::outcome> refusal(const transaction& t) const;
 
     [[nodiscard]] const node* find(std::string_view path) const;
+    /// Their names, sorted.
     [[nodiscard]] std::vector<std::string> children(std::string_view path) const;
     [[nodiscard]] std::vector<std::string> nodes_of(std::int64_t session) const;
     /// Empty containers that had a child once.

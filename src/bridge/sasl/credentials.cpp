@@ -6,19 +6,8 @@
 
 namespace zklock::bridge {
 
-namespace {
-
-secret taken(std::string& from)
-{
-    secret text(std::move(from));
-    wipe(from);
-    return text;
-}
-
-} // namespace
-
 sasl_credentials::sasl_credentials(sasl_options& from)
-    : mechanism_(from.mechanism), user_(from.user), password_(taken(from.password)),
+    : mechanism_(from.mechanism), user_(from.user), password_(std::move(from.password)),
       server_principal_(from.server_principal), keytab_(from.keytab), credential_cache_(from.credential_cache),
       tickets_(keytab_.empty() || !credential_cache_.empty() ? nullptr : std::make_unique<kerberos_tickets>(keytab_))
 {

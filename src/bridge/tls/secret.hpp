@@ -12,7 +12,7 @@ void wipe(std::string&) noexcept;
 class secret {
 public:
     secret() = default;
-    explicit secret(std::string text) noexcept : text_(std::move(text)) { wipe(text); }
+    explicit secret(std::string&& text) noexcept : text_(std::move(text)) { wipe(text); }
     ~secret() { wipe(text_); }
     secret(const secret&) = delete;
     secret& operator=(const secret&) = delete;

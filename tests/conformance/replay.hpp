@@ -204,9 +204,11 @@ private:
         };
         const access_entry anyone("world", draw(10) == 0 ? "someone" : "anyone", allowed());
         const access_entry more("world", "anyone", allowed() | permission::read | permission::admin);
+        if (draw(8) == 0)
+            return access_list(std::vector<access_entry>());
         if (draw(2) == 0 || more == anyone) // the servers drop what is said twice
             return {anyone, administrator()};
-        return {administrator(), anyone, more};
+        return {administrator(), anyone, {"ip", "10.1.2.3"}, more};
     }
 
     static std::string text_of(const access_list& access)

@@ -71,9 +71,9 @@ struct client final : store::observer {
         store.get(path, watch,
                   [this](const store::get_reply& r) { note("get " + std::to_string(static_cast<int>(r.result))); });
     }
-    void exists(const std::string& path, bool watch = false)
+    void exists(const std::string& path)
     {
-        store.exists(path, watch, [this](const store::stat_reply& r) {
+        store.exists(path, false, [this](const store::stat_reply& r) {
             note("exists " + std::to_string(static_cast<int>(r.result)) +
                  (r.result == outcome::ok ? " version " + std::to_string(r.stat.version) : ""));
         });
@@ -84,46 +84,10 @@ struct client final : store::observer {
             note("children " + (r.names ? std::to_string(r.names->size()) : std::string("none")));
         });
     }
-    void watch_children(const std::string& path)
-    {
-        store.children(path, true, [this](const store::children_reply& r) {
-            note("children " + (r.names ? std::to_string(r.names->size()) : std::string("none")));
-        });
-    }
-    void set(const std::string& path, std::int32_t version)
-    {
-        store.set(path, "new", version, [this](const store::stat_reply& r) {
-            note("set " + std::to_string(static_cast<int>(r.result)) + " version " + std::to_string(r.stat.version));
-        });
-    }
-    void unwatch(const std::string& path)
-    {
-        store.unwatch(path,
-                      [this](const store::reply& r) { note("unwatch " + std::to_string(static_cast<int>(r.result))); });
-    }
-    void get_acl(const std::string& path)
-    {
-        store.get_acl(path, [this](const store::access_reply& r) {
-            note("get_acl " + std::to_string(static_cast<int>(r.result)) +
-                 (r.access ? ' ' + to_string(*r.access) + " version " + std::to_string(r.stat.acl_version) : ""));
-        });
-    }
-    void set_acl(const std::string& path, const access_list& access, std::int32_t acl_version)
-    {
-        store.set_acl(path, access, acl_version,
-                      [this](const store::reply& r) { note("set_acl " + std::to_string(static_cast<int>(r.result))); });
-    }
     void batch(const std::vector<store::batch_write>& writes)
     {
         store.batch(writes, [this](const store::batch_reply& r) {
-            std::string line = "batch " + std::to_string(static_cast<int>(r.result));
-            if (r.result != outcome::ok && r.result != outcome::unknown)
-                line += " at " + std::to_string(r.failed);
-            for (const auto path : r.created)
-                line += ' ' + std::string(path);
-            for (const auto& stat : r.set)
-                line += " version " + std::to_string(stat.version);
-            note(line);
+            note("batch " + std::to_string(static_cast<int>(r.result)));
         });
     }
     void sync()
@@ -163,7 +127,6 @@ struct scene {
 };
 
 using notes = std::vector<std::string>;
-inline const std::string ok = "0";
 inline const std::string unknown = std::to_string(static_cast<int>(outcome::unknown));
 inline const std::string no_auth = std::to_string(static_cast<int>(outcome::no_auth));
 inline const std::string no_node = std::to_string(static_cast<int>(outcome::no_node));

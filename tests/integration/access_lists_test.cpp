@@ -367,32 +367,3 @@ TEST_CASE("a lock's own list is that of all it makes; clients whom it names shar
     run_test(test_limit, body);
     expect_clean(server());
 }
-
-TEST_CASE("a lock for two addresses")
-{
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        proxy one(server().port(), "127.0.0.2"), other(server().port(), "127.0.0.3");
-        client_options o = fault_options(one.address(), long_session);
-        o.access = list_of({"ip", "127.0.0.2"}, {"ip", "127.0.0.3"});
-        client first(executor, o);
-        o.servers = other.address();
-        client second(executor, o);
-        o.servers = server().address();
-        client third(executor, o);
-        mutex mine(first, "/addresses"), hers(second, "/addresses"), theirs(third, "/addresses");
-        guard held = must(co_await mine.acquire(60s));
-        CHECK(co_await list_at(second, held.node()) == "ip:127.0.0.2:cdrwa, ip:127.0.0.3:cdrwa");
-        auto waits = begin_acquire(hers);
-        CHECK(error_in(co_await theirs.acquire(60s)) == errc::access_denied);
-        CHECK(error_in(co_await third.get(held.node())) == errc::access_denied);
-        co_await release(std::move(held));
-        held = co_await granted(waits);
-        co_await release(std::move(held));
-        must(co_await first.remove("/addresses"));
-        for (client* zk : {&first, &second, &third})
-            must(co_await zk->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}

@@ -216,30 +216,6 @@ TEST_CASE("nodes that only those with the credentials may touch")
     expect_clean(server());
 }
 
-TEST_CASE("a scheme that the server does not know")
-{
-    const auto body = [&]() -> awaitable<void> {
-        client_options unknown = usual_options();
-        unknown.auth.push_back({"no_such_scheme", "secret"});
-        client zk(co_await asio::this_coro::executor, unknown);
-        mutex lock(zk, "/bad_input/scheme");
-        auto early = begin_acquire(lock);
-        CHECK(error_in(co_await zk.wait_connected(60s)) == errc::authentication_failed);
-        const error_code ec = co_await early.end();
-        CHECK(ec == errc::authentication_failed);
-        CHECK_FALSE(early.value());
-        co_await expect_refused(lock, errc::authentication_failed);
-        CHECK(zk.state() == connection_state::failed);
-        CHECK(zk.session_id() == 0);
-        CHECK(error_in(co_await zk.wait_connected(60s)) == errc::authentication_failed);
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-        CHECK(error_in(co_await lock.acquire()) == errc::closed);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
 TEST_CASE("a chroot that does not exist, and one that does")
 {
     const auto body = [&]() -> awaitable<void> {

@@ -4,68 +4,13 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 using namespace zklock;
 using namespace zklock::test;
-
-TEST_CASE("close: everything pending first, then the close, again, and nothing afterwards")
-{
-    asio::io_context io;
-    client c(io, options_for(server().address()));
-    client nowhere(io, options_for("127.0.0.1:1"));
-    mutex lock(c, "/life");
-    guard held = hold(io, lock);
-    std::vector<std::string> order;
-    auto note = [&](std::string what) {
-        return [&order, what](error_code ec, auto&&...) { order.push_back(what + ec.message()); };
-    };
-    auto note_guard = note("acquire: ");
-    const auto closed = make_error_code(errc::closed).message();
-    const auto success = error_code().message();
-
-    lock.acquire(note_guard);
-    lock.acquire(1h, note_guard);
-    held.wait_lost(note("lost: "));
-    std::size_t queued = 0;
-    while (queued < 3) {
-        std::optional<std::size_t> found;
-        lock.contenders([&](error_code, const std::vector<contender>& queue) { found = queue.size(); });
-        run_until(io, [&] { return found.has_value(); });
-        queued = *found;
-    }
-    nowhere.wait_connected(1h, note("connected: "));
-    nowhere.close(note("close: "));
-    run_until(io, [&] { return order.size() == 2; });
-    CHECK(order == std::vector<std::string>{"connected: " + closed, "close: " + success});
-    order.clear();
-
-    c.close(note("close: "));
-    c.close(note("close again: "));
-    lock.acquire(note_guard); // too late
-    run_until(io, [&] { return order.size() == 6; });
-    CHECK(order[4] == "close: " + success);
-    CHECK(order[5] == "close again: " + success);
-    CHECK(std::count(order.begin(), order.end(), "acquire: " + closed) == 3);
-    CHECK(std::count(order.begin(), order.end(), "lost: " + success) == 1);
-
-    order.clear();
-    lock.acquire(note_guard);
-    c.wait_connected(1h, note("connected: "));
-    lock.contenders(note("contenders: "));
-    c.close(note("close: "));
-    run_dry(io);
-    CHECK(order == std::vector<std::string>{"acquire: " + closed, "connected: " + closed, "contenders: " + closed,
-                                            "close: " + success});
-    CHECK(c.state() == connection_state::closed);
-    CHECK(c.session_id() == 0);
-    expect_clean(server(), {"/life"});
-}
 
 TEST_CASE("close: whatever is begun before it is done is told before it")
 {

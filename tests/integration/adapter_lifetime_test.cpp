@@ -1,10 +1,8 @@
 // program: adapter
 // What outlives what: handles, guards, operations, the execution context.
 #include "integration/adapter_scene.hpp"
-#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
-#include "support/run_test.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -18,7 +16,6 @@
 #include <algorithm>
 #include <functional>
 #include <future>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -218,69 +215,4 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
     c.reset();
     CHECK(called == 0);
     expect_clean(server(), {"/life"}, 60s);
-}
-
-TEST_CASE("bad options, and a chroot that is not there: each operation says so")
-{
-    asio::io_context io;
-    const std::vector<std::function<void(client_options&)>> wrong{
-        [](client_options& o) { o.servers = ""; },
-        [](client_options& o) { o.servers = "host:port"; },
-        [](client_options& o) { o.chroot = "no/slash"; },
-        [](client_options& o) { o.session_timeout = 0ms; },
-        [](client_options& o) { o.session_timeout = -1ms; },
-        [](client_options& o) { o.clock_drift = 0.5; },
-        [](client_options& o) { o.clock_drift = -0.1; },
-        [](client_options& o) { o.clock_drift = std::numeric_limits<double>::quiet_NaN(); },
-        [](client_options& o) { o.lease_margin = o.session_timeout; },
-        [](client_options& o) { o.loss_notice = o.session_timeout; },
-        [](client_options& o) { o.connect_backoff = 0ms; },
-        [](client_options& o) { o.node_budget_limit = 2 * 1024 * 1024; },
-        [](client_options& o) { o.node_budget = o.node_budget_limit + 1; },
-        [](client_options& o) { o.identifier = "two\nlines"; },
-        [](client_options& o) {
-            o.auth.push_back({"", "secret"});
-        },
-    };
-    for (const auto& spoil : wrong) {
-        auto options = options_for(server().address());
-        spoil(options);
-        client c(io, options);
-        CHECK(c.state() == connection_state::failed);
-        std::optional<error_code> connected, acquired, closed;
-        c.wait_connected(1h, [&](error_code ec) { connected = ec; });
-        mutex(c, "/life").acquire([&](error_code ec, guard) { acquired = ec; });
-        c.close([&](error_code ec) { closed = ec; });
-        run_dry(io);
-        CHECK(connected == make_error_code(errc::invalid_option));
-        CHECK(acquired == make_error_code(errc::invalid_option));
-        CHECK(closed == error_code());
-    }
-
-    auto options = options_for(server().address());
-    options.chroot = "/not/there";
-    client c(io, options);
-    std::optional<error_code> connected;
-    c.wait_connected(60s, [&](error_code ec) { connected = ec; });
-    run_until(io, [&] { return connected.has_value(); });
-    CHECK(connected == make_error_code(errc::no_such_chroot));
-    admin_client{server().port()}.create_all("/not/there");
-    connected.reset();
-    c.wait_connected(60s, [&](error_code ec) { connected = ec; });
-    run_until(io, [&] { return connected.has_value(); });
-    CHECK(connected == error_code());
-    connected.reset();
-    c.wait_connected(0s, [&](error_code ec) { connected = ec; }); // known by now
-    run_until(io, [&] { return connected.has_value(); });
-    CHECK(connected == error_code());
-    client nobody(io, options_for("127.0.0.1:1"));
-    for (const auto timeout : {0ms, -5ms, 20ms}) {
-        connected.reset();
-        nobody.wait_connected(timeout, [&](error_code ec) { connected = ec; });
-        run_until(io, [&] { return connected.has_value(); });
-        CHECK(connected == make_error_code(errc::not_connected));
-    }
-    c.close(asio::detached);
-    nobody.close(asio::detached);
-    run_dry(io);
 }

@@ -1,6 +1,6 @@
 // sanitizers: address
 // program: bridge
-// Batches and versions, over a real server.
+// Batches, over a real server: what `conformance/` does not compare.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
@@ -16,11 +16,6 @@ using namespace zklock::test;
 namespace {
 
 using names = std::vector<std::string>;
-
-std::string event(event_kind kind, const std::string& path)
-{
-    return "event " + std::to_string(static_cast<int>(kind)) + ' ' + path;
-}
 
 /// A batch made while others are, which puts its answer into the client's story.
 void send_batch(bridge_client& c, const std::vector<store::batch_write>& writes)
@@ -89,62 +84,6 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
     CHECK(c.exists("/order/0000000003").stat.ephemeral_owner == 0);
     c.close();
     CHECK(ephemeral_count(server().port()) == 0);
-    expect_clean(server());
-}
-
-TEST_CASE("a batch of which one write fails does nothing, and tells which")
-{
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
-    CHECK(c.create("/fails", node_kind::persistent).result == outcome::ok);
-    CHECK(c.create("/fails/there", node_kind::persistent).result == outcome::ok);
-    CHECK(c.create("/fails/e", node_kind::ephemeral).result == outcome::ok);
-    const struct {
-        store::batch_write write;
-        outcome why;
-    } failing[] = {
-        {removes("/fails/none"), outcome::no_node},
-        {removes("/fails"), outcome::not_empty},
-        {removes("/fails/there", 7), outcome::bad_version},
-        {creates("/fails/there", node_kind::persistent), outcome::node_exists},
-        {creates("/fails/e/x", node_kind::persistent), outcome::no_child_allowed},
-        {creates("/none/x", node_kind::persistent), outcome::no_node},
-        {sets("/fails/none", "x"), outcome::no_node},
-        {sets("/fails/there", "x", 3), outcome::bad_version},
-        {checks("/fails/none"), outcome::no_node},
-        {checks("/fails/there", 1), outcome::bad_version},
-    };
-    for (const auto& [write, why] : failing) {
-        for (std::size_t at = 0; at < 4; ++at) {
-            CAPTURE(static_cast<int>(write.what));
-            CAPTURE(at);
-            std::vector<store::batch_write> writes{creates("/fails/n-", node_kind::ephemeral_sequential, "x"),
-                                                   sets("/fails/there", "changed"), removes("/fails/e")};
-            if (write.path.starts_with("/fails/e/"))
-                writes.pop_back();
-            const auto index = std::min(at, writes.size());
-            writes.insert(writes.begin() + static_cast<std::ptrdiff_t>(index), write);
-            // What comes behind the one that fails may itself be impossible.
-            writes.push_back(removes("/fails/none/either"));
-            const auto answer = c.batch(writes);
-            if (write.path == "/fails/there" && write.version == 1 && index > 1) { // it was set before: version 1
-                CHECK(answer.result == outcome::no_node);
-                CHECK(answer.failed == writes.size() - 1);
-            } else {
-                CHECK(answer.result == why);
-                CHECK(answer.failed == index);
-            }
-            CHECK(answer.created.empty());
-        }
-    }
-    auto left = c.children("/fails");
-    std::sort(left.names.begin(), left.names.end());
-    CHECK(left.names == names{"e", "there"});
-    CHECK(c.exists("/fails/there").stat.version == 0);
-    // And none of them took a sequence number.
-    CHECK(c.create("/fails/n-", node_kind::ephemeral_sequential).path == "/fails/n-0000000002");
-    CHECK(c.disconnections == 0);
-    c.close();
     expect_clean(server());
 }
 
@@ -256,87 +195,6 @@ TEST_CASE("a batch that is cut off before or after the server acted is unknown, 
     CHECK(c.batch({removes("/cut/a")}).result == outcome::unknown);
     c.wait_connected(++times);
     CHECK(admin.exists("/cut/a").has_value());
-    c.close();
-    expect_clean(server());
-}
-
-TEST_CASE("a batch's events come in the order of its writes, before its own answer and all later ones")
-{
-    bridge_client c{options_for(server().address())}, other{options_for(server().address())};
-    c.wait_connected();
-    other.wait_connected();
-    CHECK(c.create("/events", node_kind::persistent).result == outcome::ok);
-    std::vector<std::string> nodes;
-    for (int i = 0; i < 8; ++i) {
-        nodes.push_back(c.create("/events/n-", node_kind::ephemeral_sequential).path);
-        CHECK(c.get(nodes.back(), true).result == outcome::ok);
-        CHECK(other.get(nodes.back(), true).result == outcome::ok);
-    }
-    CHECK(c.get("/events", true).result == outcome::ok);
-    CHECK(c.children("/events", true).result == outcome::ok);
-    std::rotate(nodes.begin(), nodes.begin() + 3, nodes.end()); // an order that is no other
-    std::vector<store::batch_write> writes;
-    names expected;
-    for (const auto& node : nodes) {
-        writes.push_back(removes(node));
-        expected.push_back(event(event_kind::deleted, node));
-    }
-    const names others_expected = expected;
-    expected.insert(expected.begin() + 1, event(event_kind::children_changed, "/events"));
-    writes.push_back(sets("/events", "x"));
-    expected.push_back(event(event_kind::data_changed, "/events"));
-
-    c.lines.clear();
-    other.lines.clear();
-    c.store().sync("/", [&](const store::reply&) { c.tell("sync"); });
-    send_batch(c, writes);
-    c.store().children("/events", false,
-                       [&](const store::children_reply& r) { c.tell("children " + std::to_string(r.names->size())); });
-    c.run_until([&] { return !c.lines.empty() && c.lines.back().starts_with("children"); });
-    expected.insert(expected.begin(), "sync");
-    expected.insert(expected.end(), {"batch 0", "children 0"});
-    CHECK(c.lines == expected);
-    other.run_until([&] { return other.lines.size() == nodes.size(); });
-    CHECK(other.lines == others_expected);
-    c.close();
-    other.close();
-    expect_clean(server());
-}
-
-TEST_CASE("versions, and what set and exists answer")
-{
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
-    const auto made = c.create("/versions", node_kind::persistent, "zero");
-    CHECK(made.stat.mzxid == made.stat.czxid);
-    CHECK(c.set("/versions", "no", 1).result == outcome::bad_version);
-    const auto first = c.set("/versions", "one", 0);
-    CHECK(first.result == outcome::ok);
-    CHECK(first.stat.version == 1);
-    CHECK(first.stat.data_length == 3);
-    CHECK(first.stat.czxid == made.stat.czxid);
-    CHECK(first.stat.mzxid > made.stat.czxid);
-    CHECK(c.set("/versions", std::string(), 0).result == outcome::bad_version);
-    CHECK(c.set("/versions", std::string()).stat.version == 2);
-    CHECK(c.get("/versions").data.empty());
-    CHECK(c.set("/none", "x").result == outcome::no_node);
-
-    CHECK(c.exists("/none").result == outcome::no_node);
-    const auto there = c.exists("/versions");
-    CHECK(there.result == outcome::ok);
-    CHECK(there.stat.version == 2);
-    CHECK(there.stat.mzxid > first.stat.mzxid);
-    CHECK(watch_count(server().port()) == 0); // not for the missing one either
-
-    CHECK(c.remove("/versions", 1) == outcome::bad_version);
-    CHECK(c.remove("/versions", 2) == outcome::ok);
-    const std::string with_nul{"/a\0b", 4};
-    for (const auto& path : {std::string{"a"}, std::string{"/a/"}, with_nul}) {
-        CHECK(c.set(path, "x").result == outcome::bad_arguments);
-        CHECK(c.exists(path).result == outcome::bad_arguments);
-        CHECK(c.children(path, true).result == outcome::bad_arguments);
-    }
-    CHECK(c.disconnections == 0);
     c.close();
     expect_clean(server());
 }

@@ -209,8 +209,7 @@ inline awaitable<void> use_owned_shared_mutex(client& one, client& two, const wi
     guard writes = must(co_await first.owned_by(me).acquire(60s));
     guard reads = must(co_await first.shared(me).acquire());
     expect_guarded(w, reads.node());
-    pending<guard> waits;
-    second.shared(other).acquire(waits.handler());
+    auto waits = begin_acquire(second.shared(other));
     co_await until_listed(second, 2);
     CHECK(error_in(co_await second.shared(me).try_acquire()) == errc::busy);
     co_await release(std::move(writes));

@@ -107,17 +107,11 @@ private:
     std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-[[nodiscard]] inline pending<guard> begin_acquire(mutex lock)
+/// Of any lock; with a limit, if there is one.
+template <class Held = guard, class Lock> [[nodiscard]] pending<Held> begin_acquire(Lock lock, auto... limit)
 {
-    pending<guard> p;
-    lock.acquire(p.handler());
-    return p;
-}
-
-[[nodiscard]] inline pending<guard> begin_acquire(mutex lock, milliseconds timeout)
-{
-    pending<guard> p;
-    lock.acquire(timeout, p.handler());
+    pending<Held> p;
+    lock.acquire(limit..., p.handler());
     return p;
 }
 
@@ -135,7 +129,7 @@ inline awaitable<void> release_well(pending<guard>& held)
     CHECK_MESSAGE(!failed, failed.message());
 }
 
-[[nodiscard]] inline pending<> begin_wait_lost(const guard& held)
+template <class Held> [[nodiscard]] pending<> begin_wait_lost(const Held& held)
 {
     pending<> p;
     held.wait_lost(p.handler());

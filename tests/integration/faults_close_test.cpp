@@ -5,8 +5,6 @@
 
 #include <boost/asio/bind_executor.hpp>
 
-#include <optional>
-
 using namespace zklock;
 using namespace zklock::test;
 
@@ -95,39 +93,6 @@ TEST_CASE("a client is closed while a create is under way: its node goes with th
         CHECK(steady_clock::now() - begun < 15s);
         co_await nothing_left(port);
         a.link.release();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("without a close, the last handle's end closes the client")
-{
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        std::optional<remote_client> a;
-        a.emplace(executor, port);
-        co_await a->connect();
-        const auto path = new_path();
-        auto held = begin_acquire(mutex(a->zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
-        auto waiting = begin_acquire(mutex(a->zk, path));
-        co_await until("both have nodes", [&] { return ephemeral_count(port) == 2; });
-        proxy& link = a->link;
-        {
-            client copy = a->zk;
-            std::optional<mutex> last;
-            last.emplace(copy, path);
-            a->zk = client(executor, fault_options(link.address(), long_session));
-            copy = a->zk;
-            CHECK(held.value()); // a mutex is left
-        }
-        CHECK(co_await waiting.end() == errc::closed);
-        CHECK(!co_await lost.end());
-        CHECK_FALSE(held.value());
-        co_await nothing_left(port);
-        co_await a->close();
     };
     run_test(test_limit, body);
     expect_clean(server());

@@ -40,36 +40,6 @@ TEST_CASE("a waiter whose node is deleted by others queues again at the tail and
     });
 }
 
-TEST_CASE("a waiter whose node is deleted while nobody watches it finds out before it is granted")
-{
-    const std::uint16_t port = server().port();
-    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
-        const auto path = new_path();
-        auto first = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await first.end());
-        auto second = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
-        const auto nodes = queue_of(admin, path);
-        // All of it happens while the waiter cannot hear of it: its node is gone, and then its predecessor.
-        b.link.refuse();
-        b.link.cut();
-        co_await b.suspended();
-        REQUIRE(admin.remove(path + "/" + nodes[1]));
-        auto blocker = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
-        co_await release_well(first);
-        b.link.accept();
-        co_await until("it queues again", [&] {
-            const auto now = queue_of(admin, path);
-            return now.size() == 2 && watches_node(port, b.zk.session_id(), blocker);
-        });
-        CHECK_FALSE(second.ended());
-        REQUIRE(admin.remove(blocker));
-        REQUIRE(!co_await second.end());
-        CHECK(second.value().node() != path + "/" + nodes[1]);
-        co_await release_well(second);
-    });
-}
-
 TEST_CASE("a holder that holds on notices that others deleted its node")
 {
     const std::uint16_t port = server().port();
@@ -117,49 +87,6 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
         CHECK(lost.ended());
     };
     play<2>({.sessions = {120s, 120s}}, story);
-}
-
-TEST_CASE("another has had the lock, for others had deleted its holder's node: the release says so")
-{
-    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
-        const auto path = new_path();
-        mutex lock(a.zk, path);
-        auto held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
-        const auto node = held.value().node();
-        // Nothing that the server says is heard: neither that the node is gone, nor that there was none to delete.
-        a.link.block(direction::replies);
-        REQUIRE(admin.remove(node));
-        auto between = begin_acquire(mutex(b.zk, path));
-        REQUIRE(!co_await between.end());
-        a.link.forget();
-        auto releasing = begin_release(held.value());
-        co_await until("the delete is on its way", [&] { return a.link.count(opcode::remove) == 1; });
-        CHECK_FALSE(releasing.ended());
-        a.link.unblock();
-        CHECK(co_await releasing.end() == errc::lost);
-        CHECK(a.link.count(opcode::remove) == 1);
-        co_await release_well(between);
-
-        auto again = begin_acquire(lock);
-        REQUIRE(!co_await again.end());
-        CHECK(again.value().node() != node);
-        co_await release_well(again);
-    });
-}
-
-TEST_CASE("the answer to a release's delete is lost: it may have been done, and the release ends well")
-{
-    play<1>([&](admin_client&, remote_client& a) -> awaitable<void> {
-        auto held = begin_acquire(mutex(a.zk, new_path()));
-        REQUIRE(!co_await held.end());
-        a.link.forget();
-        a.link.on_next(opcode::remove, moment::reply, fate::cut);
-        auto releasing = begin_release(held.value());
-        const error_code ec = co_await releasing.end(20s);
-        CHECK_FALSE(ec);
-        CHECK(a.link.count(opcode::remove) == 2); // the second found no node
-    });
 }
 
 TEST_CASE("the parent is deleted under a holder and waiters, and made again")

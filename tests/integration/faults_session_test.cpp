@@ -94,6 +94,8 @@ TEST_CASE("waiters whose session is ended queue again under the new one, behind 
     });
 }
 
+// --- a server that restarts ----------------------------------------------------------------------------------------
+
 TEST_CASE("with a limit on its attempts an acquire says what used them up")
 {
     play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
@@ -127,8 +129,6 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
         co_await release_well(held);
     });
 }
-
-// --- a server that restarts ----------------------------------------------------------------------------------------
 
 TEST_CASE("a server is killed and restarted on its data: the holder goes on holding, the waiters keep their places")
 {

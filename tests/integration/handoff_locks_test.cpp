@@ -285,15 +285,13 @@ TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed ov
         };
         shared_mutex writers(first.zk, "/handoff/shared"), readers(second.zk, "/handoff/shared");
         guard written = must(co_await writers.acquire());
-        pending<guard> reading;
-        readers.shared().acquire(reading.handler());
+        auto reading = begin_acquire(readers.shared());
         co_await hand_over(std::move(written), reading);
 
         const lock_owner me, other;
         reentrant_mutex again(first.zk, "/handoff/again"), again_there(second.zk, "/handoff/again");
         guard owned = must(co_await again.owned_by(me).acquire());
-        pending<guard> owning;
-        again_there.owned_by(other).acquire(owning.handler());
+        auto owning = begin_acquire(again_there.owned_by(other));
         co_await hand_over(std::move(owned), owning);
 
         mutex one(first.zk, "/handoff/one");
@@ -302,8 +300,7 @@ TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed ov
         both.emplace_back(mutex(second.zk, "/handoff/two"));
         multi_lock together(std::move(both));
         guard first_of_two = must(co_await one.acquire());
-        pending<multi_guard> taking;
-        together.acquire(taking.handler());
+        auto taking = begin_acquire<multi_guard>(together);
         co_await hand_over(std::move(first_of_two), taking);
         co_await first.close();
         co_await second.close();

@@ -41,39 +41,6 @@ struct other_service {
 
 } // namespace
 
-TEST_CASE("who subscribes hears of the nodes that are let go, and whose they are hears that they are awaited")
-{
-    asio::io_context io;
-    peers_end owner(io), waiting(io);
-    const auto first = awaited_node(io, owner, waiting);
-    CHECK(owner.awaited == std::vector{first.commitment});
-    const auto before = owner.offered();
-    owner.publish(first, {before.secret});
-    run_until(io, [&] { return waiting.heard.size() == 2; });
-    CHECK(waiting.heard == secrets{before.secret, first.secret});
-    CHECK(waiting->commitment_to(first.secret) == first.commitment);
-    CHECK_FALSE(owner->awaited(first));
-    CHECK(owner.heard.empty());
-    CHECK(waiting.awaited.empty());
-    CHECK(owner.counted().given == 1);
-    CHECK(owner.counted().listens);
-}
-
-TEST_CASE("of nodes before a client is told once over a connection, by who lets go and by who was asked too late")
-{
-    asio::io_context io;
-    peers_end owner(io), waiting(io);
-    const auto first = awaited_node(io, owner, waiting);
-    const auto second = awaited_node(io, owner, waiting);
-    const auto late = owner.offered();
-    const auto before = owner.offered();
-    for (const auto& each : {first, second, late})
-        owner.publish(each, {before.secret});
-    waiting.subscribe(late.commitment, owner.endpoint());
-    run_until(io, [&] { return waiting.heard.size() >= 4; });
-    CHECK(waiting.heard == secrets{before.secret, first.secret, second.secret, late.secret});
-}
-
 TEST_CASE("two clients have one connection each way, for as many nodes as there are")
 {
     asio::io_context io;
@@ -99,40 +66,6 @@ TEST_CASE("two clients have one connection each way, for as many nodes as there 
         CHECK(counted.given == 200);
         CHECK(counted.not_listed + counted.not_tried + counted.no_answer + counted.refused == 0);
     }
-}
-
-TEST_CASE("many nodes of one turn are told together, before the turn after it")
-{
-    asio::io_context io;
-    peers_end owner(io), waiting(io);
-    std::vector<peers_end::node> nodes;
-    for (int i = 0; i < 100; ++i)
-        nodes.push_back(awaited_node(io, owner, waiting));
-    owner.in_turn([&] {
-        for (const auto& each : nodes)
-            owner->publish(each, {});
-    });
-    run_until(io, [&] { return waiting.heard.size() == nodes.size(); });
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-        CHECK(waiting.heard[i] == nodes[i].secret);
-}
-
-TEST_CASE("who comes too late hears at once; of what is withdrawn nobody hears, and of what nobody wants any more")
-{
-    asio::io_context io;
-    peers_end owner(io), waiting(io);
-    const auto withdrawn = awaited_node(io, owner, waiting);
-    const auto unwanted = awaited_node(io, owner, waiting);
-    const auto late = owner.offered();
-    owner.in_turn([&] { owner->withdraw(withdrawn); });
-    waiting.in_turn([&] { waiting->unsubscribe(unwanted.commitment); });
-    run_until(io, [&] { return !owner->awaited(unwanted); });
-    owner.publish(unwanted);
-    owner.publish(late);
-    waiting.subscribe(late.commitment, owner.endpoint());
-    run_until(io, [&] { return !waiting.heard.empty(); });
-    CHECK(waiting.heard == secrets{late.secret});
-    CHECK(owner.counted().given == 1);
 }
 
 TEST_CASE("a node whose data name another endpoint is awaited there, and no longer here")

@@ -91,8 +91,7 @@ TEST_CASE("a lease that ends is seen by the clock, while nothing of the client r
         REQUIRE(!co_await held.end());
         auto some = begin(gate, 2);
         REQUIRE(!co_await some.end());
-        pending<guard> entered;
-        again.owned_by(me).acquire(entered.handler());
+        auto entered = begin_acquire(again.owned_by(me));
         REQUIRE(!co_await entered.end());
         premise(lock.is_held() && gate.permits_held() == 2 && again.owned_by(me).is_held(), "held until it is cut off");
         a.link.block(direction::replies);

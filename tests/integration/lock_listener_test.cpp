@@ -234,8 +234,7 @@ TEST_CASE("permits: a place in the line, all of them at once, and one end when t
         for (const contender& c : holders)
             CHECK(c.properties == options.properties);
         permits one = must(co_await three.split(1));
-        pending<permits> waits;
-        gate.acquire(waits.handler());
+        auto waits = begin_acquire<permits>(gate);
         co_await until_told(told, 3); // queued, while it waits
         CHECK(must(co_await gate.contenders()).at(0).properties == options.properties);
         must(co_await std::move(three).release());

@@ -41,7 +41,7 @@ template <class T> [[nodiscard]] error_code error_in(const result<T>& r)
 }
 
 /// Waits for the grant.
-inline awaitable<guard> granted(pending<guard> attempt)
+template <class Held> awaitable<Held> granted(pending<Held> attempt)
 {
     const error_code ec = co_await attempt.end();
     if (ec)
@@ -49,7 +49,7 @@ inline awaitable<guard> granted(pending<guard> attempt)
     co_return std::move(attempt.value());
 }
 
-inline awaitable<void> release(guard held)
+template <class Held> awaitable<void> release(Held held)
 {
     must(co_await std::move(held).release());
 }

@@ -213,61 +213,6 @@ TEST_CASE("credentials that are refused, and a chroot that is missing, are error
     expect_clean(server());
 }
 
-TEST_CASE("a lock that is lost: which, with what token, after how long, and why")
-{
-    kept_log log;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        proxy link(server().port());
-        admin_client admin(server().port());
-        client zk(executor, logging(link.address(), log));
-        const auto hold = [&](std::string path) { return begin_acquire(mutex(zk, path)); };
-        const auto lost = [&](std::string path, std::string why) {
-            return log.count(log_level::warning, "lost " + path + ", held for ", why);
-        };
-
-        auto deleted = hold("/log/deleted");
-        REQUIRE(!co_await deleted.end());
-        auto told = begin_wait_lost(deleted.value());
-        const std::string node = deleted.value().node();
-        REQUIRE(admin.remove(node));
-        CHECK(!co_await told.end());
-        const std::string which = "(node " + node.substr(node.rfind('/') + 1) + ", token " +
-                                  std::to_string(deleted.value().fencing_token()) + "): somebody else has deleted";
-        CHECK(lost("/log/deleted", which) == 1);
-        CHECK(lost_by(deleted.value()) == loss_reason::node_deleted);
-
-        auto expired = hold("/log/expired");
-        REQUIRE(!co_await expired.end());
-        auto told_too = begin_wait_lost(expired.value());
-        link.expire_session(zk.session_id());
-        CHECK(!co_await told_too.end());
-        CHECK(lost("/log/expired", "the servers have ended the session; the servers were last heard ") == 1);
-        CHECK(lost_by(expired.value()) == loss_reason::session_expired);
-
-        auto outlives = hold("/log/outlives");
-        REQUIRE(!co_await outlives.end());
-        must(co_await zk.close());
-        CHECK(lost("/log/outlives", "the client was closed before its guard was released") == 1);
-        CHECK(lost_by(outlives.value()) == loss_reason::client_closed);
-
-        client short_lived(executor, logging(link.address(), log, 4000ms));
-        auto lapsed = begin_acquire(mutex(short_lived, "/log/lapsed"));
-        REQUIRE(!co_await lapsed.end());
-        auto told_last = begin_wait_lost(lapsed.value());
-        link.block();
-        CHECK(!co_await told_last.end());
-        link.unblock();
-        CHECK(lost("/log/lapsed", "its lease was not renewed in time; the servers were last heard ") == 1);
-        CHECK(lost_by(lapsed.value()) == loss_reason::lease_ended);
-        CHECK(log.count(log_level::warning, "lost ") == 4);
-        CHECK(log.count(log_level::error, "") == 0);
-        must(co_await short_lived.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
 TEST_CASE("locks that are held when the execution context is destroyed: which, with what nodes and tokens")
 {
     kept_log log;

@@ -64,19 +64,6 @@ inline bool destroy_short_of_memory(guard& held, asio::io_context& io, int numbe
     return short_of_memory::has_struck();
 }
 
-/// Runs one function of the context, in which the so-and-so-manieth allocation fails. False if there were fewer.
-inline bool run_one_short_of_memory(asio::io_context& io, int number)
-{
-    try {
-        const short_of_memory now(number);
-        io.restart();
-        io.run_one_for(60s);
-        return short_of_memory::has_struck();
-    } catch (const std::bad_alloc&) {
-        return true;
-    }
-}
-
 /// Runs the context until the so-and-so-manieth allocation has failed, or this is over. False if there were fewer.
 inline bool run_short_of_memory(asio::io_context& io, int number, const ending& e)
 {
@@ -90,18 +77,6 @@ inline bool run_short_of_memory(asio::io_context& io, int number, const ending& 
         return true;
     }
     return short_of_memory::has_struck();
-}
-
-/// Cancels, while the so-and-so-manieth allocation fails. False if there were fewer.
-inline bool cancel_short_of_memory(asio::cancellation_signal& cancel, int number)
-{
-    try {
-        const short_of_memory now(number);
-        cancel.emit(asio::cancellation_type::terminal);
-        return short_of_memory::has_struck();
-    } catch (const std::bad_alloc&) {
-        return true;
-    }
 }
 
 template <class Lock> guard take(asio::io_context& io, Lock& lock)
@@ -121,15 +96,6 @@ inline void close(asio::io_context& io, client& c)
     c.close(closed.handler());
     run_past_failures(io, [&] { return closed.is_over(); });
     CHECK(*closed.calls == 1);
-}
-
-/// Which is soon connected again.
-inline client_options hasty_options_for(const std::string& servers)
-{
-    client_options options = options_for(servers);
-    options.connect_backoff = 1ms;
-    options.connect_backoff_limit = 50ms; // memory that fails ends one connection after the other
-    return options;
 }
 
 } // namespace zklock::test

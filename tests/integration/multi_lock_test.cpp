@@ -6,34 +6,10 @@
 
 #include <boost/asio/deferred.hpp>
 
-#include <array>
-
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-pending<multi_guard> begin(multi_lock lock)
-{
-    pending<multi_guard> p;
-    lock.acquire(p.handler());
-    return p;
-}
-
-pending<> begin_wait_lost(const multi_guard& held)
-{
-    pending<> p;
-    held.wait_lost(p.handler());
-    return p;
-}
-
-awaitable<multi_guard> granted(pending<multi_guard> attempt)
-{
-    const error_code ec = co_await attempt.end();
-    if (ec)
-        throw std::runtime_error("no grant: " + ec.message());
-    co_return std::move(attempt.value());
-}
 
 std::string foreign(admin_client& admin, const std::string& path)
 {
@@ -141,14 +117,14 @@ TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadl
         CHECK(steady_clock::now() - before >= 50ms);
         co_await until_only_left(server().port(), on_c);
         for (const auto type : cancellation_types) {
-            auto waiting = begin(all);
+            auto waiting = begin_acquire<multi_guard>(all);
             co_await until_queued(admin, "/multi/c", 2);
             CHECK(admin.children("/multi/a").size() == 1);
             waiting.cancel(type);
             const error_code ec = co_await waiting.end();
             CHECK(ec == asio::error::operation_aborted);
             co_await until_only_left(server().port(), on_c);
-            auto early = begin(all);
+            auto early = begin_acquire<multi_guard>(all);
             early.cancel(type);
             const error_code at_once = co_await early.end();
             CHECK(at_once == asio::error::operation_aborted);
@@ -164,7 +140,7 @@ TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadl
         admin.set_access("/multi/b", std::vector<access_rule>(1));
 
         // Somebody deletes what is held already: that release finds nothing, the others go on.
-        auto waiting = begin(all);
+        auto waiting = begin_acquire<multi_guard>(all);
         co_await until_queued(admin, "/multi/c", 2);
         admin.remove(on_c);
         multi_guard held = co_await granted(waiting);
@@ -212,7 +188,7 @@ TEST_CASE("some releases fail: the others go on, at a release, at a roll-back an
 
         // A roll-back: the error that caused it is told, not that of the giving back, and not later.
         const std::string on_c = foreign(admin, "/multi/c");
-        auto waiting = begin(all);
+        auto waiting = begin_acquire<multi_guard>(all);
         co_await until_queued(admin, "/multi/c", 2);
         const std::string rolled_back = "/multi/b/" + queue_of(admin, "/multi/b").front();
         allow_deletes("/multi/b", false);
@@ -245,7 +221,7 @@ TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
         mutex b(remote.zk, "/multi/b");
         multi_lock both(b, a);
         const std::string on_b = foreign(admin, "/multi/b");
-        auto waiting = begin(both);
+        auto waiting = begin_acquire<multi_guard>(both);
         co_await until_queued(admin, "/multi/b", 2);
         const auto first_session = remote.zk.session_id();
         remote.link.expire_session();
@@ -268,7 +244,7 @@ TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
 
         // Closed while it waits for the second.
         const std::string again = foreign(admin, "/multi/b");
-        waiting = begin(both);
+        waiting = begin_acquire<multi_guard>(both);
         co_await until_queued(admin, "/multi/b", 2);
         co_await remote.close();
         CHECK(co_await waiting.end() == errc::closed);
@@ -309,43 +285,4 @@ TEST_CASE("given in opposite orders by two clients: no deadlock; bad input")
     };
     run_test(60s, body);
     expect_clean(server(), {"/multi/a", "/multi/b"});
-}
-
-TEST_CASE("below a chroot, with credentials and an access list, on deep paths that do not exist")
-{
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port(), 60s);
-        admin.create_all("/apps/one");
-        admin_client same_user(server().port(), 60s); // whoever may not read a node may not ask for it, either
-        same_user.authenticate("digest", "user:secret");
-        client_options options = fault_options(server().address(), long_session);
-        options.chroot = "/apps/one";
-        credentials who;
-        who.scheme = "digest";
-        who.secret = "user:secret";
-        options.auth.push_back(who);
-        options.access = acl::creator_all;
-        client zk(co_await asio::this_coro::executor, options);
-        const lock_owner me;
-        mutex a(zk, "/deep/down/a");
-        reentrant_mutex b(zk, "/deep/b");
-        multi_lock both(b.owned_by(me), a);
-        multi_guard held = must(co_await both.acquire(20s));
-        REQUIRE(held.locks().size() == 2);
-        for (const held_lock& one : held.locks()) {
-            CHECK(one.node.starts_with(one.path + "/"));
-            CHECK(same_user.exists("/apps/one" + one.node));
-            CHECK_THROWS_AS(static_cast<void>(admin.get("/apps/one" + one.node)), zookeeper_error);
-        }
-        must(co_await std::move(held).release());
-
-        auto reign = [](leadership& term) -> awaitable<result<std::int64_t>> { co_return term.fencing_token(); };
-        election chair(zk, "/deep/chair");
-        result<std::int64_t> token = co_await chair.lead(20s, reign);
-        CHECK(must(token) > 0);
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(60s, body);
-    expect_clean(server());
 }

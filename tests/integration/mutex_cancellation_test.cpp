@@ -8,8 +8,15 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <array>
+#include <exception>
+#include <future>
+#include <memory>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -18,7 +25,8 @@ using asio::cancellation_type;
 
 namespace {
 
-constexpr std::array cancellations{cancellation_type::terminal, cancellation_type::partial, cancellation_type::total};
+constexpr std::array cancellations{cancellation_type::terminal, cancellation_type::partial, cancellation_type::total,
+                                   cancellation_type::all};
 
 } // namespace
 
@@ -106,7 +114,8 @@ TEST_CASE("cancelled before anything was sent")
             CHECK_FALSE(attempt.ended());
             const error_code ec = co_await attempt.end();
             CHECK(ec == asio::error::operation_aborted);
-            co_await under_way.end();
+            under_way.cancel(type);
+            CHECK(co_await under_way.end() == asio::error::operation_aborted);
         }
         CHECK(remote.link.count(opcode::create) + remote.link.count(opcode::create2) == 0);
         CHECK(remote.link.count(opcode::multi) == 0);
@@ -147,11 +156,39 @@ TEST_CASE("cancelled before anything was sent")
     });
 }
 
+TEST_CASE("cancelled somewhere on the way of the grant: either wins, and no lock is left")
+{
+    const std::string path = "/timeouts/grant";
+    play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
+        mutex lock(zk, path);
+        asio::steady_timer timer(co_await asio::this_coro::executor);
+        int granted = 0, aborted = 0;
+        for (auto after = 0us; after < 10ms && (after < 1ms || granted == 0); after += 50us) {
+            auto attempt = begin_acquire(lock);
+            timer.expires_after(after);
+            co_await timer.async_wait(asio::use_awaitable);
+            attempt.cancel(cancellation_type::total);
+            const error_code ec = co_await attempt.end();
+            CHECK((ec == asio::error::operation_aborted) == !attempt.value());
+            ++(ec ? aborted : granted);
+        }
+        CHECK(granted > 0);
+        CHECK(aborted > 0);
+    });
+}
+
 TEST_CASE("a cancelled release goes on, and so does one whose delete is on its way")
 {
     const std::string path = "/timeouts/release";
     play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
+        for (const auto type : cancellations) { // before it has begun
+            guard held = must(co_await lock.acquire());
+            auto releasing = begin_release(held);
+            releasing.cancel(type);
+            CHECK(co_await releasing.end() == asio::error::operation_aborted);
+            co_await nothing_left(server().port());
+        }
         for (const auto at : {moment::request, moment::reply})
             for (const auto type : cancellations) {
                 guard held = must(co_await lock.acquire());
@@ -272,6 +309,23 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
         CHECK(ec == asio::error::operation_aborted);
         co_await until_only_left(server().port(), holder);
 
+        // As a whole, a group of two.
+        ended = false;
+        error_code one, other_one;
+        const auto both_ended = [&](auto, error_code a, const guard&, error_code b, const guard&) {
+            one = a;
+            other_one = b;
+            ended = true;
+        };
+        asio::experimental::make_parallel_group(lock.acquire(asio::deferred), lock.acquire(asio::deferred))
+            .async_wait(asio::experimental::wait_for_all(), asio::bind_cancellation_slot(cancel.slot(), both_ended));
+        co_await until_queued(admin, path, 3);
+        cancel.emit(cancellation_type::total);
+        co_await until("the group ended", has_ended);
+        CHECK(one == asio::error::operation_aborted);
+        CHECK(other_one == asio::error::operation_aborted);
+        co_await until_only_left(server().port(), holder);
+
         // Granted, and nobody there to take it: the guard goes the way of every guard.
         auto attempt = begin_acquire(lock);
         co_await until_queued(admin, path, 2);
@@ -282,4 +336,70 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
         }
         attempt = pending<guard>();
     });
+}
+
+namespace {
+
+awaitable<void> release_when_cancelled(guard held)
+{
+    asio::steady_timer forever(co_await asio::this_coro::executor, 1h);
+    co_await forever.async_wait(asio::as_tuple(asio::use_awaitable));
+    must(co_await std::move(held).release());
+}
+
+} // namespace
+
+TEST_CASE("a coroutine that was cancelled before its release: it throws, never releases, and the lock is free anyway")
+{
+    const std::string path = "/timeouts/coroutine";
+    play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        mutex lock(zk, path);
+        asio::cancellation_signal cancel;
+        std::exception_ptr thrown;
+        const auto at_end = [&thrown](std::exception_ptr e) { thrown = e; };
+        guard held = must(co_await lock.acquire());
+        asio::co_spawn(executor, release_when_cancelled(std::move(held)),
+                       asio::bind_cancellation_slot(cancel.slot(), at_end));
+        co_await asio::post(executor, asio::use_awaitable);
+        cancel.emit(cancellation_type::terminal);
+        const auto has_thrown = [&thrown] { return thrown != nullptr; };
+        co_await until("the coroutine ended", has_thrown);
+        CHECK_THROWS_AS(std::rethrow_exception(thrown), boost::system::system_error);
+        guard again = must(co_await lock.acquire(60s));
+        co_await release(std::move(again));
+    });
+}
+
+TEST_CASE("a signal that is emitted on a strand of its own, while a pool of threads works")
+{
+    asio::thread_pool pool(4);
+    client c(pool, usual_options());
+    mutex lock(c, "/timeouts/pool");
+    struct cancellable {
+        explicit cancellable(asio::thread_pool& pool) : strand(pool.get_executor()) {}
+        asio::strand<asio::thread_pool::executor_type> strand; // the signal's and the handler's
+        asio::cancellation_signal cancel;
+        std::promise<bool> granted;
+    };
+    std::vector<std::unique_ptr<cancellable>> all;
+    for (int i = 0; i < 400; ++i) {
+        auto& one = *all.emplace_back(std::make_unique<cancellable>(pool));
+        asio::post(one.strand, [&] {
+            auto ended = [&](error_code ec, guard) { // given back at once
+                CHECK((!ec || ec == asio::error::operation_aborted));
+                one.granted.set_value(!ec);
+            };
+            lock.acquire(asio::bind_cancellation_slot(one.cancel.slot(), asio::bind_executor(one.strand, ended)));
+        });
+        asio::post(one.strand, [&] { one.cancel.emit(cancellation_type::total); });
+    }
+    for (const auto& each : all) {
+        auto granted = each->granted.get_future();
+        REQUIRE(granted.wait_for(120s) == std::future_status::ready);
+    }
+    CHECK(lock.acquire(60s, asio::use_future).get());
+    c.close(asio::use_future).get();
+    pool.join();
+    expect_clean(server(), {"/timeouts/pool"});
 }

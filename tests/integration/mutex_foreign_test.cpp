@@ -6,35 +6,6 @@
 using namespace zklock;
 using namespace zklock::test;
 
-TEST_CASE("children that are no contenders do not count")
-{
-    const std::string path = "/foreign/children";
-    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
-        admin.create_all(path);
-        admin.create(path + "/configuration", "x");
-        admin.create(path + "/-0000000000");
-        admin.create(path + "/lock-12");
-        admin.create(path + "/lock-000000000x");
-        admin.create(path + "/0000000001");
-        admin.create(path + "/revision-", {}, create_mode::persistent_sequential);
-        const std::vector<std::string> foreign = admin.children(path);
-        REQUIRE(foreign.size() == 6);
-
-        mutex lock(zk, path);
-        guard held = must(co_await lock.try_acquire());
-        auto waiting = begin_acquire(lock);
-        const std::string node = held.node();
-        co_await until_queued(admin, path, foreign.size() + 2);
-        const auto listed = must(co_await lock.contenders());
-        CHECK(listed.size() == 2);
-        co_await release(std::move(held));
-        held = co_await granted(waiting);
-        co_await release(std::move(held));
-        CHECK(admin.children(path) == foreign);
-        admin.remove_all(path);
-    });
-}
-
 TEST_CASE("contenders of other programs are served by number, whatever their names begin with")
 {
     const std::string path = "/foreign/mixed";

@@ -91,8 +91,7 @@ template <class Duration> awaitable<void> waits_for_ever(mutex lock, mutex busy,
     guard held = must(co_await lock.acquire(timeout));
     CHECK(held);
     co_await release(std::move(held));
-    pending<guard> attempt;
-    busy.acquire(timeout, attempt.handler());
+    auto attempt = begin_acquire(busy, timeout);
     CHECK(error_in(co_await busy.acquire(150ms)) == condition::not_in_time); // the clock has gone on meanwhile
     CHECK_FALSE(attempt.ended());
     attempt.cancel();

@@ -19,11 +19,6 @@ namespace {
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};
 constexpr const char* bad_paths[] = {"", "errors", "/errors/", "//", "/errors/./x", "/errors/\x01"};
 
-std::vector<credentials> ann_s_credentials()
-{
-    return {{"digest", "ann:secret"}};
-}
-
 std::string joined(std::vector<std::string> names)
 {
     std::sort(names.begin(), names.end());
@@ -137,112 +132,6 @@ TEST_CASE("every error an operation can meet")
     };
     run_test(test_limit, body);
     expect_clean(server());
-}
-
-TEST_CASE("paths are below the chroot")
-{
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
-        auto options = fault_options(server().address(), long_session);
-        options.chroot = "/rooted/here";
-        client zk(co_await asio::this_coro::executor, options);
-        CHECK(error_in(co_await zk.create("/a", "")) == errc::no_node);
-        CHECK_FALSE(must(co_await zk.exists("/")));
-        admin.create_all("/rooted/here");
-        CHECK(must(co_await zk.create("/a-", "", node_kind::persistent_sequential)) == "/a-0000000000");
-        must(co_await zk.set("/", "root"));
-        CHECK(admin.get("/rooted/here") == "root");
-        CHECK(joined(must(co_await zk.children("/"))) == "a-0000000000");
-        transaction t;
-        t.create("/b", "1").set("/", "changed").check("/b", 0);
-        const commit_result done = must(co_await zk.commit(t));
-        CHECK(done.results[0].path == "/b");
-        CHECK(done.results[1].stat->version == 2);
-        CHECK(admin.get("/rooted/here") == "changed");
-        must(co_await zk.close());
-        admin.remove_all("/rooted");
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("access lists: what is created has the client's, and what others forbid is denied")
-{
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
-        admin.create_all("/guarded");
-        auto as_ann = fault_options(server().address(), long_session);
-        as_ann.auth = ann_s_credentials();
-        as_ann.access = acl::creator_all;
-        client ann(executor, as_ann);
-        client bob(executor, fault_options(server().address(), long_session));
-        must(co_await ann.create("/guarded/ann", "hers"));
-        CHECK(must(co_await ann.get("/guarded/ann")).data == "hers");
-        CHECK(error_in(co_await bob.get("/guarded/ann")) == errc::access_denied);
-        CHECK(error_in(co_await bob.set("/guarded/ann", "his")) == errc::access_denied);
-        CHECK(error_in(co_await bob.children("/guarded/ann")) == errc::access_denied);
-        CHECK(error_in(co_await bob.create("/guarded/ann/x", "")) == errc::access_denied);
-        transaction t;
-        t.create("/guarded/free", "").set("/guarded/ann", "his");
-        const auto [ec, refused] = co_await bob.commit(t, asio::as_tuple(asio::use_awaitable));
-        CHECK(ec == errc::access_denied);
-        CHECK(refused.failed == 1);
-        CHECK_FALSE(admin.exists("/guarded/free"));
-        must(co_await ann.remove("/guarded/ann"));
-        must(co_await ann.close());
-        must(co_await bob.close());
-        admin.remove_all("/guarded");
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("while disconnected they wait; cancelled then, they were never sent")
-{
-    play<1>([&](remote_client& remote) -> awaitable<void> {
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
-        remote.link.forget();
-        pending<std::string> made, cancelled;
-        pending<node_content> read;
-        remote.zk.create("/waiting", "x", made.handler());
-        remote.zk.create("/never", "x", cancelled.handler());
-        remote.zk.get("/waiting", read.handler());
-        cancelled.cancel(asio::cancellation_type::total);
-        CHECK(co_await cancelled.end() == asio::error::operation_aborted);
-        CHECK_FALSE(made.ended());
-        remote.link.accept();
-        CHECK_FALSE(co_await made.end());
-        CHECK_FALSE(co_await read.end());
-        CHECK(read.value().data == "x"); // in the order of the calls
-        CHECK_FALSE(must(co_await remote.zk.exists("/never")));
-        must(co_await remote.zk.remove("/waiting"));
-    });
-}
-
-TEST_CASE("a write whose answer is lost: the outcome is unknown, and what is read then shows it")
-{
-    play<1>([&](remote_client& remote) -> awaitable<void> {
-        client& zk = remote.zk;
-        must(co_await zk.create("/unknown", "0"));
-        for (const moment at : lost_at) {
-            remote.link.on_next(opcode::set_data, at, fate::cut);
-            remote.link.forget();
-            CHECK(error_in(co_await zk.set("/unknown", "1")) == errc::outcome_unknown);
-            const bool done = at == moment::reply;
-            CHECK(must(co_await zk.get("/unknown")).data == (done ? "1" : "0"));
-            CHECK(remote.link.count(opcode::set_data) == 1); // never repeated
-            CHECK(remote.link.count(opcode::sync) >= 1);
-        }
-        // A read is repeated.
-        remote.link.on_next(opcode::get_data, moment::reply, fate::cut);
-        remote.link.forget();
-        CHECK(must(co_await zk.get("/unknown")).data == "1");
-        CHECK(remote.link.count(opcode::get_data) == 2);
-        must(co_await zk.remove("/unknown"));
-    });
 }
 
 TEST_CASE("the first read on a new connection goes behind a sync: its server may not know all that the last one did")

@@ -64,35 +64,22 @@ struct member {
         std::optional<error_code> ended;
         std::int64_t token = 0;
         std::string node;
-        bool released = false;
     };
     /// `ended` is called when it has.
-    std::shared_ptr<attempt> acquire(const std::string& path, std::function<void(attempt&)> ended = nullptr,
-                                     recipes::acquire_mode mode = recipes::acquire_mode::wait)
+    std::shared_ptr<attempt> acquire(const std::string& path, std::function<void(attempt&)> ended)
     {
         const auto a = std::make_shared<attempt>();
         recipes::acquire_request request;
         request.path = path;
-        request.mode = mode;
         request.done = [a, ended = std::move(ended)](error_code ec, const recipes::grant& given) {
             a->ended = ec;
             a->token = given.fencing_token;
             a->node = given.node;
-            if (ended)
-                ended(*a);
+            ended(*a);
         };
         a->handle = core_.locks.acquire(std::move(request));
         return a;
     }
-    void release(const std::shared_ptr<attempt>& a)
-    {
-        a->handle->release([a](error_code ec) {
-            CHECK_FALSE(ec);
-            a->released = true;
-        });
-        stage_.until("released", [&] { return a->released; });
-    }
-    [[nodiscard]] recipes::queue_requests& queues() { return core_.queue_requests; }
 
 private:
     stage& stage_;
@@ -167,52 +154,6 @@ TEST_CASE("three clients, and a path that has to be made again every few grants:
         // Each client may have sent one create for each of its users before it knew.
         CHECK(highest < scarce_from + 9);
         CHECK(begun >= 9 * times / (scarce_from + 9));
-    }
-    expect_clean(server(), {path});
-}
-
-TEST_CASE("a contender of another program is waited for, and data of somebody else's stay")
-{
-    const std::string path = "/numbers/foreign";
-    {
-        stage s;
-        admin_client admin(server().port(), milliseconds{60'000});
-        admin.create_all(path);
-        const std::string foreign = admin.create(path + "/_c_0f0f0f0f-1111-2222-3333-444444444444-lock-", "somebody",
-                                                 create_mode::ephemeral_sequential);
-        member m(s, 2);
-        const auto first = m.acquire(path);
-        bool listed = false; // and so its create answered
-        const auto list = m.queues().contenders(path, [&](error_code ec, const std::vector<contender>& queue) {
-            CHECK_FALSE(ec);
-            CHECK(queue.size() == 2);
-            listed = true;
-        });
-        s.until("it has a node", [&] { return listed; });
-        const auto held_back = m.acquire(path);
-        CHECK(first->handle->withdraw()); // so that the client has no node there
-        s.until("its node is gone", [&] { return admin.children(path).size() == 1; });
-        const auto tried = m.acquire(path, nullptr, recipes::acquire_mode::look_once);
-        s.until("busy", [&] { return tried->ended.has_value(); });
-        CHECK(*tried->ended == make_error_code(errc::busy));
-        CHECK_FALSE(held_back->ended);
-        const std::int64_t parent = admin.exists(path)->czxid;
-        admin.remove(foreign);
-        s.until("granted", [&] { return held_back->ended.has_value(); });
-        REQUIRE_FALSE(*held_back->ended);
-        CHECK(held_back->node.ends_with("0000000000"));
-        CHECK(admin.exists(path)->czxid > parent);
-        m.release(held_back);
-
-        admin.set(path, "mine");
-        for (int number = 1; number <= 4; ++number) { // creates go on
-            const auto next = m.acquire(path);
-            s.until("granted", [&] { return next->ended.has_value(); });
-            REQUIRE_FALSE(*next->ended);
-            CHECK(queue::sequence_of(queue::name_of(next->node)) == number);
-            m.release(next);
-        }
-        CHECK(admin.get(path) == "mine");
     }
     expect_clean(server(), {path});
 }

@@ -62,8 +62,8 @@ TEST_CASE("others have the lock, and then the servers are silent: timed out whil
         auto reign = [](leadership&) -> awaitable<void> { co_return; };
         CHECK(error_in(co_await chair.lead(20ms, reign)) == errc::not_connected);
         CHECK(error_in(co_await a.zk.wait_connected(20ms)) == errc::not_connected);
-        for (const auto& told :
-             {shelf.last_timeout(), gate.last_timeout(), both.last_timeout(), chair.last_timeout()}) {
+        for (const auto& told : {book.last_timeout(), shelf.last_timeout(), gate.last_timeout(), both.last_timeout(),
+                                 chair.last_timeout()}) {
             REQUIRE(told);
             CHECK_FALSE(told->held_by);
             CHECK(told->not_connected_for);

@@ -14,18 +14,6 @@ using namespace zklock::test;
 
 namespace {
 
-pending<guard> begin_write(owned_shared_mutex lock, lock_owner owner)
-{
-    pending<guard> p;
-    lock.owned_by(owner).acquire(p.handler());
-    return p;
-}
-pending<guard> begin_read(owned_shared_mutex lock, lock_owner owner)
-{
-    pending<guard> p;
-    lock.shared(owner).acquire(p.handler());
-    return p;
-}
 pending<> begin_release(owned_shared_mutex lock, lock_owner owner, guard& held)
 {
     pending<> p;
@@ -135,10 +123,10 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         const lock_owner me;
         const std::string holder = foreign_reader(admin, path);
 
-        auto writer = begin_write(lock, me);
+        auto writer = begin_acquire(lock.owned_by(me));
         co_await until_queued(admin, path, 2);
-        auto reader = begin_read(lock, me);
-        auto too = begin_write(lock, me);
+        auto reader = begin_acquire(lock.shared(me));
+        auto too = begin_acquire(lock.owned_by(me));
         CHECK(error_in(co_await lock.shared(me).acquire(10ms)) == condition::not_in_time);
         CHECK(error_in(co_await lock.shared(me).try_acquire()) == errc::busy);
         CHECK(queue_of(admin, path).size() == 2);
@@ -156,8 +144,8 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         co_await release(std::move(reads));
 
         // All are granted together; a reader that waits cannot become a writer.
-        writer = begin_write(lock, me);
-        reader = begin_read(lock, me);
+        writer = begin_acquire(lock.owned_by(me));
+        reader = begin_acquire(lock.shared(me));
         admin.remove(holder);
         guard w = co_await granted(writer);
         guard r = co_await granted(reader);
@@ -168,7 +156,7 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         co_await release(std::move(r));
 
         const std::string blocks = foreign_writer(admin, path);
-        reader = begin_read(lock, me);
+        reader = begin_acquire(lock.shared(me));
         co_await until_queued(admin, path, 2);
         CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::not_upgradable);
         CHECK_FALSE(reader.ended());
@@ -176,45 +164,6 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         guard last = co_await granted(reader);
         co_await release(std::move(last));
         co_await nothing_left(server().port());
-    });
-}
-
-TEST_CASE("lost: all holds are told, and none is granted until all are released")
-{
-    const std::string path = "/owned/lost";
-    play<2>({.clean = {path}}, [&](remote_client& remote, remote_client& rival) -> awaitable<void> {
-        owned_shared_mutex lock(remote.zk, path);
-        const lock_owner me;
-        guard writer = must(co_await lock.owned_by(me).acquire());
-        guard reader = must(co_await lock.shared(me).acquire());
-        auto told = begin_wait_lost(writer);
-        auto told_too = begin_wait_lost(reader);
-        remote.link.expire_session();
-        CHECK_FALSE(co_await told.end());
-        CHECK_FALSE(co_await told_too.end());
-        CHECK_FALSE((writer || reader));
-        CHECK_FALSE((lock.is_held() || lock.is_held_shared()));
-        CHECK(lock.hold_count(me) == 1);
-        CHECK(lock.hold_count_shared(me) == 1);
-        guard theirs = must(co_await shared_mutex(rival.zk, path).acquire());
-        CHECK(error_in(co_await lock.shared(me).acquire()) == errc::lost);
-        CHECK(error_in(co_await lock.release(me, writer)) == errc::lost);
-        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::lost);
-        CHECK(error_in(co_await std::move(reader).release()) == errc::lost);
-        co_await release(std::move(theirs));
-        writer = must(co_await lock.owned_by(me).acquire(20s));
-        CHECK(writer);
-        co_await release(std::move(writer));
-
-        // The client is closed: what waits ends, what is held is lost.
-        theirs = must(co_await shared_mutex(rival.zk, path).acquire());
-        auto waiting = begin_read(lock, me);
-        auto joined = begin_read(lock, me);
-        co_await remote.close();
-        CHECK(co_await waiting.end() == errc::closed);
-        CHECK(co_await joined.end() == errc::closed);
-        CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::closed);
-        co_await release(std::move(theirs));
     });
 }
 

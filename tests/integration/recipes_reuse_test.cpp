@@ -18,13 +18,6 @@ mutex_options lingering()
     return o;
 }
 
-mutex_options in_cohorts(unsigned of)
-{
-    mutex_options o;
-    o.cohort = of;
-    return o;
-}
-
 /// Until a released node may stay: the children are watched.
 awaitable<void> until_lingering(remote_client& remote, std::string path)
 {
@@ -87,119 +80,6 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
         co_await until_only_left(server().port(), others);
         admin.remove(others);
     });
-}
-
-TEST_CASE("re-entrant, in cohorts: owners take turns on one node, each hold with its own token")
-{
-    const std::string path = "/reuse/cohort";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, "/reuse/warm");
-        reentrant_mutex lock(remote.zk, path, in_cohorts(10));
-        critical_section section;
-        const auto visits = [&](lock_owner who) -> awaitable<void> {
-            guard held = must(co_await lock.owned_by(who).acquire());
-            section.enter(held);
-            guard again = must(co_await lock.owned_by(who).acquire());
-            CHECK(again.fencing_token() == held.fencing_token());
-            const auto executor = co_await asio::this_coro::executor;
-            asio::steady_timer turn(executor, 0ms);
-            co_await turn.async_wait(asio::use_awaitable);
-            section.leave();
-            co_await release(std::move(held));
-            co_await release(std::move(again));
-        };
-        std::vector<awaitable<void>> visitors;
-        for (int i = 0; i < 40; ++i)
-            visitors.push_back(visits(lock_owner()));
-        co_await together(std::move(visitors));
-        CHECK(section.grants == 40);
-        co_await nothing_left(server().port());
-        CHECK(creates_under(admin, path) == 4);
-
-        // Somebody else's turn comes after the cohort's bound.
-        guard first = must(co_await lock.owned_by(lock_owner()).acquire());
-        const std::string foreign = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
-        std::vector<pending<guard>> waiting(12);
-        for (auto& each : waiting)
-            lock.owned_by(lock_owner()).acquire(each.handler());
-        co_await release(std::move(first));
-        for (std::size_t i = 0; i < 9; ++i) { // with the first they are ten
-            guard held = co_await granted(waiting[i]);
-            co_await release(std::move(held));
-        }
-        const auto is_first = [&] { return path + "/" + queue_of(admin, path).front() == foreign; };
-        co_await until("the other is the first", is_first);
-        CHECK_FALSE(waiting[9].ended());
-        admin.remove(foreign);
-        for (std::size_t i = 9; i < waiting.size(); ++i) {
-            guard held = co_await granted(waiting[i]);
-            co_await release(std::move(held));
-        }
-    });
-}
-
-TEST_CASE("several locks as one, of which some linger and some serve cohorts")
-{
-    const std::string lingers = "/reuse/multi/1";
-    const std::string cohorts = "/reuse/multi/2";
-    const std::string plain = "/reuse/multi/3";
-    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        co_await warm_up(remote, "/reuse/warm");
-        mutex a(remote.zk, lingers, lingering());
-        mutex b(remote.zk, cohorts, in_cohorts(5));
-        mutex c(remote.zk, plain);
-        multi_lock all(c, b, a);
-        std::vector<std::int64_t> tokens(3, 0);
-        std::string lingering_node;
-        for (int i = 0; i < 6; ++i) {
-            multi_guard held = must(co_await all.acquire());
-            REQUIRE(held.locks().size() == 3);
-            for (std::size_t j = 0; j < 3; ++j) {
-                CHECK(held.locks()[j].fencing_token > tokens[j]);
-                tokens[j] = held.locks()[j].fencing_token;
-            }
-            if (i == 0)
-                lingering_node = held.locks()[0].node;
-            else
-                CHECK(held.locks()[0].node == lingering_node);
-            must(co_await std::move(held).release());
-            co_await until_lingering(remote, lingers);
-            co_await until_only_left(server().port(), lingering_node);
-        }
-
-        // Given back after a time-out, the first goes on lingering.
-        const std::string obstacle = admin.create(plain + "/lock-", {}, create_mode::ephemeral_sequential);
-        CHECK(error_in(co_await all.acquire(50ms)) == condition::not_in_time);
-        CHECK(error_in(co_await all.try_acquire()) == errc::busy);
-        std::vector<std::string> left;
-        left.push_back(lingering_node);
-        left.push_back(obstacle);
-        co_await until_only_left(server().port(), left);
-        admin.remove(obstacle);
-
-        // Many at once, in both orders.
-        multi_lock other_way(a, c, b);
-        int inside = 0;
-        auto visits = [&](multi_lock of) -> awaitable<void> {
-            multi_guard held = must(co_await of.acquire());
-            CHECK(inside++ == 0);
-            const auto executor = co_await asio::this_coro::executor;
-            asio::steady_timer turn(executor, 0ms);
-            co_await turn.async_wait(asio::use_awaitable);
-            --inside;
-            must(co_await std::move(held).release());
-        };
-        std::vector<awaitable<void>> visitors;
-        for (int i = 0; i < 20; ++i)
-            visitors.push_back(visits(i % 2 == 0 ? all : other_way));
-        co_await together(std::move(visitors));
-
-        const std::string elsewhere = admin.create(lingers + "/lock-", {}, create_mode::ephemeral_sequential);
-        co_await until_only_left(server().port(), elsewhere);
-        admin.remove(elsewhere);
-    };
-    play<1>({.sessions = {120s}, .clean = {lingers, cohorts, plain}}, story);
 }
 
 TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: each term has its own token")

@@ -13,17 +13,6 @@
 using namespace zklock;
 using namespace zklock::test;
 
-namespace {
-
-pending<guard> begin(reentrant_mutex lock, lock_owner owner)
-{
-    pending<guard> p;
-    lock.owned_by(owner).acquire(p.handler());
-    return p;
-}
-
-} // namespace
-
 TEST_CASE("holds are counted: no request for a further one, one node and one token, free with the last")
 {
     const std::string path = "/reentrant/counted";
@@ -98,10 +87,10 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         const lock_owner me;
         const std::string holder = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
 
-        auto first = begin(lock, me);
+        auto first = begin_acquire(lock.owned_by(me));
         co_await until_queued(admin, path, 2);
-        auto second = begin(lock, me);
-        auto third = begin(lock, me);
+        auto second = begin_acquire(lock.owned_by(me));
+        auto third = begin_acquire(lock.owned_by(me));
         CHECK(error_in(co_await lock.owned_by(me).acquire(10ms)) == condition::not_in_time);
         CHECK(error_in(co_await lock.owned_by(me).try_acquire()) == errc::busy);
         first.cancel(); // he who brought the node: it stays
@@ -120,8 +109,8 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
 
         // The last who gives up takes the node along.
         const std::string again = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
-        first = begin(lock, me);
-        second = begin(lock, me);
+        first = begin_acquire(lock.owned_by(me));
+        second = begin_acquire(lock.owned_by(me));
         co_await until_queued(admin, path, 2);
         second.cancel();
         first.cancel();
@@ -130,7 +119,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
 
         // Cancelled before it began; and all kinds of cancellation.
         for (const auto type : cancellation_types) {
-            auto early = begin(lock, me);
+            auto early = begin_acquire(lock.owned_by(me));
             early.cancel(type);
             const error_code ec = co_await early.end();
             CHECK(ec == asio::error::operation_aborted);
@@ -185,8 +174,8 @@ TEST_CASE("lost: never granted again until all lost holds are released")
 
         // The client is closed: what waits ends, what is held is lost.
         theirs = must(co_await mutex(rival.zk, path).acquire());
-        auto waiting = begin(lock, me);
-        auto joined = begin(lock, me);
+        auto waiting = begin_acquire(lock.owned_by(me));
+        auto joined = begin_acquire(lock.owned_by(me));
         co_await remote.close();
         CHECK(co_await waiting.end() == errc::closed);
         CHECK(co_await joined.end() == errc::closed);

@@ -207,32 +207,6 @@ TEST_CASE("asked while the connection is away: heard at the next one; asking wai
     });
 }
 
-TEST_CASE("a node that is to go neither lingers nor serves the cohort any longer")
-{
-    const std::string path = "/revocation/reuse";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        co_await warm_up(remote, elsewhere);
-        mutex_options options;
-        options.linger = std::chrono::minutes(10);
-        options.cohort = 100;
-        mutex lock(remote.zk, path, options);
-        guard held = must(co_await lock.acquire());
-        const std::string first = held.node();
-        co_await release(std::move(held));
-        held = must(co_await lock.acquire());
-        CHECK(held.node() == first);
-        must(co_await lock.revoke_holders());
-        must(co_await held.wait_revoked());
-        co_await release(std::move(held));
-        const auto gone = [&] { return !admin.exists(first); };
-        co_await until("the node has gone", gone);
-        held = must(co_await lock.acquire());
-        CHECK(held.node() != first);
-        co_await release(std::move(held));
-        co_await remote.close(); // with the node, which lingers
-    });
-}
-
 TEST_CASE("re-entrant holds, several locks, and a leader are asked")
 {
     const std::string path = "/revocation/recipes";

@@ -6,18 +6,6 @@
 using namespace zklock;
 using namespace zklock::test;
 
-namespace {
-
-pending<permits> begin(semaphore gate, std::size_t count, milliseconds timeout)
-{
-    pending<permits> p;
-    gate.permits_of(count).acquire(timeout, p.handler());
-    return p;
-}
-using zklock::test::begin;
-
-} // namespace
-
 TEST_CASE("cancelled or out of time at the head and in the line: nothing is left, and who comes next is served")
 {
     const std::string path = "/semaphore/cancelled";
@@ -109,32 +97,6 @@ TEST_CASE("an acquire survives a cut at every request of it, and makes no node t
     expect_clean(server(), {path + "/locks", path + "/leases"});
 }
 
-TEST_CASE("a create whose answer was lost, of an acquire that was cancelled, is looked for and deleted")
-{
-    const std::string path = "/semaphore/orphan";
-    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path + "/locks");
-        admin.create_all(path + "/leases");
-        co_await warm_up(remote, "/semaphore/warm");
-        semaphore gate(remote.zk, path, 1);
-        remote.link.on_next(opcode::create2, moment::reply, fate::hold, 1);
-        auto attempt = begin(gate, 1);
-        co_await until("the node is made", [&] { return remote.link.struck(); });
-        attempt.cancel();
-        CHECK(co_await attempt.end() == asio::error::operation_aborted);
-        CHECK(admin.children(path + "/leases").size() == 1);
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
-        remote.link.accept();
-        co_await no_permit_left(server().port(), path);
-        permits held = must(co_await gate.acquire());
-        co_await release(std::move(held));
-        co_await no_permit_left(server().port(), path);
-    };
-    play<1>({.clean = {path + "/locks", path + "/leases"}}, story);
-}
-
 TEST_CASE("the session ends: holders are told, their permits are free, and whoever waited queues again")
 {
     const std::string path = "/semaphore/expired";
@@ -217,113 +179,4 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
         co_await no_permit_left(server().port(), path);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
-}
-
-TEST_CASE("others had deleted the node of a permit before its release, which says so")
-{
-    const std::string path = "/semaphore/deleted_before";
-    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore gate(remote.zk, path, 1);
-        permits held = must(co_await gate.acquire());
-        remote.link.block(direction::replies);
-        REQUIRE(admin.remove(held.node()));
-        semaphore same(other.zk, path, 1);
-        permits between = must(co_await same.acquire());
-        remote.link.forget();
-        pending<> releasing;
-        std::move(held).release(releasing.handler());
-        co_await until("the delete is on its way", [&] { return remote.link.count(opcode::remove) == 1; });
-        CHECK_FALSE(releasing.ended());
-        remote.link.unblock();
-        CHECK(co_await releasing.end() == errc::lost);
-        co_await release(std::move(between));
-        co_await no_permit_left(server().port(), path);
-    };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
-}
-
-TEST_CASE("with a limit on its attempts an acquire of permits says what used them up")
-{
-    const std::string path = "/semaphore/attempts";
-    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore gate(remote.zk, path, 1);
-        semaphore_options once;
-        once.permits = 1;
-        once.max_attempts = 1;
-        semaphore same(other.zk, path, once);
-        permits held = must(co_await gate.acquire());
-
-        auto at_head = begin(same, 1);
-        co_await until_permits(admin, path, 2);
-        for (const contender& c : must(co_await gate.holders()))
-            if (!c.ours)
-                REQUIRE(admin.remove(c.node));
-        CHECK(co_await at_head.end() == errc::lost);
-
-        auto before = begin(gate, 1);
-        co_await until_permits(admin, path, 2);
-        auto in_line = begin(same, 1);
-        co_await until_queued(admin, path + "/locks", 2);
-        REQUIRE(admin.remove(path + "/locks/" + queue_of(admin, path + "/locks").back()));
-        CHECK(co_await in_line.end() == errc::lost);
-        before.cancel();
-        CHECK(co_await before.end() == asio::error::operation_aborted);
-
-        for (const std::size_t skip : {0, 1}) { // the creates in the line, and of the permit
-            other.link.on_next(opcode::create2, moment::request, fate::cut, skip);
-            auto cut_off = begin(same, 1);
-            CHECK(co_await cut_off.end() == errc::not_connected);
-            co_await until_permits(admin, path, 1);
-        }
-
-        auto expired = begin(same, 1);
-        co_await until_permits(admin, path, 2);
-        other.link.expire_session();
-        CHECK(co_await expired.end() == errc::session_expired);
-        co_await release(std::move(held));
-        co_await no_permit_left(server().port(), path);
-    };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
-}
-
-TEST_CASE("two clients, many coroutines: never more than there are")
-{
-    for (const naming names : {naming::curator, naming::kazoo}) {
-        const std::string path = names == naming::kazoo ? "/semaphore/many_kazoo" : "/semaphore/many";
-        const auto body = [&]() -> awaitable<void> {
-            remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-            semaphore_options options;
-            options.permits = 4;
-            options.names = names;
-            semaphore gate(remote.zk, path, options);
-            semaphore same(other.zk, path, options);
-            std::size_t inside = 0;
-            int grants = 0;
-            auto visits = [&](semaphore where, std::size_t count) -> awaitable<void> {
-                for (int i = 0; i < 5; ++i) {
-                    permits held = must(co_await where.permits_of(count).acquire(60s));
-                    inside += held.count();
-                    ++grants;
-                    if (inside > 4)
-                        broken_promise("more permits than there are");
-                    asio::steady_timer turn(co_await asio::this_coro::executor, milliseconds{1});
-                    co_await turn.async_wait(asio::use_awaitable);
-                    inside -= held.count();
-                    co_await release(std::move(held));
-                }
-            };
-            std::vector<awaitable<void>> all;
-            for (std::size_t i = 0; i < 12; ++i)
-                all.push_back(visits(i % 2 == 0 ? gate : same, 1 + i % 3));
-            co_await together(std::move(all));
-            CHECK(grants == 60);
-            co_await no_permit_left(server().port(), path);
-            co_await remote.close();
-            co_await other.close();
-        };
-        run_test(120s, body);
-    }
-    expect_clean(server(), {"/semaphore/many/locks", "/semaphore/many/leases", "/semaphore/many_kazoo",
-                            "/semaphore/many_kazoo-__lock__"});
 }

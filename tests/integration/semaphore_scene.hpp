@@ -6,31 +6,9 @@
 
 namespace zklock::test {
 
-inline pending<permits> begin(semaphore gate, std::size_t count)
+[[nodiscard]] inline pending<permits> begin(semaphore gate, std::size_t count, auto... limit)
 {
-    pending<permits> p;
-    gate.permits_of(count).acquire(p.handler());
-    return p;
-}
-
-inline pending<> begin_wait_lost(const permits& held)
-{
-    pending<> p;
-    held.wait_lost(p.handler());
-    return p;
-}
-
-inline awaitable<permits> granted(pending<permits> attempt)
-{
-    const error_code ec = co_await attempt.end();
-    if (ec)
-        throw std::runtime_error("no grant: " + ec.message());
-    co_return std::move(attempt.value());
-}
-
-inline awaitable<void> release(permits held)
-{
-    must(co_await std::move(held).release());
+    return begin_acquire<permits>(gate.permits_of(count), limit...);
 }
 
 /// Until the server holds no node of ours, and no watch of a client on the semaphore, while the clients are still

@@ -5,8 +5,6 @@
 
 #include <boost/asio/deferred.hpp>
 
-#include <array>
-
 using namespace zklock;
 using namespace zklock::test;
 
@@ -135,74 +133,6 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
         co_await release(std::move(held));
         guard next = must(co_await there.acquire());
         co_await release(std::move(next));
-    };
-    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
-}
-
-TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the servers had it")
-{
-    const std::string path = "/shared_faults/downgrade_lost";
-    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        shared_mutex lock(remote.zk, path);
-        shared_mutex there(other.zk, path);
-        for (const moment at : {moment::request, moment::reply}) {
-            guard held = must(co_await lock.acquire());
-            const std::int64_t token = held.fencing_token();
-            auto writer = begin_write(there);
-            co_await until_queued(admin, path, 2);
-            remote.link.on_next(opcode::multi, at, fate::cut);
-            guard reads = must(co_await lock.downgrade(std::move(held)));
-            CHECK(remote.link.struck());
-            CHECK(reads);
-            CHECK(reads.fencing_token() == token);
-            CHECK(admin.exists(reads.node()));
-            CHECK(queue_of(admin, path).size() == 2);
-            CHECK_FALSE(writer.ended());
-            co_await release(std::move(reads));
-            guard w = co_await granted(writer);
-            co_await release(std::move(w));
-            co_await nothing_left(server().port());
-        }
-    };
-    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
-}
-
-TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one that finds its node gone is lost")
-{
-    const std::string path = "/shared_faults/downgrade_refused";
-    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        admin.create_all(path);
-        shared_mutex lock(remote.zk, path);
-        shared_mutex there(other.zk, path);
-        guard held = must(co_await lock.acquire());
-        const std::string node = held.node();
-        std::vector<access_rule> rules(1);
-        rules.front().permissions = 31 & ~4; // all but create
-        admin.set_access(path, rules);
-        auto attempt = begin_downgrade(lock, held);
-        error_code ec = co_await attempt.end();
-        CHECK(ec == errc::access_denied);
-        REQUIRE(attempt.value());
-        CHECK(attempt.value().node() == node);
-        CHECK(lock.is_held());
-        CHECK_FALSE(lock.shared().is_held());
-        CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
-        rules.front().permissions = 31;
-        admin.set_access(path, rules);
-        guard reads = must(co_await lock.downgrade(std::move(attempt.value())));
-        guard with_it = must(co_await there.shared().acquire());
-        co_await release(std::move(reads));
-        co_await release(std::move(with_it));
-
-        held = must(co_await lock.acquire());
-        auto lost = begin_wait_lost(held);
-        admin.remove(held.node());
-        attempt = begin_downgrade(lock, held);
-        ec = co_await attempt.end();
-        CHECK(ec == errc::lost);
-        CHECK_FALSE(attempt.value());
-        const error_code told = co_await lost.end();
-        CHECK_FALSE(told);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }

@@ -296,36 +296,6 @@ TEST_CASE("readers watch the writer before them, never one behind them: kazoo's 
     });
 }
 
-TEST_CASE("a writer looks again when a foreign writer has gone: it may read on under its number")
-{
-    const std::string path = "/shared/growth";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        shared_mutex lock(remote.zk, path);
-        const std::string writer = foreign_writer(admin, path);
-        auto waiting = begin_write(lock);
-        co_await until_watches_only(server().port(), remote.zk.session_id(), writer);
-        const std::string reads_on = foreign_downgrade(admin, writer);
-        co_await until_watches_only(server().port(), remote.zk.session_id(), reads_on);
-        CHECK_FALSE(waiting.ended());
-        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
-        admin.remove(reads_on);
-        guard held = co_await granted(waiting);
-
-        // A reader need not look again.
-        co_await release(std::move(held));
-        const std::string next = foreign_writer(admin, path);
-        auto reader = begin_read(lock);
-        co_await until_watches_only(server().port(), remote.zk.session_id(), next);
-        remote.link.forget();
-        const std::string also = foreign_downgrade(admin, next);
-        guard reads = co_await granted(reader);
-        CHECK(remote.link.count(opcode::get_children2) == 0);
-        co_await release(std::move(reads));
-        admin.remove(also);
-    });
-}
-
 TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
 {
     const std::string path = "/shared/multi";

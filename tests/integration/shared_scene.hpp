@@ -4,29 +4,13 @@
 
 namespace zklock::test {
 
-[[nodiscard]] inline pending<guard> begin_read(shared_mutex lock)
+[[nodiscard]] inline pending<guard> begin_read(shared_mutex lock, auto... limit)
 {
-    pending<guard> p;
-    lock.shared().acquire(p.handler());
-    return p;
+    return begin_acquire(lock.shared(), limit...);
 }
-[[nodiscard]] inline pending<guard> begin_read(shared_mutex lock, milliseconds timeout)
+[[nodiscard]] inline pending<guard> begin_write(shared_mutex lock, auto... limit)
 {
-    pending<guard> p;
-    lock.shared().acquire(timeout, p.handler());
-    return p;
-}
-[[nodiscard]] inline pending<guard> begin_write(shared_mutex lock)
-{
-    pending<guard> p;
-    lock.acquire(p.handler());
-    return p;
-}
-[[nodiscard]] inline pending<guard> begin_write(shared_mutex lock, milliseconds timeout)
-{
-    pending<guard> p;
-    lock.acquire(timeout, p.handler());
-    return p;
+    return begin_acquire(lock, limit...);
 }
 [[nodiscard]] inline pending<guard> begin_downgrade(shared_mutex lock, guard& held)
 {
@@ -44,16 +28,6 @@ namespace zklock::test {
 {
     return admin.create(path + "/_c_f1-__WRIT__", {}, create_mode::ephemeral_sequential);
 }
-/// Downgrades as Curator's writers do: makes a reader's node with the number of the writer's, which goes after that.
-[[nodiscard]] inline std::string foreign_downgrade(admin_client& admin, const std::string& writer)
-{
-    std::string reader = writer;
-    reader.replace(reader.find("_c_f1-__WRIT__"), 14, "_c_f2-__READ__");
-    admin.create(reader, {}, create_mode::ephemeral);
-    admin.remove(writer);
-    return reader;
-}
-
 /// Which of the path's contenders that session watches, besides its own nodes.
 [[nodiscard]] inline std::vector<std::string> watched_by(std::uint16_t port, std::int64_t session)
 {

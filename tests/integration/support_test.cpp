@@ -2,13 +2,10 @@
 // program: tls
 // What the other integration tests stand on: servers, proxy, administrator's client.
 #include "support/admin_client.hpp"
-#include "support/expect_clean.hpp"
-#include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
 #include "support/time_waited.hpp"
 #include "support/undisturbed.hpp"
-#include "support/zookeeper_ensemble.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <boost/asio/post.hpp>
@@ -32,122 +29,6 @@
 
 using namespace zklock::test;
 namespace asio = boost::asio;
-
-TEST_CASE("a server keeps its data over a restart, and a pause silences it")
-{
-    zookeeper_server server;
-    wait_until("it says what it is", default_limit, [&] { return server_mode(server.port()) == "standalone"; });
-    {
-        admin_client admin{server.port()};
-        admin.create_all("/a/b");
-        admin.set("/a/b", "text");
-    }
-    const auto port = server.port();
-    server.restart();
-    CHECK(server.port() == port);
-    CHECK(admin_client{server.port()}.get("/a/b") == "text");
-
-    server.pause();
-    CHECK(server_mode(server.port()).empty());
-    server.resume();
-    server.wait_serving();
-
-    server.kill();
-    CHECK_FALSE(server.running());
-    CHECK(server_mode(server.port()).empty());
-}
-
-TEST_CASE("the administrator's client makes, reads and deletes nodes of every kind")
-{
-    zookeeper_server server;
-    admin_client admin{server.port()};
-    CHECK(admin.create("/plain", "1") == "/plain");
-    CHECK_THROWS_AS(admin.create("/plain"), zookeeper_error);
-    admin.create("/box", {}, create_mode::container);
-    const auto first = admin.create("/box/n-", "x", create_mode::ephemeral_sequential);
-    CHECK(first == "/box/n-0000000000");
-    const auto found = admin.exists(first);
-    REQUIRE(found);
-    CHECK(found->ephemeral_owner == admin.session().id);
-    CHECK(found->data_length == 1);
-    CHECK(admin.exists("/box")->num_children == 1);
-    CHECK(admin.children("/box") == std::vector<std::string>{"n-0000000000"});
-    CHECK_FALSE(admin.exists("/none"));
-    CHECK_FALSE(admin.remove("/none"));
-    admin.sync("/box");
-
-    CHECK(ephemeral_count(server.port()) == 1);
-    CHECK(ephemerals(server.port()).at(admin.session().id) == std::vector<std::string>{first});
-    CHECK(connected_sessions(server.port()) == std::vector{admin.session().id});
-    CHECK(monitor(server.port()).at("zk_ephemerals_count") == "1");
-
-    reset_connection_counts(server.port());
-    for (int i = 0; i < 5; ++i)
-        CHECK(admin.get("/plain") == "1");
-    CHECK(connections(server.port()).at(0).packets_received == 5);
-
-    CHECK_THROWS(expect_clean(server, {"/box"}, 50ms));
-    admin.remove_all("/box");
-    expect_clean(server, {"/box"});
-
-    admin.authenticate("digest", "user:secret");
-    admin.create("/private", {}, create_mode::persistent, {{.scheme = "auth", .id = {}}});
-    admin_client stranger{server.port()};
-    CHECK_THROWS_AS(static_cast<void>(stranger.get("/private")), zookeeper_error);
-    CHECK(admin.get("/private").empty());
-}
-
-TEST_CASE("a session can be left behind, taken over and ended")
-{
-    zookeeper_server server;
-    admin_client victim{server.port(), 60'000ms};
-    victim.create("/e", {}, create_mode::ephemeral);
-    const auto session = victim.session();
-    victim.abandon();
-    {
-        admin_client heir{server.port(), 60'000ms, session};
-        CHECK(heir.session().id == session.id);
-        heir.abandon();
-    }
-    admin_client observer{server.port()};
-    CHECK(observer.exists("/e"));
-    close_session(server.port(), session);
-    CHECK_FALSE(observer.exists("/e"));
-    CHECK_THROWS_AS(close_session(server.port(), session), zookeeper_error);
-    expect_clean(server);
-}
-
-TEST_CASE("an ensemble survives the loss of its leader, and the dead member returns")
-{
-    zookeeper_ensemble ensemble{3};
-    const auto leader = ensemble.leader();
-    const auto follower = ensemble.follower();
-    CHECK(leader != follower);
-    admin_client{ensemble[follower].port()}.create("/before");
-
-    ensemble[leader].kill();
-    ensemble.wait_quorum();
-    const auto successor = ensemble.leader();
-    CHECK(successor != leader);
-    CHECK(admin_client{ensemble[successor].port()}.exists("/before"));
-    admin_client{ensemble[successor].port()}.create("/after");
-
-    ensemble[leader].start();
-    ensemble.wait_all();
-    {
-        admin_client returned{ensemble[leader].port()};
-        returned.sync("/after");
-        CHECK(returned.exists("/after"));
-    }
-
-    const auto paused = ensemble.leader();
-    ensemble[paused].pause();
-    ensemble.wait_quorum();
-    CHECK(ensemble.leader() != paused);
-    ensemble[paused].resume();
-    ensemble.wait_all();
-    expect_clean(ensemble);
-}
 
 TEST_CASE("the proxy cuts where it is told")
 {

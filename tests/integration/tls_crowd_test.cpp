@@ -59,36 +59,6 @@ TEST_CASE("ten thousand waiters of one client are served in the order of their c
     expect_clean(server(), {"/tls/crowd"});
 }
 
-TEST_CASE("ten thousand waiters cancelled at once, and those of a client that is closed, leave nothing")
-{
-    const auto body = [&]() -> awaitable<void> {
-        for (const bool close : {false, true}) {
-            client zk(co_await asio::this_coro::executor, secure_options(server().secure_address(), 60s));
-            mutex lock(zk, "/tls/given-up");
-            guard first = must(co_await lock.acquire(default_limit));
-            std::deque<pending<guard>> waiting;
-            for (std::size_t i = 0; i < many; ++i)
-                waiting.push_back(begin_acquire(lock));
-            const auto queued = [] { return ephemeral_count(server().port()) > many / 2; }; // as the budget allows
-            co_await until("most have their nodes", queued);
-            if (close)
-                must(co_await zk.close());
-            else
-                for (auto& each : waiting)
-                    each.cancel();
-            for (auto& each : waiting) {
-                const error_code ec = co_await each.end();
-                REQUIRE(ec);
-            }
-            first = guard();
-            co_await nothing_left(server().port());
-            must(co_await zk.close());
-        }
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/given-up"});
-}
-
 TEST_CASE("three hundred clients come back together after a restart, each with its session")
 {
     zookeeper_server restarted(with_secure_port());

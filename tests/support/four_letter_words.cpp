@@ -15,14 +15,6 @@ std::int64_t session_id(const std::string& text)
     return static_cast<std::int64_t>(std::stoull(text, nullptr, 16));
 }
 
-std::int64_t field(const std::string& line, const std::string& name)
-{
-    const auto at = line.find(name + "=");
-    if (at == std::string::npos)
-        return 0;
-    return static_cast<std::int64_t>(std::stoull(line.substr(at + name.size() + 1), nullptr, 0));
-}
-
 template <class F> void for_each_line(const std::string& text, F&& f)
 {
     std::istringstream lines{text};
@@ -101,30 +93,13 @@ std::size_t ephemeral_count(std::uint16_t port)
     return count;
 }
 
-std::vector<server_connection> connections(std::uint16_t port)
-{
-    std::vector<server_connection> found;
-    for_each_line(four_letter_word(port, "cons"), [&](const std::string& line) {
-        if (line.find("sid=") == std::string::npos)
-            return; // such as the one that asks
-        found.push_back({.session_id = field(line, "sid"),
-                         .packets_received = field(line, "recved"),
-                         .packets_sent = field(line, "sent"),
-                         .session_timeout_ms = field(line, "to")});
-    });
-    return found;
-}
-
-void reset_connection_counts(std::uint16_t port)
-{
-    static_cast<void>(four_letter_word(port, "crst"));
-}
-
 std::vector<std::int64_t> connected_sessions(std::uint16_t port)
 {
     std::vector<std::int64_t> sessions;
-    for (const auto& connection : connections(port))
-        sessions.push_back(connection.session_id);
+    for_each_line(four_letter_word(port, "cons"), [&](const std::string& line) {
+        if (const auto at = line.find("sid="); at != line.npos) // not the one that asks
+            sessions.push_back(session_id(line.substr(at + 4)));
+    });
     return sessions;
 }
 

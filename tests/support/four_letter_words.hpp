@@ -27,17 +27,6 @@ std::map<std::string, std::vector<std::int64_t>> watches(std::uint16_t port);
 std::map<std::int64_t, std::vector<std::string>> ephemerals(std::uint16_t port);
 std::size_t ephemeral_count(std::uint16_t port);
 
-/// One client's connection, as "cons" tells of it. The packets include pings and the connect request.
-struct server_connection {
-    std::int64_t session_id = 0;
-    std::int64_t packets_received = 0;
-    std::int64_t packets_sent = 0;
-    std::int64_t session_timeout_ms = 0;
-};
-std::vector<server_connection> connections(std::uint16_t port);
-/// Sets the packet counts of all connections back to zero.
-void reset_connection_counts(std::uint16_t port);
-
 /// The sessions that are connected to this server.
 std::vector<std::int64_t> connected_sessions(std::uint16_t port);
 

@@ -47,8 +47,7 @@ void hand_over(const std::vector<std::string>& options, const std::string& voice
     tool_scene scene;
     proxy link(server().port());
     admin_client admin(server().port());
-    auto first = scene.start(joined(joined({"run", "--servers", link.address()}, options), {path}), "first");
-    static_cast<void>(scene.await_line("first"));
+    auto first = scene.start_holder(joined(joined({"run", "--servers", link.address()}, options), {path}), "first");
     const auto nodes = admin.children(path);
     REQUIRE(nodes.size() == 1);
     auto second =
@@ -92,8 +91,7 @@ TEST_CASE("a term of lead begins so, too")
     CHECK(scene.contents("next").find(", handed over past the servers\n") != std::string::npos);
     link.unblock();
     CHECK(first.wait() == 0);
-    next.signal(SIGTERM);
-    CHECK(next.wait() == 128 + SIGTERM);
+    CHECK(let_go(next) == 128 + SIGTERM);
 }
 
 TEST_CASE("a port is opened where a lock may be handed over so, and not for permits, or unasked")

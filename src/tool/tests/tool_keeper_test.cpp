@@ -32,11 +32,7 @@ struct waiting_tool {
         wait_until("a queue of two", default_limit, [&] { return admin.children(path).size() == 2; });
         keeper = await_child(second.pid());
     }
-    void let_go()
-    {
-        first.signal(SIGTERM);
-        CHECK(first.wait() == 0);
-    }
+    void let_go() { CHECK(zklock::test::let_go(first) == 0); }
 
     child_process first, second;
     pid_t keeper = 0;

@@ -41,8 +41,7 @@ TEST_CASE("lead stands again after a loss")
     auto leads = scene.start({"lead", "/lead/again", "--", "sh", "-c", "echo $ZKLOCK_NODE >>nodes; exec sleep 1000"});
     REQUIRE(admin.remove(scene.await_line("nodes")));
     wait_until("another term", default_limit, [&] { return count_lines(scene.contents("nodes")) == 2; });
-    leads.signal(SIGTERM);
-    CHECK(leads.wait() == 128 + SIGTERM);
+    CHECK(let_go(leads) == 128 + SIGTERM);
 }
 
 TEST_CASE("HUP is the command's, to read its configuration again, and ends lead if it ends the command")

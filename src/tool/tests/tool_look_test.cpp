@@ -75,32 +75,29 @@ TEST_CASE("ls -r shows each lock below that is in use, and nothing else; --held 
         scene.run({"ls", "--held", "--servers", "127.0.0.1:1", "--connect-timeout", "0.1", "/below/a"});
     CHECK(unknown.status == 122);
     for (auto* const each : {&outer, &inner, &gate}) {
-        each->signal(SIGTERM);
-        CHECK(each->wait() == 0);
+        CHECK(let_go(*each) == 0);
     }
 }
 
 TEST_CASE("ls --held says of a path that may not be read that it is not known")
 {
     tool_scene scene;
-    auto holder = scene.start({"run", "--acl", "creator", "--auth", "digest:ann:secret", "/look/closed"}, "holder");
-    static_cast<void>(scene.await_line("holder"));
+    auto holder =
+        scene.start_holder({"run", "--acl", "creator", "--auth", "digest:ann:secret", "/look/closed"}, "holder");
     for (const char* const words : {"/look/closed", "-r /look/closed", "/look/none /look/closed"}) {
         CAPTURE(words);
         const ended_tool refused = scene.run_command({"sh", "-c", tool_scene::program() + " ls --held " + words});
         CHECK(refused.status == 125);
         CHECK(refused.text == "zklock: /look/closed: access denied by the server\n");
     }
-    holder.signal(SIGTERM);
-    CHECK(holder.wait() == 0);
+    CHECK(let_go(holder) == 0);
 }
 
 TEST_CASE("break looks again when the answer is there: one that has come to hold meanwhile is asked for anew")
 {
     tool_scene scene;
     admin_client admin(server().port());
-    auto holder = scene.start({"run", "/look/break"}, "holder");
-    static_cast<void>(scene.await_line("holder"));
+    auto holder = scene.start_holder({"run", "/look/break"}, "holder");
     auto waiter = scene.start({"run", "--name", "waiter", "/look/break"}, "waiter");
     wait_until("a queue of two", default_limit, [&] { return admin.children("/look/break").size() == 2; });
     auto names = admin.children("/look/break");
@@ -114,15 +111,13 @@ TEST_CASE("break looks again when the answer is there: one that has come to hold
     auto asks = scene.start_command({"sh", "-c", ask}, "asks");
     scene.await_text("asks", "waiter waits for /look/break");
     scene.await_text("asks", "[y/N]");
-    holder.signal(SIGTERM);
-    CHECK(holder.wait() == 0);
+    CHECK(let_go(holder) == 0);
     static_cast<void>(scene.await_line("waiter"));
     type("y");
     scene.await_text("asks", "waiter holds /look/break");
     CHECK(waiter.running());
     CHECK(admin.children("/look/break").size() == 1);
-    waiter.signal(SIGTERM);
-    CHECK(waiter.wait() == 0);
+    CHECK(let_go(waiter) == 0);
     type("y");
     scene.await_text("asks", "has gone by itself");
     CHECK(asks.wait() == 1);
@@ -136,10 +131,8 @@ TEST_CASE("top shows that the connection is lost, and that it is back")
     scene.await_text("plain", "/look/top");
     const std::string on_terminal = "stty rows 5 cols 40; exec " + tool_scene::program() + " top --server-tick 0.5 " +
                                     "--session-timeout 20 --servers " + link.address() + " /look/top /look/top2";
-    auto holder = scene.start({"run", "--name", "somebody-with-a-long-name", "/look/top"}, "holder");
-    static_cast<void>(scene.await_line("holder"));
-    auto second = scene.start({"run", "/look/top2"}, "second");
-    static_cast<void>(scene.await_line("second"));
+    auto holder = scene.start_holder({"run", "--name", "somebody-with-a-long-name", "/look/top"}, "holder");
+    auto second = scene.start_holder({"run", "/look/top2"}, "second");
     auto drawn = scene.start_command({"script", "-qec", on_terminal, "/dev/null"}, "drawn");
     scene.await_text("drawn", "more lines)");
     link.refuse();
@@ -169,7 +162,6 @@ TEST_CASE("top shows that the connection is lost, and that it is back")
     CHECK(longest == 40);
     CHECK(most <= 5);
     for (auto* const each : {&holder, &second, &plain}) {
-        each->signal(SIGTERM);
-        CHECK(each->wait() == 0);
+        CHECK(let_go(*each) == 0);
     }
 }

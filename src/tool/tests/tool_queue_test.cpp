@@ -55,11 +55,9 @@ TEST_CASE("ls shows who holds and who waits")
     const std::string text = scene.run({"ls", "/queue/ls"}).text;
     CHECK(text.find("first?[2J") != std::string::npos); // what others wrote does not reach the terminal
     CHECK(text.find("holds") < text.find("waits"));
-    first.signal(SIGTERM);
-    CHECK(first.wait() == 0);
+    CHECK(let_go(first) == 0);
     static_cast<void>(scene.await_line("second"));
-    second.signal(SIGTERM);
-    CHECK(second.wait() == 0);
+    CHECK(let_go(second) == 0);
 }
 
 TEST_CASE("ls knows readers, and semaphores")
@@ -75,8 +73,7 @@ TEST_CASE("ls knows readers, and semaphores")
         CHECK(each.as_object().at("shared").as_bool());
         CHECK(each.as_object().at("holds").as_bool());
     }
-    auto permit = scene.start({"run", "--limit", "1", "--name", "inside", "/queue/gate"}, "permit");
-    static_cast<void>(scene.await_line("permit"));
+    auto permit = scene.start_holder({"run", "--limit", "1", "--name", "inside", "/queue/gate"}, "permit");
     auto waiter = scene.start({"run", "--limit", "1", "--name", "outside", "/queue/gate", "--", "true"}, "waiter");
     wait_until("one who waits", default_limit, [&] {
         const auto all = contenders_of(scene, "/queue/gate");
@@ -86,16 +83,15 @@ TEST_CASE("ls knows readers, and semaphores")
         });
     });
     CHECK(scene.run({"ls", "/queue/gate"}).text.find("semaphore") != std::string::npos);
-    permit.signal(SIGTERM);
-    CHECK(permit.wait() == 0);
+    CHECK(let_go(permit) == 0);
     CHECK(waiter.wait() == 0);
 }
 
 TEST_CASE("a mutex on the path of a semaphore, and the other way round: warned of at the grant, and both listed")
 {
     tool_scene scene;
-    auto permit = scene.start({"run", "--limit", "2", "--revocable", "--name", "permitted", "/queue/both"}, "permit");
-    static_cast<void>(scene.await_line("permit"));
+    auto permit =
+        scene.start_holder({"run", "--limit", "2", "--revocable", "--name", "permitted", "/queue/both"}, "permit");
     CHECK(scene.contents("permit").find("is in use as") == std::string::npos);
     auto mutex = scene.start({"run", "--revocable", "--name", "alone", "/queue/both"}, "mutex");
     scene.await_text("mutex", "is in use as a semaphore, too");
@@ -124,8 +120,7 @@ TEST_CASE("top tells of each change, until a signal comes")
     wait_until("both queues", default_limit, [&] { return count_lines(scene.contents("top")) == 2; });
     auto passing = scene.start({"run", "--name", "passing", "/queue/top"}, "passing");
     scene.await_text("top", "passing");
-    passing.signal(SIGTERM);
-    CHECK(passing.wait() == 0);
+    CHECK(let_go(passing) == 0);
     wait_until("the end of it", default_limit, [&] {
         const std::string text = scene.contents("top");
         const auto last = text.rfind("\"path\":\"/queue/top\"");
@@ -136,8 +131,7 @@ TEST_CASE("top tells of each change, until a signal comes")
     CHECK(top.running());
     top.signal(SIGINT);
     CHECK(top.wait() == 0);
-    gate.signal(SIGTERM);
-    CHECK(gate.wait() == 0);
+    CHECK(let_go(gate) == 0);
 }
 
 TEST_CASE("top ends when nobody reads it any more")
@@ -166,19 +160,16 @@ TEST_CASE("revoke asks, and --revocable heeds it")
     CHECK(heeds.wait() == 3); // its lock was not lost
     CHECK(scene.contents("asked") == "asked\n");
 
-    auto holds = scene.start({"run", "--revocable", "/queue/revoke"}, "holds");
-    static_cast<void>(scene.await_line("holds"));
+    auto holds = scene.start_holder({"run", "--revocable", "/queue/revoke"}, "holds");
     const ended_tool json = scene.run({"revoke", "--json", "/queue/revoke"});
     CHECK(json_in(json.text).at("asked").as_int64() == 1);
     CHECK(holds.wait() == 0);
 
-    auto deaf = scene.start({"run", "/queue/revoke"}, "deaf");
-    static_cast<void>(scene.await_line("deaf"));
+    auto deaf = scene.start_holder({"run", "/queue/revoke"}, "deaf");
     CHECK(scene.run({"revoke", "/queue/revoke"}).status == 0);
     CHECK(contenders_of(scene, "/queue/revoke")[0].as_object().at("revoked").as_bool());
     CHECK(deaf.running());
-    deaf.signal(SIGTERM);
-    CHECK(deaf.wait() == 0);
+    CHECK(let_go(deaf) == 0);
 }
 
 TEST_CASE("break deletes the one node that is meant, and asks first")
@@ -229,8 +220,7 @@ TEST_CASE("break deletes the one node that is meant, and asks first")
 TEST_CASE("a result that cannot be written on stdout is a failure, which is told")
 {
     tool_scene scene;
-    auto holder = scene.start({"run", "--revocable", "/queue/full"}, "holder");
-    static_cast<void>(scene.await_line("holder"));
+    auto holder = scene.start_holder({"run", "--revocable", "/queue/full"}, "holder");
     for (const char* const words : {"ls /queue/full", "doctor", "revoke /queue/full"}) {
         CAPTURE(words);
         const std::string command = tool_scene::program() + " " + words + " 2>&1 >/dev/full";
@@ -244,8 +234,7 @@ TEST_CASE("a result that cannot be written on stdout is a failure, which is told
 TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server")
 {
     tool_scene scene;
-    auto holder = scene.start({"run", "--name", "somebody", "/queue/doctor"}, "holder");
-    static_cast<void>(scene.await_line("holder"));
+    auto holder = scene.start_holder({"run", "--name", "somebody", "/queue/doctor"}, "holder");
     const ended_tool well = scene.run({"doctor", "/queue/doctor"});
     INFO(well.text);
     CHECK(well.status == 0);
@@ -258,8 +247,7 @@ TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server
     INFO(too_long.text);
     CHECK(too_long.status == 1);
     CHECK(too_long.text.find("the lease counts on 100 ms at most: say so") != std::string::npos);
-    holder.signal(SIGTERM);
-    CHECK(holder.wait() == 0);
+    CHECK(let_go(holder) == 0);
     admin_client admin(server().port());
     for (const std::string& child : admin.children("/queue"))
         CHECK(child.find("doctor-") == std::string::npos); // what it has tried is gone

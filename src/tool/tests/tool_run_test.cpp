@@ -16,24 +16,6 @@ namespace {
 
 const std::string& tool = tool_scene::program();
 
-/// Somebody who holds a lock until this object goes.
-class holder {
-public:
-    holder(tool_scene& scene, std::vector<std::string> arguments, const std::string& output)
-        : process_(scene.start(std::move(arguments), output))
-    {
-        static_cast<void>(scene.await_line(output));
-    }
-    int let_go()
-    {
-        process_.signal(SIGTERM);
-        return process_.wait();
-    }
-
-private:
-    child_process process_;
-};
-
 } // namespace
 
 TEST_CASE("the status is the command's")
@@ -157,7 +139,7 @@ TEST_CASE("a command's own options are not the tool's")
 TEST_CASE("a lock that is not to be had has statuses of its own")
 {
     tool_scene scene;
-    holder first(scene, {"run", "/run/busy"}, "holder");
+    auto first = scene.start_holder({"run", "/run/busy"}, "holder");
     CHECK(scene.run({"run", "-n", "/run/busy", "--", "true"}).status == 121);
     CHECK(scene.run({"run", "-w", "0", "/run/busy", "--", "true"}).status == 121);
     CHECK(scene.run({"run", "-n", "-E", "9", "/run/busy", "--", "true"}).status == 9);
@@ -169,33 +151,33 @@ TEST_CASE("a lock that is not to be had has statuses of its own")
     CHECK(scene.run({"run", "-w", "2", "-E", "0", "/run/busy", "--", "false"}).status == 0);
     admin_client admin(server().port());
     CHECK(admin.children("/run/busy").size() == 1); // those that gave up have left nothing
-    CHECK(first.let_go() == 0);
+    CHECK(let_go(first) == 0);
     CHECK(scene.run({"run", "-n", "/run/busy", "--", "true"}).status == 0);
 }
 
 TEST_CASE("readers share, and exclude writers")
 {
     tool_scene scene;
-    holder reader(scene, {"run", "-s", "/run/shared"}, "reader");
+    auto reader = scene.start_holder({"run", "-s", "/run/shared"}, "reader");
     CHECK(scene.run({"run", "-s", "-n", "/run/shared", "--", "true"}).status == 0);
     CHECK(scene.run({"run", "-x", "-n", "/run/shared", "--", "true"}).status == 121);
     CHECK(scene.run({"run", "-n", "/run/shared", "--", "true"}).status == 121);
-    CHECK(reader.let_go() == 0);
-    holder writer(scene, {"run", "-x", "/run/shared"}, "writer");
+    CHECK(let_go(reader) == 0);
+    auto writer = scene.start_holder({"run", "-x", "/run/shared"}, "writer");
     CHECK(scene.run({"run", "-s", "-n", "/run/shared", "--", "true"}).status == 121);
-    CHECK(writer.let_go() == 0);
+    CHECK(let_go(writer) == 0);
 }
 
 TEST_CASE("--limit lets so many in")
 {
     tool_scene scene;
-    holder one(scene, {"run", "--limit", "2", "/run/limit"}, "one");
+    auto one = scene.start_holder({"run", "--limit", "2", "/run/limit"}, "one");
     CHECK(scene.run({"run", "--limit", "2", "-n", "/run/limit", "--", "true"}).status == 0);
-    holder two(scene, {"run", "--limit", "2", "/run/limit"}, "two");
+    auto two = scene.start_holder({"run", "--limit", "2", "/run/limit"}, "two");
     CHECK(scene.run({"run", "--limit", "2", "-n", "/run/limit", "--", "true"}).status == 121);
-    CHECK(one.let_go() == 0);
+    CHECK(let_go(one) == 0);
     CHECK(scene.run({"run", "--limit", "2", "-w", "30", "/run/limit", "--", "true"}).status == 0);
-    CHECK(two.let_go() == 0);
+    CHECK(let_go(two) == 0);
 }
 
 TEST_CASE("without a command it prints node and token, and holds")
@@ -215,20 +197,17 @@ TEST_CASE("without a command it prints node and token, and holds")
 
     auto json = scene.start({"run", "--json", "/run/hold"}, "json");
     scene.await_text("json", "\"token\"");
-    json.signal(SIGTERM);
-    CHECK(json.wait() == 0);
+    CHECK(let_go(json) == 0);
     CHECK(scene.contents("json").find("\"path\":\"/run/hold\"") != std::string::npos);
 }
 
 TEST_CASE("--name and --verbose tell who holds, and where one stands")
 {
     tool_scene scene;
-    auto first = scene.start({"run", "--name", "billing", "/run/named"}, "first");
-    static_cast<void>(scene.await_line("first"));
+    auto first = scene.start_holder({"run", "--name", "billing", "/run/named"}, "first");
     auto second = scene.start({"run", "--verbose", "/run/named", "--", "echo", "done"}, "second");
     scene.await_text("second", "place 2 of 2, held by billing");
-    first.signal(SIGTERM);
-    CHECK(first.wait() == 0);
+    CHECK(let_go(first) == 0);
     CHECK(second.wait() == 0);
     CHECK(scene.contents("second").find("done\n") != std::string::npos);
 }
@@ -249,7 +228,7 @@ TEST_CASE("no server is a status of its own")
 TEST_CASE("no server is that status, too, for one who waited behind others when all fell silent")
 {
     tool_scene scene;
-    holder first(scene, {"run", "/run/silent"}, "holder");
+    auto first = scene.start_holder({"run", "/run/silent"}, "holder");
     proxy link(server().port());
     auto second = scene.start({"run", "--servers", link.address(), "--session-timeout", "4", "-w", "12", "-E", "0",
                                "/run/silent", "--", "true"});
@@ -258,7 +237,7 @@ TEST_CASE("no server is that status, too, for one who waited behind others when 
     link.block();
     CHECK(second.wait() == 122);
     CHECK(scene.contents("output").find("no connection to " + link.address()) != std::string::npos);
-    CHECK(first.let_go() == 0);
+    CHECK(let_go(first) == 0);
 }
 
 TEST_CASE("arguments that cannot be used")
@@ -332,8 +311,7 @@ TEST_CASE("--hold-at-least is over at a loss, a signal, and a request")
     CHECK(loses.wait() == 7);
     CHECK(scene.contents("lost").find("node_deleted") != std::string::npos);
     auto signalled = start("signalled");
-    signalled.signal(SIGTERM);
-    CHECK(signalled.wait() == 7);
+    CHECK(let_go(signalled) == 7);
     auto asked = start("asked");
     CHECK(scene.run({"revoke", "/run/over"}).status == 0);
     CHECK(asked.wait() == 7);

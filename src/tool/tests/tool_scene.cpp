@@ -3,6 +3,7 @@
 #include <boost/json/parse.hpp>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -59,6 +60,13 @@ child_process tool_scene::start(std::vector<std::string> arguments, const std::s
     return {std::move(all), directory_.path(), file(output), std::move(input)};
 }
 
+child_process tool_scene::start_holder(std::vector<std::string> arguments, const std::string& output)
+{
+    child_process holder = start(std::move(arguments), output);
+    static_cast<void>(await_line(output));
+    return holder;
+}
+
 child_process tool_scene::start_command(std::vector<std::string> command, const std::string& output)
 {
     return {std::move(command), directory_.path(), file(output)};
@@ -107,6 +115,12 @@ pid_t tool_scene::await_pid(const std::string& name) const
 void tool_scene::await_text(const std::string& name, const std::string& text) const
 {
     wait_until(text + " in " + name, default_limit, [&] { return contents(name).find(text) != std::string::npos; });
+}
+
+int let_go(child_process& holder)
+{
+    holder.signal(SIGTERM);
+    return holder.wait();
 }
 
 bool lives(pid_t id)

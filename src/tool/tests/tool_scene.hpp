@@ -36,6 +36,8 @@ public:
 
     /// Starts it with these arguments; what it writes is in the file `output`.
     child_process start(std::vector<std::string> arguments, const std::string& output = "output", unique_fd input = {});
+    /// Starts one that writes a line to `output` when it has the lock, and has it when this returns.
+    child_process start_holder(std::vector<std::string> arguments, const std::string& output);
     /// Starts any other command in the directory.
     child_process start_command(std::vector<std::string> command, const std::string& output = "output");
 
@@ -59,6 +61,9 @@ private:
     temporary_directory directory_;
     int count_ = 0;
 };
+
+/// The status with which it ends after a TERM.
+int let_go(child_process& holder);
 
 /// Whether there is such a process, which has not ended.
 [[nodiscard]] bool lives(pid_t id);

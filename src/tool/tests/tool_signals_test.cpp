@@ -65,8 +65,7 @@ TEST_CASE("a signal is passed on to the whole group, and the command's answer is
 TEST_CASE("a signal ends a wait, and the place in the queue is given up at once")
 {
     tool_scene scene;
-    auto first = scene.start({"run", "/signals/wait"}, "first");
-    static_cast<void>(scene.await_line("first"));
+    auto first = scene.start_holder({"run", "/signals/wait"}, "first");
     admin_client admin(server().port());
     for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
         auto second = scene.start({"run", "/signals/wait", "--", "true"}, "second");
@@ -75,8 +74,7 @@ TEST_CASE("a signal ends a wait, and the place in the queue is given up at once"
         CHECK(second.wait() == 128 + number);
         CHECK(admin.children("/signals/wait").size() == 1);
     }
-    first.signal(SIGTERM);
-    CHECK(first.wait() == 0);
+    CHECK(let_go(first) == 0);
 }
 
 TEST_CASE("a signal ends a wait for a connection")

@@ -212,15 +212,13 @@ TEST_CASE("a command in a pipeline leaves the terminal to the others")
 TEST_CASE("who waits is interrupted by the terminal's key")
 {
     tool_scene scene;
-    auto holder = scene.start({"run", "--name", "other", "/terminal/wait"}, "holder");
-    static_cast<void>(scene.await_line("holder"));
+    auto holder = scene.start_holder({"run", "--name", "other", "/terminal/wait"}, "holder");
     typed_shell shell(scene.file(""));
     shell.type(run + "--verbose /terminal/wait -- true\n");
     shell.await("held by other");
     shell.type("\x03");
     shell.expect_status(130);
-    holder.signal(SIGTERM);
-    CHECK(holder.wait() == 0);
+    CHECK(let_go(holder) == 0);
 }
 
 TEST_CASE("a job of several processes is stopped as a whole when the command has the terminal")
@@ -261,8 +259,7 @@ TEST_CASE("lead that waits for its next term is stopped by the terminal's key, a
     shell.await_job();
     shell.type("\x03");
     shell.expect_status(130);
-    next.signal(SIGTERM);
-    CHECK(next.wait() == 0);
+    CHECK(let_go(next) == 0);
 }
 
 TEST_CASE("lead ends when the terminal's key ends a command that has the terminal")

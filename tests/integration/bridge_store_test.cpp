@@ -6,7 +6,6 @@
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/one_server.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -16,8 +15,7 @@ using namespace zklock::test;
 
 TEST_CASE("every operation, with what its answer carries")
 {
-    zookeeper_server server;
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.session_timeout = 5000ms;
     bridge_client c{options};
     c.wait_connected();
@@ -71,22 +69,21 @@ TEST_CASE("every operation, with what its answer carries")
 
     c.close();
     CHECK(c.open == false);
-    CHECK(ephemeral_count(server.port()) == 0); // gone by the time that close is answered
+    CHECK(ephemeral_count(server().port()) == 0); // gone by the time that close is answered
 }
 
 TEST_CASE("a watch fires once, is taken back on the server too, and leaves nothing on a missing node")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
+    admin_client admin{server().port()};
     admin.create("/w");
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
 
     CHECK(c.get("/none", true).result == outcome::no_node);
-    CHECK(watch_count(server.port()) == 0);
+    CHECK(watch_count(server().port()) == 0);
 
     CHECK(c.get("/w", true).result == outcome::ok);
-    CHECK(watch_count(server.port()) == 1);
+    CHECK(watch_count(server().port()) == 1);
     admin.set("/w", "1");
     c.run_until([&] { return c.events.size() == 1; });
     CHECK(c.events[0] == std::pair{event_kind::data_changed, std::string{"/w"}});
@@ -96,7 +93,7 @@ TEST_CASE("a watch fires once, is taken back on the server too, and leaves nothi
 
     CHECK(c.get("/w", true).result == outcome::ok);
     CHECK(c.unwatch("/w") == outcome::ok);
-    CHECK(watch_count(server.port()) == 0);
+    CHECK(watch_count(server().port()) == 0);
     CHECK(c.unwatch("/w") == outcome::no_watcher);
 
     // Taken back before the answer that armed it, then armed again.
@@ -108,7 +105,7 @@ TEST_CASE("a watch fires once, is taken back on the server too, and leaves nothi
     c.store().get("/w", true, [&](const store::get_reply& r) { answers.push_back(r.result); });
     c.run_until([&] { return answers.size() == 5; });
     CHECK(answers == std::vector<outcome>(5, outcome::ok));
-    CHECK(watch_count(server.port()) == 1);
+    CHECK(watch_count(server().port()) == 1);
     admin.remove("/w");
     c.run_until([&] { return c.events.size() == 2; });
     CHECK(c.events[1] == std::pair{event_kind::deleted, std::string{"/w"}});
@@ -117,10 +114,9 @@ TEST_CASE("a watch fires once, is taken back on the server too, and leaves nothi
 
 TEST_CASE("below a chroot, paths go out and come back as the caller writes them")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
+    admin_client admin{server().port()};
     admin.create_all("/top/mine");
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.chroot = "/top/mine";
     bridge_client c{options};
     c.wait_connected();
@@ -150,8 +146,7 @@ TEST_CASE("below a chroot, paths go out and come back as the caller writes them"
 
 TEST_CASE("the client's access list and its credentials")
 {
-    zookeeper_server server;
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.auth = {{"digest", "ann:secret"}};
     options.access = acl::creator_all;
     bridge_client ann{options};
@@ -162,7 +157,7 @@ TEST_CASE("the client's access list and its credentials")
     reader.wait_connected();
     CHECK(reader.create("/readable", node_kind::container, "y").result == outcome::ok);
 
-    bridge_client other{options_for(server.address())};
+    bridge_client other{options_for(server().address())};
     other.wait_connected();
     CHECK(other.get("/private").result == outcome::no_auth);
     CHECK(other.create("/private/c", node_kind::persistent).result == outcome::no_auth);
@@ -171,7 +166,7 @@ TEST_CASE("the client's access list and its credentials")
     CHECK(ann.get("/private").data == "x");
     CHECK(ann.create("/private/c", node_kind::persistent).result == outcome::ok);
 
-    auto nobody = options_for(server.address());
+    auto nobody = options_for(server().address());
     nobody.access = acl::creator_all;
     bridge_client anonymous{nobody};
     anonymous.wait_connected();
@@ -186,10 +181,9 @@ TEST_CASE("the client's access list and its credentials")
 
 TEST_CASE("access lists of single nodes: made, read and set, with every answer")
 {
-    zookeeper_server server;
     const access_list for_both{digest_entry("ann", "secret"), digest_entry("bob", "secret", permission::read)};
     const auto as = [&](const char* who) {
-        auto options = options_for(server.address());
+        auto options = options_for(server().address());
         options.auth = {{"digest", who}};
         return options;
     };
@@ -270,8 +264,7 @@ TEST_CASE("access lists of single nodes: made, read and set, with every answer")
 
 TEST_CASE("credentials that the server refuses end everything but close")
 {
-    zookeeper_server server;
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.auth = {{"no-such-scheme", "x"}};
     bridge_client c{options};
     c.run_until([&] { return c.refusals == 1; });
@@ -285,8 +278,7 @@ TEST_CASE("credentials that the server refuses end everything but close")
 
 TEST_CASE("bad paths and data are answered, and cost nobody the connection unless the server drops it")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
     const std::string with_nul{"/a\0b", 4};
     for (const auto& path :

@@ -4,8 +4,9 @@
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
+#include "support/options_for.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -37,13 +38,6 @@ using namespace asio::experimental::awaitable_operators;
 
 namespace {
 
-client_options options_for(const zookeeper_server& server)
-{
-    client_options options;
-    options.servers = server.address();
-    return options;
-}
-
 asio::awaitable<result<std::int64_t>> token_of_one_turn(mutex lock)
 {
     BOOST_OUTCOME_CO_TRY(auto held, co_await lock.acquire(60s));
@@ -56,10 +50,9 @@ asio::awaitable<result<std::int64_t>> token_of_one_turn(mutex lock)
 
 TEST_CASE("tokens for coroutines")
 {
-    zookeeper_server server;
     auto body = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(server));
+        client c(executor, options_for(server().address()));
         result<void> connected = co_await c.wait_connected(60s);
         REQUIRE(connected);
         result<void> still_connected = co_await c.wait_connected();
@@ -213,15 +206,14 @@ TEST_CASE("tokens for coroutines")
         CHECK(closed);
     };
     run_test(test_limit, body);
-    expect_clean(server, {"/tokens/coroutines", "/tokens/other"});
+    expect_clean(server(), {"/tokens/coroutines", "/tokens/other"});
 }
 
 TEST_CASE("coroutines of another executor type")
 {
     using executor_type = asio::io_context::executor_type;
-    zookeeper_server server;
     asio::io_context context;
-    client c(context, options_for(server));
+    client c(context, options_for(server().address()));
     bool done = false;
     auto body = [&]() -> asio::awaitable<void, executor_type> {
         as_result_t<asio::use_awaitable_t<executor_type>> token;
@@ -236,14 +228,13 @@ TEST_CASE("coroutines of another executor type")
     asio::co_spawn(context.get_executor(), body(), asio::detached);
     context.run_for(60s);
     CHECK(done);
-    expect_clean(server, {"/tokens/typed"});
+    expect_clean(server(), {"/tokens/typed"});
 }
 
 TEST_CASE("tokens for callbacks, groups and futures")
 {
-    zookeeper_server server;
     asio::io_context context;
-    client c(context, options_for(server));
+    client c(context, options_for(server().address()));
     mutex lock(c, "/tokens/callbacks");
     const auto deadline = steady_clock::now() + 60s;
 
@@ -329,20 +320,19 @@ TEST_CASE("tokens for callbacks, groups and futures")
         thread.join();
     }
     CHECK(c.state() == connection_state::closed);
-    expect_clean(server, {"/tokens/callbacks"});
+    expect_clean(server(), {"/tokens/callbacks"});
 }
 
 TEST_CASE("tokens of a wait for a node")
 {
-    zookeeper_server server;
-    admin_client admin(server.port());
+    admin_client admin(server().port());
     asio::io_context context;
     auto work = asio::make_work_guard(context);
-    client c(context, options_for(server));
+    client c(context, options_for(server().address()));
     std::thread thread([&] { context.run(); });
     // Once it waits, and has found nothing.
     const auto create = [&](const std::string& path) {
-        wait_until("it is watched", default_limit, [&] { return watch_count(server.port()) == 1; });
+        wait_until("it is watched", default_limit, [&] { return watch_count(server().port()) == 1; });
         admin.create(path);
         return admin.exists(path)->czxid;
     };
@@ -412,7 +402,7 @@ TEST_CASE("tokens of a wait for a node")
     c.close(asio::use_future).get();
     work.reset();
     thread.join();
-    expect_clean(server);
+    expect_clean(server());
 }
 
 TEST_CASE("timeouts of every kind of duration saturate")

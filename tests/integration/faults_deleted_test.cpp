@@ -89,6 +89,35 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
     play<2>({.sessions = {120s, 120s}}, story);
 }
 
+TEST_CASE("another has had the lock, for others had deleted its holder's node: the release says so")
+{
+    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
+        const auto path = new_path();
+        mutex lock(a.zk, path);
+        auto held = begin_acquire(lock);
+        REQUIRE(!co_await held.end());
+        const auto node = held.value().node();
+        // Nothing that the server says is heard: neither that the node is gone, nor that there was none to delete.
+        a.link.block(direction::replies);
+        REQUIRE(admin.remove(node));
+        auto between = begin_acquire(mutex(b.zk, path));
+        REQUIRE(!co_await between.end());
+        a.link.forget();
+        auto releasing = begin_release(held.value());
+        co_await until("the delete is on its way", [&] { return a.link.count(opcode::remove) == 1; });
+        CHECK_FALSE(releasing.ended());
+        a.link.unblock();
+        CHECK(co_await releasing.end() == errc::lost);
+        CHECK(a.link.count(opcode::remove) == 1);
+        co_await release_well(between);
+
+        auto again = begin_acquire(lock);
+        REQUIRE(!co_await again.end());
+        CHECK(again.value().node() != node);
+        co_await release_well(again);
+    });
+}
+
 TEST_CASE("the parent is deleted under a holder and waiters, and made again")
 {
     const std::uint16_t port = server().port();

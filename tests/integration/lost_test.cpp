@@ -330,3 +330,46 @@ TEST_CASE("a notice comes so much earlier")
     CHECK(wrong == "");
     expect_clean(server());
 }
+
+TEST_CASE("run: the body is cancelled when the lock is lost, before the next has it")
+{
+    const std::uint16_t port = server().port();
+    const auto story = [&](timed_scene& noted, remote_client& a, remote_client& b) -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const auto path = new_path();
+        mutex lock(a.zk, path);
+
+        bool cancelled = false, held_at_the_end = true;
+        steady_clock::time_point cancelled_at;
+        auto waits = [&](guard& held) -> awaitable<result<int>> {
+            asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+            a.link.block();
+            try {
+                co_await timer.async_wait(asio::use_awaitable);
+            } catch (const boost::system::system_error& e) {
+                cancelled = e.code() == asio::error::operation_aborted;
+                cancelled_at = steady_clock::now();
+                held_at_the_end = static_cast<bool>(held);
+                throw;
+            }
+            co_return 1;
+        };
+        auto waiting = pending<guard>();
+        const auto queue = [&]() -> awaitable<void> {
+            admin_client admin(port);
+            co_await until_queued(admin, path, 1);
+            mutex(b.zk, path).acquire(waiting.handler());
+        };
+        asio::co_spawn(executor, queue(), [](std::exception_ptr e) { CHECK(!e); });
+        const result<int> ran = co_await lock.run(waits);
+        CHECK(ran.has_error());
+        CHECK(ran.error() == errc::lost);
+        CHECK(cancelled);
+        CHECK_FALSE(held_at_the_end);
+        REQUIRE(!co_await waiting.end());
+        noted.expect(cancelled_at < waiting.ended_at(), "cancelled before the next has it");
+        a.link.unblock();
+        co_await release_well(waiting);
+    };
+    play_timed<2>(250ms, {.sessions = {4000ms}}, story);
+}

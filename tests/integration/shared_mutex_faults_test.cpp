@@ -137,6 +137,46 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
     play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
+TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one that finds its node gone is lost")
+{
+    const std::string path = "/shared_faults/downgrade_refused";
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
+        admin.create_all(path);
+        shared_mutex lock(remote.zk, path);
+        shared_mutex there(other.zk, path);
+        guard held = must(co_await lock.acquire());
+        const std::string node = held.node();
+        std::vector<access_rule> rules(1);
+        rules.front().permissions = 31 & ~4; // all but create
+        admin.set_access(path, rules);
+        auto attempt = begin_downgrade(lock, held);
+        error_code ec = co_await attempt.end();
+        CHECK(ec == errc::access_denied);
+        REQUIRE(attempt.value());
+        CHECK(attempt.value().node() == node);
+        CHECK(lock.is_held());
+        CHECK_FALSE(lock.shared().is_held());
+        CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
+        rules.front().permissions = 31;
+        admin.set_access(path, rules);
+        guard reads = must(co_await lock.downgrade(std::move(attempt.value())));
+        guard with_it = must(co_await there.shared().acquire());
+        co_await release(std::move(reads));
+        co_await release(std::move(with_it));
+
+        held = must(co_await lock.acquire());
+        auto lost = begin_wait_lost(held);
+        admin.remove(held.node());
+        attempt = begin_downgrade(lock, held);
+        ec = co_await attempt.end();
+        CHECK(ec == errc::lost);
+        CHECK_FALSE(attempt.value());
+        const error_code told = co_await lost.end();
+        CHECK_FALSE(told);
+    };
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
+}
+
 TEST_CASE("with the session all its readers are lost, and its writers queue again; those of others go on")
 {
     const std::string path = "/shared_faults/session";

@@ -2,6 +2,8 @@
 // program: tls
 // What the other integration tests stand on: servers, proxy, administrator's client.
 #include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
+#include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
 #include "support/time_waited.hpp"
@@ -29,6 +31,40 @@
 
 using namespace zklock::test;
 namespace asio = boost::asio;
+
+TEST_CASE("the administrator's client makes, reads and deletes nodes of every kind")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    CHECK(admin.create("/plain", "1") == "/plain");
+    CHECK_THROWS_AS(admin.create("/plain"), zookeeper_error);
+    admin.create("/box", {}, create_mode::container);
+    const auto first = admin.create("/box/n-", "x", create_mode::ephemeral_sequential);
+    CHECK(first == "/box/n-0000000000");
+    const auto found = admin.exists(first);
+    REQUIRE(found);
+    CHECK(found->ephemeral_owner == admin.session().id);
+    CHECK(found->data_length == 1);
+    CHECK(admin.exists("/box")->num_children == 1);
+    CHECK(admin.children("/box") == std::vector<std::string>{"n-0000000000"});
+    CHECK_FALSE(admin.exists("/none"));
+    CHECK_FALSE(admin.remove("/none"));
+    admin.sync("/box");
+
+    CHECK(ephemeral_count(server.port()) == 1);
+    CHECK(ephemerals(server.port()).at(admin.session().id) == std::vector<std::string>{first});
+    CHECK(connected_sessions(server.port()) == std::vector{admin.session().id});
+    CHECK(monitor(server.port()).at("zk_ephemerals_count") == "1");
+    CHECK_THROWS(expect_clean(server, {"/box"}, 50ms));
+    admin.remove_all("/box");
+    expect_clean(server, {"/box"});
+
+    admin.authenticate("digest", "user:secret");
+    admin.create("/private", {}, create_mode::persistent, {{.scheme = "auth", .id = {}}});
+    admin_client stranger{server.port()};
+    CHECK_THROWS_AS(static_cast<void>(stranger.get("/private")), zookeeper_error);
+    CHECK(admin.get("/private").empty());
+}
 
 TEST_CASE("the proxy cuts where it is told")
 {

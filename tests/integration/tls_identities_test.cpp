@@ -1,8 +1,10 @@
 // sanitizers: address
 // program: tls
-// Who a client is to the servers, by its certificate: access lists of the scheme x509, and certificates that are
-// renewed on disk.
+// Who a client is to the servers, by its certificate: access lists of the scheme x509, certificates that are renewed on
+// disk, and contexts of one's own.
 #include "integration/tls_scene.hpp"
+
+#include <boost/asio/ssl/context.hpp>
 
 #include <filesystem>
 
@@ -147,6 +149,40 @@ TEST_CASE("a certificate that is renewed on disk is taken up at the next connect
         CHECK(co_await known_as(zk) == "x509:CN=late ");
         CAPTURE(log.text());
         must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a context of one's own: its certificate and its authorities; without verification it is refused")
+{
+    namespace ssl = boost::asio::ssl;
+    const certified own = named("own");
+    const auto made = [&](bool verifies) {
+        auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
+        context->load_verify_file(usual_authority().file());
+        context->use_certificate_chain_file(own.certificate);
+        context->use_private_key_file(own.key, ssl::context::pem);
+        if (verifies)
+            context->set_verify_mode(ssl::verify_peer);
+        return context;
+    };
+    tls_options tls;
+    tls.enabled = true;
+    tls.context = made(true);
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client first(executor, options_of(tls)), second(executor, options_of(tls)); // it serves several
+        CHECK(co_await known_as(first) == "x509:CN=own ");
+        CHECK(co_await known_as(second) == "x509:CN=own ");
+        must(co_await first.close());
+        must(co_await second.close());
+
+        tls_options careless = tls;
+        careless.context = made(false);
+        client third(executor, options_of(careless));
+        CHECK(error_in(co_await third.wait_connected(default_limit)) == errc::invalid_option);
+        must(co_await third.close());
     };
     run_test(test_limit, body);
     expect_clean(server());

@@ -147,3 +147,51 @@ TEST_CASE("of several locks, and of re-entrant ones, all nodes are looked for")
     };
     play<1>({.sessions = {120s}, .clean = {"/commit/a", "/commit/b"}}, story);
 }
+
+TEST_CASE("what was called on a writer before it became a reader is done before, connected or not")
+{
+    const std::string path = "/commit/downgraded";
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
+        protected_register stock(admin, "/register/downgraded");
+        shared_mutex lock(remote.zk, path);
+        for (const bool connected : {true, false}) {
+            guard held = must(co_await lock.acquire());
+            if (!connected) {
+                // One whose answer is lost is in nobody's way.
+                remote.link.refuse();
+                remote.link.on_next(opcode::multi, moment::reply, fate::cut);
+                CHECK(error_in(co_await held.commit(stock.write("unknown"))) == errc::outcome_unknown);
+                co_await remote.suspended();
+            }
+            auto written = begin_commit(held, stock.write("by the writer"));
+            auto attempt = begin_downgrade(lock, held);
+            if (!connected) {
+                CHECK_FALSE(written.ended());
+                remote.link.accept();
+            }
+            CHECK_FALSE(co_await written.end());
+            CHECK_FALSE(co_await attempt.end());
+            CHECK(stock.value() == "by the writer");
+            guard reads = std::move(attempt.value());
+            CHECK(reads);
+            must(co_await reads.commit(stock.write("by the reader")));
+            CHECK(stock.value() == "by the reader");
+            co_await release(std::move(reads));
+        }
+        // A lazy one that is kept while the guard is taken away.
+        guard held = must(co_await lock.acquire());
+        const auto lazy = held.commit(stock.write("lazy"), asio::deferred);
+        remote.link.block(direction::replies);
+        auto attempt = begin_downgrade(lock, held);
+        pending<commit_result> meanwhile, after;
+        lazy(meanwhile.handler());
+        CHECK(co_await meanwhile.end() == errc::not_owner);
+        remote.link.unblock();
+        CHECK_FALSE(co_await attempt.end());
+        lazy(after.handler());
+        CHECK(co_await after.end() == errc::not_owner); // another guard holds it since
+        CHECK(stock.value() == "by the reader");
+        co_await release(std::move(attempt.value()));
+        admin.remove_all("/register");
+    });
+}

@@ -142,6 +142,76 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
     expect_clean(server());
 }
 
+TEST_CASE("the other recipes tell it, too")
+{
+    const std::string path = "/time_outs_told/recipes";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client theirs(executor, identified_as("billing"));
+        client zk(executor, identified_as("shop"));
+        mutex their_lock(theirs, path + "/a");
+        guard held = must(co_await their_lock.acquire());
+
+        reentrant_mutex again(zk, path + "/a");
+        const auto owned = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await again.owned_by(lock_owner()).acquire(400ms)) == condition::not_in_time);
+        };
+        check_held_by(co_await told_of(again, owned), theirs, path + "/a");
+
+        multi_lock both(mutex(zk, path + "/a"), mutex(zk, path + "/b"));
+        const auto several = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await both.acquire(400ms)) == condition::not_in_time);
+        };
+        check_held_by(co_await told_of(both, several), theirs, path + "/a");
+        CHECK_FALSE(multi_lock(std::vector<lockable>()).last_timeout());
+
+        election chair(zk, path + "/a");
+        const auto stand = [&]() -> awaitable<void> {
+            auto body = [](leadership&) -> awaitable<void> { co_return; };
+            CHECK(error_in(co_await chair.lead(400ms, body)) == condition::not_in_time);
+        };
+        check_held_by(co_await told_of(chair, stand), theirs, path + "/a");
+
+        shared_mutex theirs_shared(theirs, path + "/shared");
+        guard reader = must(co_await theirs_shared.shared().acquire());
+        shared_mutex ours(zk, path + "/shared");
+        const auto write = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await ours.acquire(400ms)) == condition::not_in_time);
+        };
+        const wait_report of_a_writer = co_await told_of(ours, write);
+        check_held_by(of_a_writer, theirs, path + "/shared");
+        CHECK(of_a_writer.held_by->shared);
+        must(co_await std::move(reader).release());
+        guard writer = must(co_await theirs_shared.acquire());
+        const auto read = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await ours.shared().acquire(400ms)) == condition::not_in_time);
+        };
+        const wait_report of_a_reader = co_await told_of(ours, read);
+        check_held_by(of_a_reader, theirs, path + "/shared");
+        CHECK_FALSE(of_a_reader.held_by->shared);
+
+        semaphore their_gate(theirs, path + "/gate", 2);
+        permits in_use = must(co_await their_gate.permits_of(2).acquire());
+        semaphore gate(zk, path + "/gate", 2);
+        const auto enter = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await gate.acquire(400ms)) == condition::not_in_time);
+        };
+        const wait_report of_a_permit = co_await told_of(gate, enter);
+        CHECK(of_a_permit.path == path + "/gate");
+        CHECK(of_a_permit.before_us == 0); // the first in the line
+        CHECK(of_a_permit.held_by->session_id == theirs.session_id());
+        CHECK(of_a_permit.held_by->identifier == "billing");
+
+        must(co_await std::move(in_use).release());
+        must(co_await std::move(writer).release());
+        must(co_await std::move(held).release());
+        must(co_await zk.close());
+        must(co_await theirs.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
 TEST_CASE("no server: each address with its error, as a warning; and nothing is told of a mere look")
 {
     const std::string path = "/time_outs_told/nobody";

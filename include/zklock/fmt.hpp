@@ -26,7 +26,6 @@ concept named_for_fmt = std::is_enum_v<Enum> && requires(Enum e) {
 
 } // namespace zklock::detail
 
-/// @cond: Doxygen does not know {fmt}
 template <zklock::detail::named_for_fmt Enum> struct fmt::formatter<Enum> : fmt::formatter<fmt::string_view> {
     template <class Context> auto format(Enum e, Context& context) const
     {
@@ -34,4 +33,3 @@ template <zklock::detail::named_for_fmt Enum> struct fmt::formatter<Enum> : fmt:
         return fmt::formatter<fmt::string_view>::format({name.data(), name.size()}, context);
     }
 };
-/// @endcond

@@ -11,3 +11,4 @@ s/^template <> struct \(boost\|fmt\|std\)::.*{};$//
     }
     s/[^\n]*//g
 }
+/^template <zklock::detail::named/,/^};$/s/.*//

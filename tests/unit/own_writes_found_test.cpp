@@ -59,6 +59,25 @@ struct found_scene : connected_scene {
     }
 };
 
+/// Who waited has deleted its node; then the holder's was found gone, and when it was deleted is not known. The next
+/// connection is there.
+struct undated_scene : connected_scene {
+    std::shared_ptr<attempt> holder = hold("/p", 0);
+    std::shared_ptr<attempt> waiter = acquire("/p");
+
+    undated_scene()
+    {
+        asked(*this).to("create /p/" + prefix(2)).number(101, 1);
+        CHECK(waiter->handle->withdraw());
+        clock.run();
+        asked(*this).to("remove /p/" + node(2, 1)).ends(outcome::ok);
+        clock.pass(200ms);
+        asked(*this).to("watch /p/" + node(1, 0)).ends(outcome::no_node);
+        reconnect(*this);
+        asked(*this).only("exists /p/" + node(1, 0)).ends(outcome::no_node);
+    }
+};
+
 } // namespace
 
 TEST_SUITE("own writes, found")
@@ -307,17 +326,7 @@ TEST_SUITE("own writes, found")
     }
     TEST_CASE("a node is found gone after another was deleted, and when is not known: that is looked for")
     {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        const auto b = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(2)).number(101, 1);
-        CHECK(b->handle->withdraw());
-        s.clock.run();
-        asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
-        s.clock.pass(200ms);
-        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-        reconnect(s);
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        undated_scene s;
         asked(s).only("exists /p").stat(s.fresh(102));
         asked(s).only("children /p").list({s.node(2, 1)});
         asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
@@ -407,17 +416,7 @@ TEST_SUITE("own writes, found")
     }
     TEST_CASE("after an election, all children of others are later than what is known of ours: one look tells")
     {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        const auto b = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(2)).number(101, 1);
-        CHECK(b->handle->withdraw());
-        s.clock.run();
-        asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
-        s.clock.pass(200ms);
-        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-        reconnect(s);
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        undated_scene s;
         asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
         asked(s).only("children /p").list({s.node(8, 10), s.node(9, 11)});
         store::node_stat of_others = s.fresh(next_leader + 10);

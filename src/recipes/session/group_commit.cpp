@@ -209,7 +209,7 @@ void group_commit::send_alone(const shared_batch& of, const node_write& w)
     session_.own_writes().may_be_gone(w.node);
     session_.store.remove(w.node, store::any_version, [this, of, &w](const store::reply& answer) {
         session_.wrote(answer);
-        note_delete(w.node, answer.result);
+        session_.own_writes().delete_answered(w.node, answer.result);
         write_source& by = *w.by;
         by.on_removed(w.id, answer.result);
         alone_answered(of, by);
@@ -269,14 +269,6 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
     proceed();
 }
 
-void group_commit::note_delete(std::string_view node, store::outcome result)
-{
-    if (result == store::outcome::ok)
-        session_.own_writes().removed(node);
-    if (result == store::outcome::no_node)
-        session_.own_writes().found_gone(node);
-}
-
 /// They were done together: of those of one source, which stand together, the last stands for all.
 void group_commit::note_done(writes together, const store::batch_reply& answer)
 {
@@ -302,7 +294,7 @@ void group_commit::on_failure(const shared_batch& batch, const store::batch_repl
     const node_write* const failed = one_failed ? &together[answer.failed] : nullptr;
     const bool no_create_can_be_done = failed && failed->creates && answers_all(answer.result);
     if (failed && !failed->creates)
-        note_delete(failed->node, answer.result);
+        session_.own_writes().delete_answered(failed->node, answer.result);
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
     for (const node_write& w : together) {

@@ -78,7 +78,6 @@ private:
     void alone_answered(const shared_batch& of, write_source&);
     void send_together(const shared_batch&);
     void on_answer(const shared_batch&, const store::batch_reply&);
-    void note_delete(std::string_view node, store::outcome);
     void note_done(writes, const store::batch_reply&);
     void on_failure(const shared_batch&, const store::batch_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.

@@ -121,10 +121,7 @@ void lost_creates::remove(const std::string& parent, const std::string& name, st
     std::string node = queue::child_of(parent, child);
     const auto answered = [this, parent, name, node](const store::reply& answer) {
         session_.wrote(answer);
-        if (answer.result == outcome::ok)
-            session_.own_writes().removed(node);
-        if (answer.result == outcome::no_node)
-            session_.own_writes().found_gone(node);
+        session_.own_writes().delete_answered(node, answer.result);
         const auto entry = lost_.find(parent);
         if (entry == lost_.end() || answer.result == outcome::unknown)
             return;

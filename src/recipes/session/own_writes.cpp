@@ -95,18 +95,33 @@ void own_writes::found_gone(std::string_view node, std::int64_t changed)
     gone.found = std::max({before.found, is_last ? 0 : before.after, changed});
     gone.after = is_last ? before.after : 0;
     gone.numbered = changed != 0 || before.numbered;
-    gone.now = dated ? gone.now : state::all_removed;
+    if (!dated)
+        gone.now = state::all_removed;
     gone.ordered = false;
+}
+
+void own_writes::delete_answered(std::string_view node, outcome result)
+{
+    if (result == outcome::ok)
+        removed(node);
+    if (result == outcome::no_node)
+        found_gone(node);
+}
+
+bool own_writes::all_gone(std::string_view parent, bool ordered)
+{
+    const auto its = last_at(parent);
+    if (its == writes_.end())
+        return false;
+    std::rotate(writes_.begin(), its, std::next(its));
+    writes_.front().now = state::all_removed;
+    writes_.front().ordered = ordered;
+    return true;
 }
 
 void own_writes::all_found_gone(std::string_view parent)
 {
-    const auto its = last_at(parent);
-    if (its == writes_.end())
-        return;
-    std::rotate(writes_.begin(), its, std::next(its));
-    writes_.front().now = state::all_removed;
-    writes_.front().ordered = false;
+    all_gone(parent, false);
 }
 
 void own_writes::lost_to_others(std::string_view node)
@@ -118,13 +133,8 @@ void own_writes::lost_to_others(std::string_view node)
 
 void own_writes::all_lost_to_others(std::string_view parent)
 {
-    const auto its = last_at(parent);
-    if (its == writes_.end())
-        return;
-    std::rotate(writes_.begin(), its, std::next(its));
-    writes_.front().now = state::all_removed;
-    writes_.front().ordered = true; // as above
-    known_by_event_ = true;
+    if (all_gone(parent, true)) // as above
+        known_by_event_ = true;
 }
 
 auto own_writes::last_at(std::string_view parent) -> std::vector<write>::iterator

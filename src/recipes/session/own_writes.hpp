@@ -49,6 +49,8 @@ public:
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
     void removed(std::string_view node);
+    /// How its delete was answered.
+    void delete_answered(std::string_view node, store::outcome);
     /// An answer says that it is gone: it was deleted at some time since it was made. `changed`: its parent's children
     /// had changed so by then; 0: that is not known.
     void found_gone(std::string_view node, std::int64_t changed = 0);
@@ -90,6 +92,8 @@ private:
 
     [[nodiscard]] std::vector<write>::iterator last_at(std::string_view parent);
     void note(std::string_view node, state);
+    /// False if nothing of ours is known there.
+    bool all_gone(std::string_view parent, bool ordered);
     template <class Answer> [[nodiscard]] auto take(void (own_writes::*)(const Answer&));
     void ask();
     void on_node(const store::stat_reply&);

@@ -120,6 +120,7 @@ void simulated_store::deliver_connect(const answer& a)
     told_session_ = session_;
     keep_alive();
     telling_connected_ = only_looks_ = true;
+    synced_ = false;
     tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_, may_lag_}); });
     telling_connected_ = false;
 }

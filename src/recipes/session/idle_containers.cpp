@@ -107,7 +107,7 @@ void idle_containers::on_look(removal& r, const store::stat_reply& answer)
     r.found = caught_up_ ? answer.result : outcome::unknown;
     r.version = answer.stat.version;
     if (r.found == outcome::ok &&
-        !r.which.may_go(answer.stat, session_.lost_containers().was_found(r.node, answer.stat.czxid)))
+        !r.which.may_go(answer.stat, session_.lost_containers().found(r.node, answer.stat.czxid)))
         r.found = outcome::not_empty;
     if (--looks_due_ == 0)
         on_looks();

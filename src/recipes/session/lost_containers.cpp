@@ -21,15 +21,9 @@ void lost_containers::lost(const std::string& path)
         all_.pop_front();
 }
 
-bool lost_containers::was_found(std::string_view path, std::int64_t czxid) const noexcept
+bool lost_containers::found(std::string_view path, std::int64_t czxid) const noexcept
 {
     return std::ranges::any_of(all_, [&](const entry& e) { return e.path == path && e.czxid == czxid; });
-}
-
-void lost_containers::found(std::string_view path, std::int64_t czxid) noexcept
-{
-    if (const auto known = find(path); known != all_.end() && known->czxid == 0)
-        known->czxid = czxid;
 }
 
 void lost_containers::forget(std::string_view path) noexcept
@@ -47,11 +41,13 @@ void lost_containers::epoch_began()
         session_.store.exists(each.path, false, [this, path = each.path](const store::stat_reply& answer) {
             if (answer.result == outcome::unknown)
                 session_.contact_lost(); // it is done in the next epoch
-            if (answer.result == outcome::ok)
-                return found(path, answer.stat.czxid);
             const auto known = find(path);
-            const bool none = answer.result == outcome::no_node && session_.catch_up().done();
-            if (known != all_.end() && known->czxid == 0 && (none || answer.result == outcome::no_auth))
+            if (known == all_.end() || known->czxid != 0)
+                return;
+            if (answer.result == outcome::ok)
+                known->czxid = answer.stat.czxid;
+            else if ((answer.result == outcome::no_node && session_.catch_up().done()) ||
+                     answer.result == outcome::no_auth)
                 all_.erase(known);
         });
     }

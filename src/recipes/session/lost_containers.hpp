@@ -25,9 +25,7 @@ public:
     /// The answer to the create of a container there is lost.
     void lost(const std::string& path);
     /// Whether the node with that czxid counts as made by this client.
-    [[nodiscard]] bool was_found(std::string_view path, std::int64_t czxid) const noexcept;
-    /// A look on the next connection, whatever it was for, has found that node there.
-    void found(std::string_view path, std::int64_t czxid) noexcept;
+    [[nodiscard]] bool found(std::string_view path, std::int64_t czxid) const noexcept;
     /// The container at that path is deleted, or known to be made by another create, or is not to be deleted.
     void forget(std::string_view path) noexcept;
 

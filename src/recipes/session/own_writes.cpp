@@ -243,7 +243,6 @@ void own_writes::on_above(const store::stat_reply& seen)
         return look_above(queue::parent_of(std::string(above_)));
     if (seen.result != outcome::ok)
         return ask_for_next();
-    session_.lost_containers().found(above_, seen.stat.czxid);
     const bool lacks_found = seen.stat.pzxid < w.found;
     if (lacks_found)
         return session_.distrust_servers(queue::parent_of(w.node), "is without a node of this client");

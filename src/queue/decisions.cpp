@@ -184,12 +184,6 @@ view::iterator decisions::nearest_below(view::iterator node, contender_kind kind
     return live.end();
 }
 
-/// It has waited, and others may have deleted its node meanwhile: it would not hear of that.
-bool decisions::has_to_watch_own(const contender& c) const
-{
-    return c.waited_for_another && !watches_own(c);
-}
-
 /// Whether the contender may be granted over the nodes before it that were let go, if there are any: its own was seen
 /// right now, or it has to hear when others delete it. Nobody could tell it so without a connection.
 bool decisions::may_pass_over(const contender& c)

@@ -30,7 +30,8 @@ private:
     void wait_for(view::iterator predecessor, contender_kind);
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool watches_own(const contender& c) const { return watches_.is_armed(node_of(c)); }
-    [[nodiscard]] bool has_to_watch_own(const contender&) const;
+    /// It has waited, and others may have deleted its node meanwhile: it would not hear of that.
+    [[nodiscard]] bool has_to_watch_own(const contender& c) const { return c.waited_for_another && !watches_own(c); }
     [[nodiscard]] bool may_pass_over(const contender&);
     void refuse(contender&, bool by_others);
     void refuse_those_behind();

@@ -1,7 +1,5 @@
 #include "queue/known_queue.hpp"
 
-#include "queue/node_name.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>

@@ -1,7 +1,6 @@
 #include "queue/lock_queue.hpp"
 
 #include "queue/decisions.hpp"
-#include "queue/node_name.hpp"
 
 #include <utility>
 
@@ -105,11 +104,6 @@ void lock_queue::create_sent(contender_id id, std::string_view prefix)
     known_.move(c, phase::creating);
 }
 
-void lock_queue::create_sent_again(contender_id id)
-{
-    known_.own().create_again(at(id), known_.reads().next_stamp());
-}
-
 void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence, std::int64_t czxid)
 {
     contender& c = at(id);
@@ -134,16 +128,6 @@ void lock_queue::token_missed(contender_id id)
 {
     if (contender* const c = known_.own().find_in(phase::queued, id))
         known_.move(*c, phase::inspecting);
-}
-
-void lock_queue::create_failed(contender_id id)
-{
-    known_.create_failed(at(id));
-}
-
-void lock_queue::create_unknown(contender_id id)
-{
-    known_.move(at(id), phase::unknown);
 }
 
 // --- lists of the children -----------------------------------------------------------------------------------------
@@ -175,11 +159,6 @@ void lock_queue::read_refused()
     known_.reads().refuse();
 }
 
-void lock_queue::look_up_again()
-{
-    known_.reads().look_up_again();
-}
-
 // --- the path's own node -------------------------------------------------------------------------------------------
 
 void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by)
@@ -198,49 +177,7 @@ void lock_queue::parent_absent()
 {
     numbers_begin_again();
     forget_parent();
-    known_.forget_places();
-}
-
-bool lock_queue::may_remove_parent(std::int32_t ever)
-{
-    return emptying_.may_remove(known_.parent(), ever);
-}
-
-void lock_queue::parent_occupied()
-{
-    emptying_.occupied(known_.reads().next_stamp());
-}
-
-void lock_queue::parent_stays()
-{
-    emptying_.impossible();
-}
-
-void lock_queue::remove_parent_unknown()
-{
-    emptying_.ask_again();
-}
-
-void lock_queue::parent_watch_failed()
-{
-    known_.parent().watch_failed();
-}
-
-void lock_queue::forget_parent()
-{
-    known_.parent().forget();
-}
-
-void lock_queue::parent_deleted()
-{
-    numbers_begin_again();
-    forget_parent();
     known_.forget_places(); // nobody can delete a node that has children
-}
-
-void lock_queue::parent_changed()
-{
-    known_.parent().changed();
 }
 
 void lock_queue::children_changed()
@@ -280,38 +217,6 @@ void lock_queue::inspect_unknown(contender_id id)
     c->prefix = prefix_of(node_of(*c), c->spot->first.sequence);
     c->spot->second = 0; // it counts, for those behind it, until it is known whose it is
     known_.move(*c, phase::unknown);
-}
-
-void lock_queue::watched(std::string_view node, bool lasting)
-{
-    known_.watches().armed(node, lasting);
-}
-
-void lock_queue::watch_failed(std::string_view node)
-{
-    known_.watches().forget(node);
-    known_.watches().look_after_holders();
-}
-
-void lock_queue::unwatched(std::string_view node)
-{
-    known_.watches().disarmed(node);
-    known_.watches().look_after_holders();
-}
-
-void lock_queue::watch_fired(std::string_view node)
-{
-    known_.watches().fired(node);
-}
-
-void lock_queue::node_gone(std::string_view node)
-{
-    known_.node_gone(node);
-}
-
-bool lock_queue::certified(std::string_view node)
-{
-    return known_.certified(node);
 }
 
 void lock_queue::removed(contender_id id, bool was_there)
@@ -393,26 +298,11 @@ void lock_queue::downgrade_lost(contender_id id)
 
 // --- epochs and sessions -------------------------------------------------------------------------------------------
 
-void lock_queue::epoch_began()
-{
-    known_.epoch_began();
-}
-
-void lock_queue::contact_lost()
-{
-    known_.contact_lost();
-}
-
 void lock_queue::epoch_ended()
 {
     contact_lost();
     known_.epoch_ended();
     emptying_.begin_anew();
-}
-
-void lock_queue::session_ended()
-{
-    known_.session_ended();
 }
 
 // --- decisions -----------------------------------------------------------------------------------------------------

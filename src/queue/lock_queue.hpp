@@ -96,7 +96,7 @@ public:
     /// The contender's create was sent, for a node whose name is `prefix` and a number.
     void create_sent(contender_id, std::string_view prefix);
     /// The contender's create has to be sent again: later than all that was sent since.
-    void create_sent_again(contender_id);
+    void create_sent_again(contender_id id) { known_.own().create_again(at(id), known_.reads().next_stamp()); }
     /// The contender's node was created. `czxid` is known only of a create that was sent alone.
     void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
     /// The czxid of a contender's node is known, and so is its token, which can count that many grants more.
@@ -104,9 +104,9 @@ public:
     /// The czxid could not be read together with others: the node is to be inspected.
     void token_missed(contender_id);
     /// The server refused, and created nothing. The contender wants a node again.
-    void create_failed(contender_id);
+    void create_failed(contender_id id) { known_.create_failed(at(id)); }
     /// The connection ended before the answer.
-    void create_unknown(contender_id);
+    void create_unknown(contender_id id) { known_.move(at(id), phase::unknown); }
 
     // --- answers and events, in the order of arrival ----------------------------------------------------------------
 
@@ -116,22 +116,24 @@ public:
     void read_failed();
     /// The server refused to list. Lost creates are looked for again after look_up_again(), or in the next epoch.
     void read_refused();
-    void look_up_again();
+    void look_up_again() { known_.reads().look_up_again(); }
     /// The answer to watch_parent: how many children the path's node has, and ever had, and the transaction that
     /// created or deleted the last one.
     void parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by);
     void parent_absent(); ///< there is no such node; also the answer to remove_parent, when it is done
     /// Whether remove_parent is to delete the path's node, should it be empty. It ever had so many children.
-    [[nodiscard]] bool may_remove_parent(std::int32_t ever);
-    void parent_occupied(); ///< answer to remove_parent: it has children, or was changed meanwhile
-    void parent_stays();    ///< answer to remove_parent: it is not to be deleted, or may not be
-    void remove_parent_unknown();
-    void parent_watch_failed();
+    [[nodiscard]] bool may_remove_parent(std::int32_t ever) { return emptying_.may_remove(known_.parent(), ever); }
+    /// Answer to remove_parent: it has children, or was changed meanwhile.
+    void parent_occupied() { emptying_.occupied(known_.reads().next_stamp()); }
+    /// Answer to remove_parent: it is not to be deleted, or may not be.
+    void parent_stays() { emptying_.impossible(); }
+    void remove_parent_unknown() { emptying_.ask_again(); }
+    void parent_watch_failed() { known_.parent().watch_failed(); }
     /// Forgets the watch on the path's own node, and what is known by it.
-    void forget_parent();
+    void forget_parent() { known_.parent().forget(); }
     /// Events for the path's own node.
-    void parent_deleted();
-    void parent_changed();
+    void parent_deleted() { parent_absent(); }
+    void parent_changed() { known_.parent().changed(); }
     void children_changed();
     /// The server has refused something at the path. A client that may not read it hears of no event: so the
     /// path's node may have been deleted and made again.
@@ -140,17 +142,18 @@ public:
     void inspected(contender_id, std::string_view node, bool ours);
     void inspect_unknown(contender_id);
     /// The watch is confirmed. `lasting`: no session owns the node.
-    void watched(std::string_view node, bool lasting = false);
-    void watch_failed(std::string_view node); ///< the watch is not there, nothing is known of the node
-    void unwatched(std::string_view node);
+    void watched(std::string_view node, bool lasting = false) { known_.watches().armed(node, lasting); }
+    /// The watch is not there, nothing is known of the node.
+    void watch_failed(std::string_view node) { known_.watches().ended(node); }
+    void unwatched(std::string_view node) { known_.watches().disarmed(node); }
     /// A node is gone: a deleted event, or any answer that says so.
-    void node_gone(std::string_view node);
+    void node_gone(std::string_view node) { known_.node_gone(node); }
     /// Its client has let the node go. False if it is not a node of another client in the view.
-    bool certified(std::string_view node);
+    bool certified(std::string_view node) { return known_.certified(node); }
     /// Another client says that it waits for a node of this one.
     void awaited() noexcept { reuse_.disturb(); }
     /// An event other than deleted: the watch has been used up, and nothing else is known.
-    void watch_fired(std::string_view node);
+    void watch_fired(std::string_view node) { known_.watches().ended(node); }
     /// The answer to remove: the node is gone, and `was_there` until then.
     void removed(contender_id, bool was_there = true);
     /// The answer to remove: it was not done. It is asked for again in the next epoch, or after retry_remove().
@@ -162,10 +165,12 @@ public:
     void downgrade_refused(contender_id);               ///< it was refused: the contender is a writer still
     void downgrade_lost(contender_id);                  ///< the writer's node is gone
 
-    void epoch_began();
-    void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
-    void epoch_ended();   ///< after every request of the epoch was answered
-    void session_ended(); ///< between two epochs
+    void epoch_began() { known_.epoch_began(); }
+    /// An outcome was unknown: the epoch is about to end, nothing is sent in it any more.
+    void contact_lost() { known_.contact_lost(); }
+    void epoch_ended(); ///< after every request of the epoch was answered
+    /// Between two epochs.
+    void session_ended() { known_.session_ended(); }
 
     // --- decisions --------------------------------------------------------------------------------------------------
 

@@ -116,11 +116,6 @@ bool operator==(const name_rules& a, const name_rules& b) noexcept
     return a.more_ == b.more_ || (a.more_ && b.more_ && *a.more_ == *b.more_);
 }
 
-std::string_view name_rules::mark() const noexcept
-{
-    return more_ ? std::string_view(more_->mark) : std::string_view();
-}
-
 std::vector<std::string> name_rules::also_heeds() const
 {
     return more_ ? more_->heeded : std::vector<std::string>();
@@ -142,12 +137,7 @@ std::optional<contender_kind> name_rules::kind_of(std::string_view before_the_nu
     return std::nullopt;
 }
 
-std::string name_rules::prefix(naming names, contender_kind kind, std::string_view uuid) const
-{
-    return prefix_around(names, kind, std::string(uuid));
-}
-
-std::string name_rules::prefix_around(naming names, contender_kind kind, std::string uuid) const
+std::string name_rules::prefix(naming names, contender_kind kind, std::string uuid) const
 {
     const bool own = !mark().empty() && kind == contender_kind::mutex;
     const std::string_view before_the_number = own ? mark() : mark_of(names, kind).text;
@@ -194,24 +184,9 @@ std::optional<std::int32_t> name_rules::sequence_of(std::string_view child) cons
     return name ? std::optional(name->sequence) : std::nullopt;
 }
 
-std::string name_prefix(naming names, contender_kind kind, std::string_view uuid)
-{
-    return name_rules().prefix(names, kind, uuid);
-}
-
-std::optional<contender_name> parse_name(std::string_view child) noexcept
-{
-    return name_rules().parse(child);
-}
-
-std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
-{
-    return name_rules().sequence_of(child);
-}
-
 std::string reader_name(std::string_view writer)
 {
-    const std::string_view prefix = prefix_of(writer, sequence_of(writer).value_or(0));
+    const std::string_view prefix = prefix_of(writer, name_rules().sequence_of(writer).value_or(0));
     const bool curator = prefix.ends_with(curators_writer.text);
     const mark& from = curator ? curators_writer : kazoos_writer;
     const mark& to = curator ? curators_reader : kazoos_reader;
@@ -256,11 +231,6 @@ std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexce
     return child.substr(0, child.size() - sequence_digits - sign);
 }
 
-std::vector<std::string> holders_of(const std::vector<std::string>& children)
-{
-    return name_rules().holders_of(children);
-}
-
 std::vector<std::string> name_rules::holders_of(const std::vector<std::string>& children) const
 {
     struct contender {
@@ -274,24 +244,13 @@ std::vector<std::string> name_rules::holders_of(const std::vector<std::string>& 
     for (const std::string& child : children)
         if (const auto name = parse(child))
             all.push_back({*name, &child});
-    const auto first = std::min_element(all.begin(), all.end(), before);
-    if (first == all.end())
-        return {};
-    // There may be many that wait: only those who hold are put in order.
-    std::swap(*first, all.front());
-    const contender_name head = all.front().read;
-    const auto waits = [&head](const contender& other) {
+    std::sort(all.begin(), all.end(), before);
+    const auto waits = [&all](const contender& other) {
+        const contender_name head = all.front().read;
         return !is_shared(other.read.kind) || (!is_shared(head.kind) && other.read.sequence != head.sequence);
     };
-    const auto others = all.begin() + 1;
-    const auto waiting = std::partition(others, all.end(), [&waits](const contender& c) { return !waits(c); });
-    const auto first_that_waits = std::min_element(waiting, all.end(), before);
-    const auto end = first_that_waits == all.end() ? waiting : std::partition(others, waiting, [&](const contender& c) {
-        return before(c, *first_that_waits);
-    });
-    std::sort(others, end, before);
+    const auto end = all.empty() ? all.end() : std::find_if(all.begin() + 1, all.end(), waits);
     std::vector<std::string> holders;
-    holders.reserve(static_cast<std::size_t>(end - all.begin()));
     std::transform(all.begin(), end, std::back_inserter(holders), [](const contender& c) { return *c.name; });
     return holders;
 }

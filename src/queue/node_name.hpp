@@ -44,9 +44,8 @@ public:
 
     /// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node
     /// recognisable when the answer to its create is lost; the idea is Curator's "protected" create.
-    [[nodiscard]] std::string prefix(naming, contender_kind, std::string_view uuid) const;
-    /// The same, in the uuid's own memory, as far as it has room.
-    [[nodiscard]] std::string prefix_around(naming, contender_kind, std::string uuid) const;
+    /// It is made in the uuid's own memory, as far as that has room.
+    [[nodiscard]] std::string prefix(naming, contender_kind, std::string uuid) const;
     /// Reads the name of a child; the result is empty when it is no contender.
     [[nodiscard]] std::optional<contender_name> parse(std::string_view child) const noexcept;
     /// The place of a child in the queue; empty when it is no contender.
@@ -56,7 +55,7 @@ public:
     /// while.
     [[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children) const;
 
-    [[nodiscard]] std::string_view mark() const noexcept;
+    [[nodiscard]] std::string_view mark() const noexcept { return more_ ? more_->mark : std::string_view(); }
     [[nodiscard]] std::vector<std::string> also_heeds() const; ///< in order, each once
 
     friend bool operator==(const name_rules&, const name_rules&) noexcept;
@@ -71,12 +70,6 @@ private:
 
     std::shared_ptr<const additions> more_; ///< null if there are none
 };
-
-/// The functions of name_rules, where options add nothing.
-[[nodiscard]] std::string name_prefix(naming, contender_kind, std::string_view uuid);
-[[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
-[[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) noexcept;
-[[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
 
 /// What is wrong with a mark of options, besides characters that servers do not take; and with two of them together.
 enum class mark_fault : std::uint8_t {

@@ -24,28 +24,33 @@ void own_contenders::add(contender_id id, bool look_once, contender_kind kind)
     contending_alone_ += !is_shared(kind);
 }
 
+/// Calls the function with the index of the contenders in that phase, if it has one.
+template <class F> void own_contenders::in_index(phase where, const F& f)
+{
+    switch (where) {
+    case phase::wanted: return f(wanted_);
+    case phase::creating: return f(creating_);
+    case phase::unknown: return f(unknown_);
+    case phase::queued: return f(queued_);
+    case phase::held: return f(held_);
+    case phase::downgrading: return f(downgrading_);
+    case phase::inspecting:
+    case phase::lingering:
+    case phase::leaving: break;
+    }
+}
+
 /// Takes the contender out of its phase's index and puts it into the next one's: mostly as the last there, for ids,
 /// stamps and sequence numbers all grow.
 void own_contenders::put(contender& c, phase to)
 {
     const auto leaves = [](phase p) { return p == phase::leaving || p == phase::lingering; };
     const auto has_node = [=](phase p) { return p != phase::wanted && !leaves(p); };
-    const bool counted = !c.abandoned;
-    switch (c.now) {
-    case phase::wanted: wanted_.remove(c); break;
-    case phase::creating: creating_.remove(c); break;
-    case phase::unknown: unknown_.remove(c); break;
-    case phase::inspecting: break;
-    case phase::queued:
-        queued_.remove(c);
-        looking_once_ -= c.look_once;
-        break;
-    case phase::held: held_.remove(c); break;
-    case phase::downgrading: downgrading_.remove(c); break;
-    case phase::lingering: lingering_ = nullptr; break;
-    case phase::leaving: break;
-    }
-    if (counted) {
+    in_index(c.now, [&c](auto& index) { index.remove(c); });
+    looking_once_ -= c.now == phase::queued && c.look_once;
+    if (c.now == phase::lingering)
+        lingering_ = nullptr;
+    if (!c.abandoned) {
         with_node_ -= has_node(c.now);
         with_node_ += has_node(to);
         const bool ceases = leaves(to) && !leaves(c.now);
@@ -53,20 +58,10 @@ void own_contenders::put(contender& c, phase to)
         contending_alone_ -= ceases && !is_shared(c.kind);
     }
     c.now = to;
-    switch (to) {
-    case phase::wanted: wanted_.add(c); break;
-    case phase::creating: creating_.add(c); break;
-    case phase::unknown: unknown_.add(c); break;
-    case phase::inspecting: break;
-    case phase::queued:
-        queued_.add(c);
-        looking_once_ += c.look_once;
-        break;
-    case phase::held: held_.add(c); break;
-    case phase::downgrading: downgrading_.add(c); break;
-    case phase::lingering: lingering_ = &c; break;
-    case phase::leaving: break;
-    }
+    in_index(to, [&c](auto& index) { index.add(c); });
+    looking_once_ += to == phase::queued && c.look_once;
+    if (to == phase::lingering)
+        lingering_ = &c;
 }
 
 void own_contenders::abandon(contender& c)

@@ -75,6 +75,8 @@ public:
     void read_on(contender&);
 
 private:
+    template <class F> void in_index(phase, const F&);
+
     std::size_t contending_ = 0;
     std::size_t contending_alone_ = 0; ///< how many of them exclude readers
     std::size_t with_node_ = 0;

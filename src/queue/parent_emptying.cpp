@@ -2,8 +2,6 @@
 
 #include "queue/node_name.hpp"
 
-#include <utility>
-
 namespace zklock::queue {
 
 /// It does not so while a node of ours is there: that says that the parent is not empty, and its end will be known.

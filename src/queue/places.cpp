@@ -29,11 +29,6 @@ void places::give(contender& c, std::string_view node, std::int32_t sequence)
     c.spot->second = c.id;
 }
 
-void places::gone(view::iterator place, bool left)
-{
-    spare_ = (left ? left_ : live_).extract(place);
-}
-
 void places::rename_as_reader(contender& c, std::string reader)
 {
     place as_reader{c.spot->first.sequence, std::move(reader), contender_kind::reader};

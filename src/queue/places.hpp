@@ -41,7 +41,7 @@ public:
     /// The contender leaves.
     void leave(contender& c) { c.spot = left_.insert(live_.extract(c.spot)).position; }
     /// A node of ours is gone, which `left` or not.
-    void gone(view::iterator, bool left);
+    void gone(view::iterator place, bool left) { spare_ = (left ? left_ : live_).extract(place); }
     /// A writer of ours has become the reader of that name.
     void rename_as_reader(contender&, std::string reader);
     /// Its client has let it go.

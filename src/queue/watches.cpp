@@ -22,6 +22,7 @@ void watches::disarmed(std::string_view node)
     const auto watch = states_.find(node);
     if (watch != states_.end() && watch->second == watch_state::disarming)
         states_.erase(watch);
+    look_after_holders();
 }
 
 void watches::forget(std::string_view node)
@@ -38,7 +39,7 @@ void watches::epoch_ended()
     lasting_.clear();
 }
 
-void watches::fired(std::string_view node)
+void watches::ended(std::string_view node)
 {
     forget(node);
     look_after_holders();

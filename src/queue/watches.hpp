@@ -30,8 +30,8 @@ public:
     void is_anothers(const std::string& node) { others_.insert(node); }
     /// `lasting`: no session owns the node.
     void armed(std::string_view node, bool lasting);
-    /// An event other than deleted: the watch has been used up, and nothing else is known.
-    void fired(std::string_view node);
+    /// The watch has been used up, or could not be armed, and nothing else is known.
+    void ended(std::string_view node);
     void disarmed(std::string_view node);
     void forget(std::string_view node);
     /// Takes back all on nodes of others that are not to be kept. A node of ours takes its watches with it; those on

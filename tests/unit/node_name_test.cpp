@@ -14,27 +14,30 @@ using namespace zklock::queue;
 
 TEST_SUITE("node names")
 {
-    constexpr std::string_view uuid = "0f1e2d3c-4b5a-4697-8899-aabbccddeeff";
+    const std::string uuid = "0f1e2d3c-4b5a-4697-8899-aabbccddeeff";
 
     TEST_CASE("are those of the clients a path is shared with")
     {
-        CHECK(name_prefix(naming::curator, contender_kind::mutex, uuid) ==
+        CHECK(name_rules().prefix(naming::curator, contender_kind::mutex, uuid) ==
               "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-lock-");
-        CHECK(name_prefix(naming::kazoo, contender_kind::mutex, uuid) == "0f1e2d3c4b5a46978899aabbccddeeff__lock__");
-        CHECK(name_prefix(naming::curator, contender_kind::writer, uuid) ==
+        CHECK(name_rules().prefix(naming::kazoo, contender_kind::mutex, uuid) ==
+              "0f1e2d3c4b5a46978899aabbccddeeff__lock__");
+        CHECK(name_rules().prefix(naming::curator, contender_kind::writer, uuid) ==
               "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-__WRIT__");
-        CHECK(name_prefix(naming::curator, contender_kind::reader, uuid) ==
+        CHECK(name_rules().prefix(naming::curator, contender_kind::reader, uuid) ==
               "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-__READ__");
-        CHECK(name_prefix(naming::kazoo, contender_kind::writer, uuid) == "0f1e2d3c4b5a46978899aabbccddeeff-w__lock__");
-        CHECK(name_prefix(naming::kazoo, contender_kind::reader, uuid) == "0f1e2d3c4b5a46978899aabbccddeeff__rlock__");
+        CHECK(name_rules().prefix(naming::kazoo, contender_kind::writer, uuid) ==
+              "0f1e2d3c4b5a46978899aabbccddeeff-w__lock__");
+        CHECK(name_rules().prefix(naming::kazoo, contender_kind::reader, uuid) ==
+              "0f1e2d3c4b5a46978899aabbccddeeff__rlock__");
     }
 
     TEST_CASE("tell who shares the lock with whom, and who may come to")
     {
-        const auto kind = [](std::string_view name) { return parse_name(name).value().kind; };
+        const auto kind = [](std::string_view name) { return name_rules().parse(name).value().kind; };
         for (const naming names : {naming::curator, naming::kazoo})
             for (const auto k : {contender_kind::mutex, contender_kind::writer, contender_kind::reader})
-                CHECK(kind(name_prefix(names, k, uuid) + "0000000001") == k);
+                CHECK(kind(name_rules().prefix(names, k, uuid) + "0000000001") == k);
         CHECK(kind("_c_ab-__READ__-2147483647") == contender_kind::reader);
         CHECK(kind("ab__rlock__0000000001") == contender_kind::reader);
         CHECK(kind("ab__lock__0000000001") == contender_kind::mutex);
@@ -53,34 +56,34 @@ TEST_SUITE("node names")
 
     TEST_CASE("of ZooKeeper's own recipe have the session in them")
     {
-        CHECK(sequence_of("x-72057594037927936-0000000003") == 3);
-        CHECK(sequence_of("x--72057594037927936-0000000003") == 3);
-        CHECK(sequence_of("x-0100000000000000-0000000004") == 4); // the one in C
-        CHECK(sequence_of("x-ffabcdef01234567-0000000004") == 4);
-        CHECK(sequence_of("x-12--2147483648") == std::int64_t{-2147483648});
-        CHECK(sequence_of("x--12--2147483648") == std::int64_t{-2147483648});
+        CHECK(name_rules().sequence_of("x-72057594037927936-0000000003") == 3);
+        CHECK(name_rules().sequence_of("x--72057594037927936-0000000003") == 3);
+        CHECK(name_rules().sequence_of("x-0100000000000000-0000000004") == 4); // the one in C
+        CHECK(name_rules().sequence_of("x-ffabcdef01234567-0000000004") == 4);
+        CHECK(name_rules().sequence_of("x-12--2147483648") == std::int64_t{-2147483648});
+        CHECK(name_rules().sequence_of("x--12--2147483648") == std::int64_t{-2147483648});
         for (const std::string name : {"x-0000000003", "x--0000000003", "x---0000000003", "x-ab-0000000003",
                                        "x-12-13-0000000003", "y-12-0000000003", "x-FFABCDEF01234567-0000000004",
                                        "x-12345678901234567890-0000000003", "x-12_0000000003"}) {
             CAPTURE(name);
-            CHECK_FALSE(sequence_of(name));
+            CHECK_FALSE(name_rules().sequence_of(name));
         }
     }
 
     TEST_CASE("tell the place in the queue by their number alone, whatever comes before it")
     {
-        CHECK(sequence_of("_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-lock-0000000007") == 7);
-        CHECK(sequence_of("lock-0000000007") == 7);
-        CHECK(sequence_of("0f1e2d3c4b5a46978899aabbccddeeff__lock__0000000012") == 12);
-        CHECK(sequence_of("__lock__0000000000") == 0);
-        CHECK(sequence_of("_c_ffff-lock-2147483647") == 2147483647);
+        CHECK(name_rules().sequence_of("_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-lock-0000000007") == 7);
+        CHECK(name_rules().sequence_of("lock-0000000007") == 7);
+        CHECK(name_rules().sequence_of("0f1e2d3c4b5a46978899aabbccddeeff__lock__0000000012") == 12);
+        CHECK(name_rules().sequence_of("__lock__0000000000") == 0);
+        CHECK(name_rules().sequence_of("_c_ffff-lock-2147483647") == 2147483647);
     }
 
     TEST_CASE("may have overflowed")
     {
-        CHECK(sequence_of("lock--2147483648") == std::int64_t{-2147483648});
-        CHECK(sequence_of("_c_ab-lock--0000000001") == -1);
-        CHECK(sequence_of("ab__lock__-2147483647") == -2147483647);
+        CHECK(name_rules().sequence_of("lock--2147483648") == std::int64_t{-2147483648});
+        CHECK(name_rules().sequence_of("_c_ab-lock--0000000001") == -1);
+        CHECK(name_rules().sequence_of("ab__lock__-2147483647") == -2147483647);
         CHECK(prefix_of("_c_ab-lock--2147483648", -2147483648) == "_c_ab-lock-");
         CHECK(prefix_of("_c_ab-lock-2147483647", 2147483647) == "_c_ab-lock-");
     }
@@ -92,7 +95,7 @@ TEST_SUITE("node names")
               "lock-2147483648", "lock--2147483649", "clock0000000001", "READ__0000000001", "__read__0000000001",
               "__WRIT__", "lock-0000000001 ", "lock---0000000001", "lease-0000000001", "leaf_lock_0000000001"}) {
             CAPTURE(name);
-            CHECK_FALSE(sequence_of(name));
+            CHECK_FALSE(name_rules().sequence_of(name));
         }
     }
 }
@@ -102,17 +105,18 @@ TEST_SUITE("who holds a lock")
     TEST_CASE("the first; or all readers before the first that is none; a reader with its writer's number")
     {
         using names = std::vector<std::string>;
-        CHECK(holders_of({}) == names{});
-        CHECK(holders_of({"notes", "x-1-lease-0000000001"}) == names{});
-        CHECK(holders_of({"b-lock-0000000004", "notes", "a-lock-0000000005"}) == names{"b-lock-0000000004"});
-        CHECK(holders_of({"a-__READ__0000000004", "a-__WRIT__0000000003", "b-__READ__0000000005"}) ==
+        CHECK(name_rules().holders_of({}) == names{});
+        CHECK(name_rules().holders_of({"notes", "x-1-lease-0000000001"}) == names{});
+        CHECK(name_rules().holders_of({"b-lock-0000000004", "notes", "a-lock-0000000005"}) ==
+              names{"b-lock-0000000004"});
+        CHECK(name_rules().holders_of({"a-__READ__0000000004", "a-__WRIT__0000000003", "b-__READ__0000000005"}) ==
               names{"a-__WRIT__0000000003"});
-        CHECK(holders_of({"c-__READ__0000000007", "b-__READ__0000000003", "a-__READ__0000000004",
-                          "a-__WRIT__0000000006", "a-__rlock__0000000005"}) ==
+        CHECK(name_rules().holders_of({"c-__READ__0000000007", "b-__READ__0000000003", "a-__READ__0000000004",
+                                       "a-__WRIT__0000000006", "a-__rlock__0000000005"}) ==
               names{"b-__READ__0000000003", "a-__READ__0000000004", "a-__rlock__0000000005"});
-        CHECK(holders_of({"a-__WRIT__0000000003", "b-__READ__0000000003", "c-__READ__0000000004"}) ==
+        CHECK(name_rules().holders_of({"a-__WRIT__0000000003", "b-__READ__0000000003", "c-__READ__0000000004"}) ==
               names{"a-__WRIT__0000000003", "b-__READ__0000000003"});
-        CHECK(holders_of({"b-__WRIT__0000000003", "a-__READ__0000000003", "c-__READ__0000000004"}) ==
+        CHECK(name_rules().holders_of({"b-__WRIT__0000000003", "a-__READ__0000000003", "c-__READ__0000000004"}) ==
               names{"a-__READ__0000000003"});
     }
 }
@@ -124,14 +128,14 @@ TEST_SUITE("uuids in names of nodes")
         const std::string uuid = "01234567-89ab-4cde-8f01-23456789abcd";
         for (const naming names : {naming::curator, naming::kazoo})
             for (const contender_kind kind : {contender_kind::mutex, contender_kind::writer, contender_kind::reader}) {
-                const auto found = uuid_of(name_prefix(names, kind, uuid) + "0000000007");
+                const auto found = uuid_of(name_rules().prefix(names, kind, uuid) + "0000000007");
                 REQUIRE(found);
                 CHECK(std::string(found->data(), found->size()) == uuid);
                 for (std::size_t i = 0; i <= uuid.size(); ++i) {
                     auto given = uuid;
                     if (i < uuid.size())
                         given[i] = given[i] == 'e' ? 'f' : 'e';
-                    const std::string name = name_prefix(names, kind, given) + "0000000007";
+                    const std::string name = name_rules().prefix(names, kind, given) + "0000000007";
                     CHECK(has_uuid(name, *found) == (given == uuid));
                     CHECK_FALSE(has_uuid(name.substr(0, 30), *found));
                 }

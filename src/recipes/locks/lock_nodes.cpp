@@ -112,7 +112,7 @@ void lock_nodes::create(lock_contender& contender, node_write& next)
     const bool hands_over = lock_.handoffs() && contender.hands_over();
     std::string uuid = hands_over ? lock_.handoffs()->offer(contender) : session_.new_uuid();
     const path_options& options = lock_.options();
-    const std::string prefix = options.rules.prefix_around(options.names, contender.kind(), std::move(uuid));
+    const std::string prefix = options.rules.prefix(options.names, contender.kind(), std::move(uuid));
     next.data = contender.data();
     next.access = contender.access();
     queue::child_of(lock_.path(), prefix, next.node);

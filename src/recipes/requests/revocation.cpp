@@ -18,7 +18,7 @@ namespace {
 /// Who is gone has let go; but a writer may hold on as a reader, by that node. Empty if it is no writer's.
 std::string reader_after(const std::string& node)
 {
-    const auto name = queue::parse_name(queue::name_of(node));
+    const auto name = queue::name_rules().parse(queue::name_of(node));
     if (!name || name->kind != queue::contender_kind::writer)
         return {};
     return queue::child_of(queue::parent_of(node), queue::reader_name(queue::name_of(node)));

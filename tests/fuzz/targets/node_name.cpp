@@ -124,12 +124,12 @@ void check_marks(const std::string& one, const std::string& other, std::int32_t 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     fuzz::input in(data, size);
-    const auto read = queue::parse_name(in.rest());
+    const auto read = queue::name_rules().parse(in.rest());
     const auto expected = reference(in.rest());
     require(read.has_value() == expected.has_value(), "a name is a contender's if the reference says so");
     if (read)
         require(read->sequence == expected->sequence && read->kind == expected->kind, "and read as it reads it");
-    require(queue::sequence_of(in.rest()).has_value() == read.has_value(), "with a place, if it is one");
+    require(queue::name_rules().sequence_of(in.rest()).has_value() == read.has_value(), "with a place, if it is one");
 
     std::uint32_t bits = 0;
     for (int i = 0; i < 4; ++i)
@@ -143,15 +143,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using enum queue::contender_kind;
     for (const naming names : {naming::curator, naming::kazoo}) {
         for (const auto kind : {mutex, writer, reader}) {
-            const std::string prefix = queue::name_prefix(names, kind, uuid);
-            const auto parsed = queue::parse_name(prefix + digits);
+            const std::string prefix = queue::name_rules().prefix(names, kind, uuid);
+            const auto parsed = queue::name_rules().parse(prefix + digits);
             require(parsed && parsed->sequence == number, "a name zklock asked for gives its number back");
             require(parsed->kind == kind, "and what it is there for");
             require(queue::prefix_of(prefix + digits, number) == prefix, "and what was asked for");
-            require(!queue::sequence_of(prefix), "what has no number has no place");
+            require(!queue::name_rules().sequence_of(prefix), "what has no number has no place");
         }
-        require(queue::reader_name(queue::name_prefix(names, writer, uuid) + digits) ==
-                    queue::name_prefix(names, reader, uuid) + digits,
+        require(queue::reader_name(queue::name_rules().prefix(names, writer, uuid) + digits) ==
+                    queue::name_rules().prefix(names, reader, uuid) + digits,
                 "a writer turns into a reader that is named like one");
     }
 

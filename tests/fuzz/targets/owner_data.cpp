@@ -155,7 +155,7 @@ struct as_leases {
 };
 struct as_queue {
     static const recipes::list_kind& what() { return recipes::list_kind::queue; }
-    static std::optional<std::int32_t> number(const std::string& name) { return queue::sequence_of(name); }
+    static std::optional<std::int32_t> number(const std::string& name) { return queue::name_rules().sequence_of(name); }
     static auto age(const node&) { return std::chrono::system_clock::time_point(); }
 };
 

@@ -236,7 +236,7 @@ bool queue_world::others_queue() const
 {
     return std::any_of(tree_.children.begin(), tree_.children.end(), [this](const auto& child) {
         const auto& [name, n] = child;
-        return n.creator == 0 && queue::sequence_of(name).has_value() && !is_let_go(name, n);
+        return n.creator == 0 && queue::name_rules().sequence_of(name).has_value() && !is_let_go(name, n);
     });
 }
 

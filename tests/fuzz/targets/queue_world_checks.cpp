@@ -19,8 +19,8 @@ void queue_world::check_remove(const queue::action& a) const
     if (own < 0) // after the largest number: who is behind it, numbers do not tell
         return;
     for (const auto& [name, n] : tree_.children)
-        if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::sequence_of(name) && !is_let_go(name, n) &&
-            exclude(kind_of(name), kind_of(node)))
+        if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::name_rules().sequence_of(name) &&
+            !is_let_go(name, n) && exclude(kind_of(name), kind_of(node)))
             require(ours_before(own, name, n), "nobody else is next when a delete may wait");
 }
 
@@ -40,8 +40,8 @@ bool queue_world::somebody_before(const std::string& name, const node& at) const
 {
     return std::any_of(tree_.children.begin(), tree_.children.end(), [&](const auto& child) {
         const auto& [other, n] = child;
-        if (n.sequence >= at.sequence || n.out_of_turn || !queue::sequence_of(other) || is_let_go(other, n) ||
-            !exclude(kind_of(other), kind_of(name)))
+        if (n.sequence >= at.sequence || n.out_of_turn || !queue::name_rules().sequence_of(other) ||
+            is_let_go(other, n) || !exclude(kind_of(other), kind_of(name)))
             return false;
         const auto whose = callers_.find(n.creator);
         return n.creator == 0 || whose == callers_.end() || !whose->second.left;
@@ -62,7 +62,7 @@ void queue_world::check_all_is_given() const
 
 queue_world::queue_kind queue_world::kind_of(const std::string& name)
 {
-    const auto parsed = queue::parse_name(name);
+    const auto parsed = queue::name_rules().parse(name);
     return parsed ? parsed->kind : queue_kind::mutex;
 }
 

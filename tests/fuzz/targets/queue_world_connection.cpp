@@ -236,7 +236,7 @@ void queue_world::answer_writes(const request& r, const arrival& a)
 
 void queue_world::created(const write& w, const std::string& node, std::int64_t czxid)
 {
-    const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
+    const std::int32_t sequence = queue::name_rules().sequence_of(node).value_or(queue::sequence_limit);
     queue_.created(w.whose, node, sequence, czxid);
     if (czxid != 0)
         queue_.token_known(w.whose, 3);
@@ -284,7 +284,7 @@ void queue_world::fail(const request& r)
 /// As the recipes do: a number too close to the end is no place to wait at.
 void queue_world::check_number(id whose, const std::string& node)
 {
-    const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
+    const std::int32_t sequence = queue::name_rules().sequence_of(node).value_or(queue::sequence_limit);
     if (sequence >= 0 && sequence < queue::sequence_limit)
         return;
     const auto at = callers_.find(whose);

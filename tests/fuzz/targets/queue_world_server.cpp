@@ -203,7 +203,7 @@ void queue_world::add_foreign()
     const tree before = tree_;
     if (in_.below(4) == 0) {
         name = in_.line();
-        const auto sequence = queue::sequence_of(name);
+        const auto sequence = queue::name_rules().sequence_of(name);
         if (name.empty() || name.find('/') != name.npos || !sequence || tree_.children.contains(name))
             return;
         n.sequence = *sequence;
@@ -218,7 +218,8 @@ void queue_world::add_foreign()
         else if (shared_)
             mark = in_.below(2) == 0 ? "__rlock__" : "__lock__";
         name += mark + next_number();
-        n.out_of_turn = !queue::sequence_of(name).has_value(); // a small negative number: nobody's place any more
+        n.out_of_turn =
+            !queue::name_rules().sequence_of(name).has_value(); // a small negative number: nobody's place any more
     }
     if (!lagging_ && in_.below(4) == 0)
         lagging_ = before;
@@ -236,7 +237,7 @@ void queue_world::downgrade_foreign()
     const node* lowest = nullptr;
     std::string writer;
     for (const auto& [name, n] : tree_.children)
-        if (!n.out_of_turn && queue::sequence_of(name) && !is_let_go(name, n) &&
+        if (!n.out_of_turn && queue::name_rules().sequence_of(name) && !is_let_go(name, n) &&
             (!lowest || n.sequence < lowest->sequence)) {
             lowest = &n;
             writer = name;

@@ -9,12 +9,9 @@
 #include "zklock/events.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/lock_options.hpp"
-#include "zklock/node.hpp"
 #include "zklock/result.hpp"
 
 #include <chrono>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,10 +49,7 @@ template <> struct when_to_stop<leadership> {
     {
         at_resignation(access::candidacy(held),
                        [body] { cancel_body(body, run_control::cause::other, asio::cancellation_type::terminal); });
-        held.wait_lost([body](error_code ec) {
-            if (!ec)
-                cancel_body(body, run_control::cause::loss, asio::cancellation_type::terminal);
-        });
+        when_to_stop<guard>::watch(held, body);
     }
 };
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "zklock/client_options.hpp"
-#include "zklock/errc.hpp"
-#include "zklock/events.hpp"
-#include "zklock/lock_options.hpp"
-#include "zklock/node.hpp"
+#include "zklock/detail/named.hpp"
 
-#include <concepts>
 #include <string_view>
-#include <type_traits>
 #include <version>
 
 // `std::format` of this library's enumerations, which gives what `to_string()` does, padded like a string. Where the
@@ -16,17 +10,6 @@
 
 #ifdef __cpp_lib_format
 #include <format>
-
-namespace zklock::detail {
-
-template <class Enum>
-concept named = std::is_enum_v<Enum> && requires(Enum e) {
-    {
-        zklock::to_string(e)
-    } -> std::same_as<std::string_view>;
-};
-
-} // namespace zklock::detail
 
 template <zklock::detail::named Enum> struct std::formatter<Enum> : std::formatter<std::string_view> {
     template <class Context> auto format(Enum e, Context& context) const

@@ -5,13 +5,9 @@
 #include "zklock/detail/operations.hpp"
 #include "zklock/events.hpp"
 #include "zklock/guard.hpp"
-#include "zklock/node.hpp"
 #include "zklock/result.hpp"
 
 #include <concepts>
-#include <memory>
-#include <optional>
-#include <utility>
 #include <vector>
 
 namespace zklock {

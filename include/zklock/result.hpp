@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <concepts>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -136,9 +135,6 @@ template <class Handler> struct as_result_handler {
 
 // Derived from what it wraps, so that get_executor() and whatever else an initiation offers stay visible.
 template <class Initiation> struct as_result_initiation : Initiation {
-    explicit as_result_initiation(const Initiation& inner) : Initiation(inner) {}
-    explicit as_result_initiation(Initiation&& inner) : Initiation(std::move(inner)) {}
-
     template <class Handler, class... Args> void operator()(Handler&& handler, Args&&... args) &&
     {
         static_cast<Initiation&&>(*this)(as_result_handler<std::decay_t<Handler>>{std::forward<Handler>(handler)},
@@ -158,7 +154,7 @@ template <class Token, class Signature> struct as_result_base : asio::async_resu
     {
         using inner = std::conditional_t<std::is_const_v<std::remove_reference_t<Wrapped>>, const Token, Token>;
         return asio::async_initiate<inner, Signature>(
-            as_result_initiation<std::decay_t<Initiation>>(std::forward<Initiation>(initiation)), wrapped.token_,
+            as_result_initiation<std::decay_t<Initiation>>{std::forward<Initiation>(initiation)}, wrapped.token_,
             std::forward<Args>(args)...);
     }
 };

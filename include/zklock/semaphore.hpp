@@ -4,19 +4,14 @@
 #include "zklock/client.hpp"
 #include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
-#include "zklock/detail/semaphore_operations.hpp"
 #include "zklock/events.hpp"
 #include "zklock/guard.hpp"
 #include "zklock/lock_options.hpp"
-#include "zklock/node.hpp"
 #include "zklock/result.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zklock {

@@ -14,41 +14,33 @@
                        _but_zklock_was_built_with_another_compile_both_alike)
 
 #if defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING) || defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
-#define ZKLOCK_DETAIL_TRACKING                                                                                         \
-    this_program_defines_BOOST_ASIO_ENABLE_HANDLER_TRACKING_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_TRACKING ZKLOCK_DETAIL_ONLY_HERE(BOOST_ASIO_ENABLE_HANDLER_TRACKING)
 #else
-#define ZKLOCK_DETAIL_TRACKING                                                                                         \
-    zklock_was_built_with_BOOST_ASIO_ENABLE_HANDLER_TRACKING_but_this_program_is_not_compile_both_alike
+#define ZKLOCK_DETAIL_TRACKING ZKLOCK_DETAIL_ONLY_THERE(BOOST_ASIO_ENABLE_HANDLER_TRACKING)
 #endif
 
 #ifdef BOOST_ASIO_DISABLE_EPOLL
-#define ZKLOCK_DETAIL_EPOLL                                                                                            \
-    this_program_defines_BOOST_ASIO_DISABLE_EPOLL_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_EPOLL ZKLOCK_DETAIL_ONLY_HERE(BOOST_ASIO_DISABLE_EPOLL)
 #else
-#define ZKLOCK_DETAIL_EPOLL zklock_was_built_with_BOOST_ASIO_DISABLE_EPOLL_but_this_program_is_not_compile_both_alike
+#define ZKLOCK_DETAIL_EPOLL ZKLOCK_DETAIL_ONLY_THERE(BOOST_ASIO_DISABLE_EPOLL)
 #endif
 
 #ifdef BOOST_ASIO_HAS_IO_URING
-#define ZKLOCK_DETAIL_IO_URING                                                                                         \
-    this_program_defines_BOOST_ASIO_HAS_IO_URING_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_IO_URING ZKLOCK_DETAIL_ONLY_HERE(BOOST_ASIO_HAS_IO_URING)
 #else
-#define ZKLOCK_DETAIL_IO_URING zklock_was_built_with_BOOST_ASIO_HAS_IO_URING_but_this_program_is_not_compile_both_alike
+#define ZKLOCK_DETAIL_IO_URING ZKLOCK_DETAIL_ONLY_THERE(BOOST_ASIO_HAS_IO_URING)
 #endif
 
 #ifdef BOOST_ASIO_DISABLE_THREADS
-#define ZKLOCK_DETAIL_THREADS                                                                                          \
-    this_program_defines_BOOST_ASIO_DISABLE_THREADS_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_THREADS ZKLOCK_DETAIL_ONLY_HERE(BOOST_ASIO_DISABLE_THREADS)
 #else
-#define ZKLOCK_DETAIL_THREADS                                                                                          \
-    zklock_was_built_with_BOOST_ASIO_DISABLE_THREADS_but_this_program_is_not_compile_both_alike
+#define ZKLOCK_DETAIL_THREADS ZKLOCK_DETAIL_ONLY_THERE(BOOST_ASIO_DISABLE_THREADS)
 #endif
 
 #ifdef BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING
-#define ZKLOCK_DETAIL_RECYCLING                                                                                        \
-    this_program_defines_BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_RECYCLING ZKLOCK_DETAIL_ONLY_HERE(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
 #else
-#define ZKLOCK_DETAIL_RECYCLING                                                                                        \
-    zklock_was_built_with_BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING_but_this_program_is_not_compile_both_alike
+#define ZKLOCK_DETAIL_RECYCLING ZKLOCK_DETAIL_ONLY_THERE(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
 #endif
 
 namespace zklock::detail {

@@ -123,11 +123,7 @@ template <class Token, auto Start, class State, class... Args>
 template <template <class, class> class Associator, class Handler, class Candidate>
 struct boost::asio::associator<Associator, zklock::detail::erasable_handler<Handler>, Candidate>
     : Associator<Handler, Candidate> {
-    static auto get(const zklock::detail::erasable_handler<Handler>& h) noexcept
-    {
-        return Associator<Handler, Candidate>::get(h.handler);
-    }
-    static auto get(const zklock::detail::erasable_handler<Handler>& h, const Candidate& c) noexcept
+    static auto get(const zklock::detail::erasable_handler<Handler>& h, const Candidate& c = Candidate()) noexcept
     {
         return Associator<Handler, Candidate>::get(h.handler, c);
     }

@@ -24,6 +24,7 @@
 namespace zklock {
 class guard;
 class multi_guard;
+class permits;
 } // namespace zklock
 
 namespace zklock::detail {
@@ -34,10 +35,11 @@ class guard_state;
 class client_state;
 
 using void_handler = asio::any_completion_handler<void(error_code)>;
-template <class Handle> using handle_handler = asio::any_completion_handler<void(error_code, Handle)>;
-using guard_handler = handle_handler<guard>;
-using count_handler = asio::any_completion_handler<void(error_code, std::size_t)>;
-using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
+template <class Value> using handler_of = asio::any_completion_handler<void(error_code, Value)>;
+using guard_handler = handler_of<guard>;
+using count_handler = handler_of<std::size_t>;
+using contenders_handler = handler_of<std::vector<contender>>;
+using permits_handler = handler_of<permits>;
 
 void start_wait_connected(std::shared_ptr<client_handle>, lease_clock::duration timeout, void_handler);
 void start_close(std::shared_ptr<client_handle>, void_handler);
@@ -45,7 +47,7 @@ void start_close(std::shared_ptr<client_handle>, void_handler);
 /// `errc::invalid_option`.
 template <class Handle>
 void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
-                   handle_handler<Handle>);
+                   handler_of<Handle>);
 /// The same re-entrant lock, for that owner.
 [[nodiscard]] std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>&, std::uint64_t owner);
 /// Releases the guard if it is a hold of that owner on that lock; else it ends with `errc::not_owner`, told through the
@@ -65,7 +67,7 @@ void start_revoke_holders(std::shared_ptr<lock_state>, count_handler);
 
 /// One call of election::lead().
 class candidacy;
-using leader_handler = asio::any_completion_handler<void(error_code, std::optional<contender>)>;
+using leader_handler = handler_of<std::optional<contender>>;
 [[nodiscard]] std::shared_ptr<candidacy> stand_for(const std::shared_ptr<lock_state>& election);
 /// The lock that it acquires, term by term; an acquire ends with `operation_aborted` once it has resigned.
 [[nodiscard]] const std::shared_ptr<lock_state>& lock_of(const std::shared_ptr<candidacy>&) noexcept;
@@ -83,6 +85,14 @@ void start_leader(std::shared_ptr<lock_state> election, leader_handler);
 void start_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
 void start_wait_lost(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
 void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
+
+/// The same semaphore, for `count` permits.
+[[nodiscard]] std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>&, std::size_t count);
+[[nodiscard]] std::size_t permit_count(const std::shared_ptr<guard_state>&) noexcept;
+// They work on a part of the permits, which stay with their handle.
+void start_partial_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, std::size_t count,
+                           void_handler);
+void start_split(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, std::size_t count, permits_handler);
 
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);

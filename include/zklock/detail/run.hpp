@@ -129,25 +129,20 @@ template <class Handle> struct when_to_stop {
     }
 };
 
-/// Spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost (or
+/// What spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost (or
 /// whatever else there is to stop for).
-template <class Handle, class Body, class T> class initiate_body {
-public:
-    initiate_body(std::shared_ptr<run_control> control, Body& body, Handle& held, body_outcome<T>& outcome)
-        : control_(std::move(control)), body_(body), held_(held), outcome_(outcome)
-    {
-    }
-
-    template <class Handler> void operator()(Handler&& handler)
-    {
-        const std::weak_ptr<run_control> weak = control_;
+template <class Handle, class Body, class T>
+[[nodiscard]] auto spawning(std::shared_ptr<run_control> control, Body& body, Handle& held, body_outcome<T>& outcome)
+{
+    return [control = std::move(control), &body, &held, &outcome]<class Handler>(Handler&& handler) {
+        const std::weak_ptr<run_control> weak = control;
         if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([weak](asio::cancellation_type type) { cancel_body(weak, run_control::cause::other, type); });
 
         // The first step is on the strand, too, so that no cancellation comes before the body's slot is filled, or
         // meanwhile.
-        asio::post(control_->executor(), [control = control_, &body = body_, &held = held_, &outcome = outcome_,
-                                          handler = std::forward<Handler>(handler)]() mutable {
+        asio::post(control->executor(), [control, &body, &held, &outcome,
+                                         handler = std::forward<Handler>(handler)]() mutable {
             when_to_stop<Handle>::watch(held, control);
             auto spawned = run_body(control, body, held, outcome);
             const auto executor = asio::get_associated_executor(handler, control->executor());
@@ -156,14 +151,8 @@ public:
                 control->executor(), std::move(spawned),
                 asio::bind_cancellation_slot(control->slot(), asio::bind_executor(executor, std::move(done))));
         });
-    }
-
-private:
-    std::shared_ptr<run_control> control_;
-    Body& body_;
-    Handle& held_;
-    body_outcome<T>& outcome_;
-};
+    };
+}
 
 [[nodiscard]] inline bool was_aborted(const std::exception_ptr& thrown)
 {
@@ -199,9 +188,9 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
     body_outcome<body_value_t<Body, Handle>> outcome;
     const auto executor = co_await asio::this_coro::executor;
     const auto control = make_run_control(executor);
+    auto spawn = spawning(control, body, held, outcome);
     asio::use_awaitable_t<> plain;
-    co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(
-        initiate_body<Handle, Body, body_value_t<Body, Handle>>(control, body, held, outcome), plain);
+    co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(spawn), plain);
 
     bool lost = false;
     if (cancelled.cancelled() != asio::cancellation_type::none) {

@@ -18,10 +18,14 @@
     ZKLOCK_DETAIL_JOIN(this_program_defines_GLIBCXX_USE_CXX11_ABI_as_, _GLIBCXX_USE_CXX11_ABI,                         \
                        _but_zklock_was_built_with_another_compile_both_alike)
 
+// Of a macro that one of them defines, and not the other.
+#define ZKLOCK_DETAIL_ONLY_HERE(macro) this_program_defines_##macro##_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_ONLY_THERE(macro) zklock_was_built_with_##macro##_but_this_program_is_not_compile_both_alike
+
 #ifdef _GLIBCXX_DEBUG
-#define ZKLOCK_DETAIL_DEBUG this_program_defines_GLIBCXX_DEBUG_but_zklock_was_built_without_it_compile_both_alike
+#define ZKLOCK_DETAIL_DEBUG ZKLOCK_DETAIL_ONLY_HERE(GLIBCXX_DEBUG)
 #else
-#define ZKLOCK_DETAIL_DEBUG zklock_was_built_with_GLIBCXX_DEBUG_but_this_program_is_not_compile_both_alike
+#define ZKLOCK_DETAIL_DEBUG ZKLOCK_DETAIL_ONLY_THERE(GLIBCXX_DEBUG)
 #endif
 
 // Neither the compiler nor the linker may leave out what bears this.

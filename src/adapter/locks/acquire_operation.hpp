@@ -15,7 +15,7 @@ namespace zklock::detail {
 template <class Handle> class acquire_operation final : public operation<Handle> {
 public:
     acquire_operation(const lock_state& lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
-                      handle_handler<Handle> handler)
+                      handler_of<Handle> handler)
         : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()), counters_(lock.counters()),
           once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
           mode_(once_ ? acquire_mode::look_once : mode)
@@ -110,7 +110,7 @@ private:
 
 template <class Handle>
 void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
-                   handle_handler<Handle> handler)
+                   handler_of<Handle> handler)
 {
     if (!lock)
         return post_error(std::move(handler), errc::invalid_option, Handle());

@@ -66,7 +66,7 @@ std::shared_ptr<lock_state> combine(const std::vector<lockable>& locks)
 } // namespace
 
 template void start_acquire<multi_guard>(std::shared_ptr<lock_state>, acquire_mode,
-                                         std::optional<lease_clock::duration>, handle_handler<multi_guard>);
+                                         std::optional<lease_clock::duration>, handler_of<multi_guard>);
 
 const std::vector<held_lock>& locks_of(const std::shared_ptr<guard_state>& held) noexcept
 {

@@ -103,21 +103,19 @@ private:
 } // namespace
 
 void start_create(std::shared_ptr<client_handle> client, std::string path, std::string data, node_kind kind,
-                  std::optional<access_list> access,
-                  asio::any_completion_handler<void(error_code, std::string)> handler)
+                  std::optional<access_list> access, handler_of<std::string> handler)
 {
     launch<&nodes::create>(client, "create ", std::move(path), std::move(handler), std::move(data), kind,
                            std::move(access));
 }
 
-void start_get(std::shared_ptr<client_handle> client, std::string path,
-               asio::any_completion_handler<void(error_code, node_content)> handler)
+void start_get(std::shared_ptr<client_handle> client, std::string path, handler_of<node_content> handler)
 {
     launch<&nodes::get>(client, "get ", std::move(path), std::move(handler));
 }
 
 void start_set(std::shared_ptr<client_handle> client, std::string path, std::string data, std::int32_t version,
-               asio::any_completion_handler<void(error_code, node_stat)> handler)
+               handler_of<node_stat> handler)
 {
     launch<&nodes::set>(client, "set ", std::move(path), std::move(handler), std::move(data), version);
 }
@@ -128,19 +126,17 @@ void start_remove(std::shared_ptr<client_handle> client, std::string path, std::
 }
 
 void start_children(std::shared_ptr<client_handle> client, std::string path,
-                    asio::any_completion_handler<void(error_code, std::vector<std::string>)> handler)
+                    handler_of<std::vector<std::string>> handler)
 {
     launch<&nodes::children>(client, "list the children of ", std::move(path), std::move(handler));
 }
 
-void start_exists(std::shared_ptr<client_handle> client, std::string path,
-                  asio::any_completion_handler<void(error_code, std::optional<node_stat>)> handler)
+void start_exists(std::shared_ptr<client_handle> client, std::string path, handler_of<std::optional<node_stat>> handler)
 {
     launch<&nodes::exists>(client, "look for ", std::move(path), std::move(handler));
 }
 
-void start_get_acl(std::shared_ptr<client_handle> client, std::string path,
-                   asio::any_completion_handler<void(error_code, node_access)> handler)
+void start_get_acl(std::shared_ptr<client_handle> client, std::string path, handler_of<node_access> handler)
 {
     launch<&nodes::get_acl>(client, "get the access list of ", std::move(path), std::move(handler));
 }

@@ -39,8 +39,7 @@ void launch_wait(const std::shared_ptr<client_handle>& client, std::string path,
 
 } // namespace
 
-void start_wait_created(std::shared_ptr<client_handle> client, std::string path,
-                        asio::any_completion_handler<void(error_code, node_stat)> handler)
+void start_wait_created(std::shared_ptr<client_handle> client, std::string path, handler_of<node_stat> handler)
 {
     launch_wait<node_stat>(client, std::move(path), goal::created, std::nullopt, std::move(handler));
 }
@@ -52,13 +51,13 @@ void start_wait_deleted(std::shared_ptr<client_handle> client, std::string path,
 }
 
 void start_wait_changed(std::shared_ptr<client_handle> client, std::string path, node_stat seen,
-                        asio::any_completion_handler<void(error_code, std::optional<node_stat>)> handler)
+                        handler_of<std::optional<node_stat>> handler)
 {
     launch_wait<std::optional<node_stat>>(client, std::move(path), goal::changed, seen, std::move(handler));
 }
 
 void start_wait_children_changed(std::shared_ptr<client_handle> client, std::string path, node_stat seen,
-                                 asio::any_completion_handler<void(error_code, std::optional<node_stat>)> handler)
+                                 handler_of<std::optional<node_stat>> handler)
 {
     launch_wait<std::optional<node_stat>>(client, std::move(path), goal::children_changed, seen, std::move(handler));
 }

@@ -1,8 +1,7 @@
 #pragma once
 #include "adapter/client/agreed_options.hpp"
 #include "adapter/client/connection_waits.hpp"
-#include "adapter/client/own_peers.hpp"
-#include "adapter/client/own_store.hpp"
+#include "adapter/client/own_connections.hpp"
 #include "adapter/client/uuid_source.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
@@ -14,8 +13,6 @@
 #include "runtime/asio_scheduler.hpp"
 #include "store/repeats.hpp"
 #include "zklock/client_options.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <memory>
 #include <utility>

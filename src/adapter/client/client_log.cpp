@@ -45,13 +45,10 @@ private:
 
 } // namespace
 
-store::log_function log_or_environment(store::log_function to)
-{
-    return to ? std::move(to) : runtime::log_of_environment();
-}
-
 store::log_function client_log(store::log_function to, std::string identifier, std::function<std::int64_t()> session)
 {
+    if (!to)
+        to = runtime::log_of_environment();
     if (!to)
         return {};
     const log_level most = store::most_taken(to).value_or(log_level::error);

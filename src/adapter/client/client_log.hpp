@@ -7,12 +7,10 @@
 
 namespace zklock::detail {
 
-/// The log function that a client's options ask for, or else the environment.
-[[nodiscard]] store::log_function log_or_environment(store::log_function);
-
 /// What the parts of one client write to: each line begins with who the client is, and with its session, which may be
 /// over. A line that comes again and again is told ever more rarely, with a count.
 ///
+/// @param to The log function that a client's options ask for; without one, what the environment asks for.
 /// @param session Gives the present session's id, or 0.
 ///
 /// Called on the client's strand.

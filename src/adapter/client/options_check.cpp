@@ -16,8 +16,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zklock {
 namespace {
@@ -149,26 +147,15 @@ fault fault_of_identity(const client_options& o)
     return recipes::find_fault(o.identifier, {});
 }
 
-/// A file of `tls_options`, or what goes with one, that is set.
-struct tls_part {
-    const char* option;
-    std::string value; ///< for people
-};
+/// A text among the options.
+struct text_option {
+    const char* name;
+    const std::string& value;
+    bool secret = false;
 
-std::vector<tls_part> files_of(const tls_options& tls)
-{
-    std::vector<tls_part> set;
-    const auto add = [&](const char* option, const std::string& path) {
-        if (!path.empty())
-            set.push_back({option, in_words(path)});
-    };
-    add("tls.ca_file", tls.ca_file);
-    add("tls.certificate_file", tls.certificate_file);
-    add("tls.key_file", tls.key_file);
-    if (!tls.key_password.empty())
-        set.push_back({"tls.key_password", "a password"});
-    return set;
-}
+    [[nodiscard]] bool is_set() const noexcept { return !value.empty(); }
+    [[nodiscard]] std::string in_words() const { return secret ? "a password" : recipes::in_words(value); }
+};
 
 fault fault_of_key(const tls_options& tls)
 {
@@ -204,48 +191,47 @@ fault fault_of_connecting([[maybe_unused]] const client_options& o)
 
 fault fault_of_tls(const client_options& o)
 {
-    const auto files = files_of(o.tls);
-    if (!o.tls.enabled && (o.tls.context || !files.empty()))
+    const text_option files[] = {{"tls.ca_file", o.tls.ca_file},
+                                 {"tls.certificate_file", o.tls.certificate_file},
+                                 {"tls.key_file", o.tls.key_file},
+                                 {"tls.key_password", o.tls.key_password, true}};
+    const auto* const set = std::ranges::find_if(files, &text_option::is_set);
+    const bool any = set != std::end(files);
+    if (!o.tls.enabled && (o.tls.context || any))
         return option_fault("tls.enabled", "false",
-                            std::string("true where ") + (files.empty() ? "tls.context" : files.front().option) +
-                                " is set");
-    if (o.tls.context && !files.empty())
-        return option_fault(files.front().option, files.front().value, "empty where tls.context is set");
+                            std::string("true where ") + (any ? set->name : "tls.context") + " is set");
+    if (o.tls.context && any)
+        return option_fault(set->name, set->in_words(), "empty where tls.context is set");
     if (auto f = fault_of_key(o.tls); f || !o.tls.enabled)
         return f;
     return fault_of_connecting(o);
 }
 
 /// What of `sasl_options` goes with one mechanism only.
-struct sasl_part {
+struct sasl_part : text_option {
     sasl_mechanism mechanism;
-    const char* option;
-    const std::string& value;
-    bool secret = false;
-
-    [[nodiscard]] std::string in_words() const { return secret ? std::string("a password") : recipes::in_words(value); }
 };
 
 fault fault_of_sasl(const client_options& o)
 {
     const sasl_options& sasl = o.sasl;
-    const sasl_part parts[] = {{sasl_mechanism::digest_md5, "sasl.user", sasl.user},
-                               {sasl_mechanism::digest_md5, "sasl.password", sasl.password, true},
-                               {sasl_mechanism::gssapi, "sasl.server_principal", sasl.server_principal},
-                               {sasl_mechanism::gssapi, "sasl.keytab", sasl.keytab},
-                               {sasl_mechanism::gssapi, "sasl.credential_cache", sasl.credential_cache}};
+    const sasl_part parts[] = {{{"sasl.user", sasl.user}, sasl_mechanism::digest_md5},
+                               {{"sasl.password", sasl.password, true}, sasl_mechanism::digest_md5},
+                               {{"sasl.server_principal", sasl.server_principal}, sasl_mechanism::gssapi},
+                               {{"sasl.keytab", sasl.keytab}, sasl_mechanism::gssapi},
+                               {{"sasl.credential_cache", sasl.credential_cache}, sasl_mechanism::gssapi}};
     const std::string mechanism(to_string(sasl.mechanism));
     for (const sasl_part& each : parts) {
         const bool fits = each.mechanism == sasl.mechanism;
-        if (!each.value.empty() && sasl.mechanism == sasl_mechanism::off)
+        if (each.is_set() && sasl.mechanism == sasl_mechanism::off)
             return option_fault("sasl.mechanism", mechanism,
-                                std::string(to_string(each.mechanism)) + " where " + each.option + " is set");
-        if (!each.value.empty() && !fits)
-            return option_fault(each.option, each.in_words(), "empty where sasl.mechanism is " + mechanism);
-        if (each.value.empty() && fits && sasl.mechanism == sasl_mechanism::digest_md5)
-            return option_fault(each.option, "empty", "set where sasl.mechanism is " + mechanism);
+                                std::string(to_string(each.mechanism)) + " where " + each.name + " is set");
+        if (each.is_set() && !fits)
+            return option_fault(each.name, each.in_words(), "empty where sasl.mechanism is " + mechanism);
+        if (!each.is_set() && fits && sasl.mechanism == sasl_mechanism::digest_md5)
+            return option_fault(each.name, "empty", "set where sasl.mechanism is " + mechanism);
         if (each.value.find('\0') != std::string::npos)
-            return option_fault(each.option, each.in_words(), "without a zero byte");
+            return option_fault(each.name, each.in_words(), "without a zero byte");
     }
     if (mechanism == "unknown")
         return option_fault("sasl.mechanism", std::to_string(static_cast<int>(sasl.mechanism)),

@@ -1,7 +1,6 @@
 #pragma once
 #include "adapter/client/client_core.hpp"
 #include "adapter/client/client_state.hpp"
-#include "adapter/client/denials.hpp"
 #include "adapter/client/operation.hpp"
 #include "recipes/session/request_line.hpp"
 #include "zklock/errc.hpp"
@@ -12,6 +11,14 @@
 #include <utility>
 
 namespace zklock::detail {
+
+/// Has the log told, at level warning, what the servers have denied, if that is how something has ended: the error says
+/// neither what was asked nor of which node. Called on the strand.
+template <class... Parts> void log_denial(const client_state& client, error_code ec, const Parts&... what) noexcept
+{
+    if (const auto* const core = client.open_core(); core && ec == errc::access_denied)
+        core->session.log(log_level::warning, "access denied by the servers: ", what...);
+}
 
 /// Asks the servers something, and tells the answer. When it is cancelled, it ends at once: as cancelled if nothing was
 /// done and nothing will be; a write that was sent cannot be taken back, and then its outcome is unknown.

@@ -27,9 +27,9 @@ std::string identifier_of(const client_options& options)
 }
 
 /// Of a client that has no session yet.
-store::log_function log_without_session(store::log_function to, const client_options& options)
+store::log_function log_without_session(const client_options& options)
 {
-    return client_log(std::move(to), identifier_of(options), [] { return std::int64_t{0}; });
+    return client_log(options.log, identifier_of(options), [] { return std::int64_t{0}; });
 }
 
 } // namespace
@@ -43,10 +43,7 @@ unopened_client::unopened_client(client_options options)
 /// Where nobody runs the executor, this is the only line: it says what is missing.
 void unopened_client::tell_made() const
 {
-    const auto to = log_or_environment(options_->log);
-    if (!store::logger{to}.on(log_level::info))
-        return;
-    const auto log = log_without_session(to, *options_);
+    const auto log = log_without_session(*options_);
     store::logger{log}(log_level::info, "made for ", options_->servers,
                        ": it connects as soon as a thread runs its executor");
 }
@@ -69,7 +66,7 @@ void unopened_client::tell(std::string_view what, std::string_view words, const 
     const auto options = std::exchange(options_, std::nullopt);
     store::log_function log;
     try {
-        log = log_without_session(log_or_environment(options->log), *options);
+        log = log_without_session(*options);
     } catch (...) { // NOLINT: as where memory fails for a line
     }
     const store::logger to(log);
@@ -83,7 +80,7 @@ client_options unopened_client::to_open_with(std::function<std::int64_t()> sessi
 {
     client_options own = *options_;
     own.identifier = identifier_of(own);
-    own.log = client_log(log_or_environment(std::move(own.log)), own.identifier, std::move(session));
+    own.log = client_log(std::move(own.log), own.identifier, std::move(session));
     return own;
 }
 

@@ -1,6 +1,5 @@
 #include "zklock/shared_mutex.hpp"
-#include "adapter/client/denials.hpp"
-#include "adapter/client/operation.hpp"
+#include "adapter/client/request_operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "adapter/locks/mutex_target.hpp"
@@ -18,9 +17,8 @@ using queue::contender_kind;
 
 class downgrade_operation final : public operation<guard> {
 public:
-    /// What is held is null if it is not to be had: then this only says so.
     downgrade_operation(const lock_state& lock, std::shared_ptr<guard_state> held, guard_handler handler)
-        : operation(lock.client(), std::move(handler)), held_(std::move(held)), fits_(held_ != nullptr)
+        : operation(lock.client(), std::move(handler)), held_(std::move(held))
     {
     }
     ~downgrade_operation() override { give_back(held_); }
@@ -28,10 +26,6 @@ public:
 private:
     void begin() override
     {
-        if (!fits_) {
-            finish(make_error_code(errc::not_owner));
-            return;
-        }
         if (!enter_open_client())
             return;
         // What the operation has keeps this function.
@@ -57,29 +51,39 @@ private:
     }
     void end_as_closed() override
     {
-        if (!fits_)
-            return finish(make_error_code(errc::not_owner));
         give_back(held_);
         complete(client()->why_unusable(), guard());
     }
 
     std::shared_ptr<guard_state> held_;
-    const bool fits_;
 };
 
-class ready_operation final : public operation<> {
+template <class... Values> class ready_operation final : public operation<Values...> {
 public:
-    ready_operation(const lock_state& lock, error_code result, void_handler handler)
-        : operation(lock.client(), std::move(handler)), result_(result)
+    ready_operation(const lock_state& lock, error_code result, typename operation<Values...>::handler_type handler)
+        : operation<Values...>(lock.client(), std::move(handler)), result_(result)
     {
     }
 
 private:
-    void begin() override { complete(result_); }
-    void end_as_closed() override { complete(result_); }
+    void begin() override { this->complete(result_, Values()...); }
+    void end_as_closed() override { begin(); }
 
     const error_code result_;
 };
+
+/// Whether it holds that lock alone, or why it never will.
+error_code upgradable(const lock_state& lock, const std::shared_ptr<guard_state>& state) noexcept
+{
+    if (!is_full_of(state, lock))
+        return make_error_code(errc::not_owner);
+    switch (state->grant().kind) {
+    case contender_kind::reader: return make_error_code(errc::not_upgradable);
+    case contender_kind::writer: return state->held() ? error_code() : make_error_code(errc::lost);
+    case contender_kind::mutex: break;
+    }
+    return make_error_code(errc::not_owner);
+}
 
 } // namespace
 
@@ -99,33 +103,13 @@ mutex_options of_a_contender(const shared_mutex_options& options)
 
 void start_downgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, guard_handler handler)
 {
-    auto held = guard.lock();
+    const auto held = guard.lock();
     // What an owner holds becomes a reader's by the release of its last hold as a writer.
     if (!is_full_of(held, *lock) || held->grant().kind != contender_kind::writer || held->grant().owner != 0)
-        held.reset();
-    const auto downgrade = std::make_shared<downgrade_operation>(*lock, held, std::move(handler));
-    if (held)
-        held->give(downgrade);
-    else
-        downgrade_operation::launch(downgrade);
+        return ready_operation<zklock::guard>::launch(std::make_shared<ready_operation<zklock::guard>>(
+            *lock, make_error_code(errc::not_owner), std::move(handler)));
+    held->give(std::make_shared<downgrade_operation>(*lock, held, std::move(handler)));
 }
-
-namespace {
-
-/// Whether it holds that lock alone, or why it never will.
-error_code upgradable(const lock_state& lock, const std::shared_ptr<guard_state>& state) noexcept
-{
-    if (!is_full_of(state, lock))
-        return make_error_code(errc::not_owner);
-    switch (state->grant().kind) {
-    case contender_kind::reader: return make_error_code(errc::not_upgradable);
-    case contender_kind::writer: return state->held() ? error_code() : make_error_code(errc::lost);
-    case contender_kind::mutex: break;
-    }
-    return make_error_code(errc::not_owner);
-}
-
-} // namespace
 
 void start_upgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> guard, void_handler handler)
 {
@@ -135,7 +119,7 @@ void start_upgrade(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_state> 
 
 void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handler handler)
 {
-    ready_operation::launch(std::make_shared<ready_operation>(*lock, result, std::move(handler)));
+    ready_operation<>::launch(std::make_shared<ready_operation<>>(*lock, result, std::move(handler)));
 }
 
 } // namespace detail

@@ -1,10 +1,13 @@
-#include "adapter/client/own_store.hpp"
+#include "adapter/client/own_connections.hpp"
 #include "bridge/connection/connection.hpp"
+#ifdef ZKLOCK_WITH_TLS
+#include "bridge/peers/network_peers.hpp"
+#include "bridge/peers/settings.hpp"
+#endif
 #include "runtime/stores_in_memory.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <utility>
 
@@ -70,5 +73,31 @@ runtime::owned_store make_store(const runtime::strand& strand, const std::shared
     }
     return bridge::make_connection(strand, options, requests, turns);
 }
+
+#ifdef ZKLOCK_WITH_TLS
+
+std::shared_ptr<runtime::client_peers>
+make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns, store::scheduler& scheduler,
+           const client_options& options, counters::handoff_counters& counted, const runtime::client_store& store)
+{
+    const auto settings = bridge::peering::settings_of(options.handoff);
+    if (!settings)
+        return nullptr;
+    // What is under way may keep them in memory for a while.
+    const auto made = std::make_shared<bridge::peering::network_peers>(
+        strand, turns, scheduler, *settings, options.log, counted, [&store] { return store.local_address(); });
+    return {made.get(), [made](runtime::client_peers* peers) { peers->stop(); }};
+}
+
+#else
+
+std::shared_ptr<runtime::client_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
+                                                  store::scheduler&, const client_options&, counters::handoff_counters&,
+                                                  const runtime::client_store&)
+{
+    return nullptr;
+}
+
+#endif
 
 } // namespace zklock::detail

@@ -1,6 +1,8 @@
 #pragma once
 #include "adapter/client/agreed_options.hpp"
 #include "adapter/client/client_core.hpp"
+#include "adapter/locks/last_timeout.hpp"
+#include "adapter/locks/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/locks/lock_contender.hpp"
 #include "recipes/locks/lock_option_faults.hpp"
@@ -10,8 +12,8 @@
 #include "zklock/errc.hpp"
 #include "zklock/result.hpp"
 
-#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace zklock::detail {
@@ -78,5 +80,16 @@ private:
 
 using lock_admission = admission<recipes::path_options, recipes::lock_contender>;
 using semaphore_admission = admission<recipes::semaphore_path_options, recipes::semaphore_acquisition>;
+
+/// What all share that acquire one lock with the same options.
+template <class Options, class Admission> struct lock_settings {
+    lock_settings(std::string p, Options o) : path(std::move(p)), options(std::move(o)) {}
+
+    std::string path;
+    Options options;
+    mutable last_timeout timeouts;
+    mutable live_holds live;
+    mutable Admission admission;
+};
 
 } // namespace zklock::detail

@@ -1,5 +1,6 @@
 // A guard's operations, and what a user asks of it.
 #include "zklock/guard.hpp"
+#include "adapter/client/operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "zklock/errc.hpp"
@@ -13,37 +14,66 @@
 namespace zklock {
 namespace detail {
 
-void guard_wait::begin()
-{
-    const auto guard = watched();
-    if (guard && guard->is_lost()) {
-        guard_lost();
-    } else if (!guard || guard->is_released()) { // or handed over by a downgrade
-        complete(asio::error::operation_aborted);
-    } else if (enter_open_client()) {
-        place_ = guard->add(std::static_pointer_cast<guard_wait>(shared_from_this()));
-        if (awaited_ == what::revocation && guard->is_revoked())
-            guard->revoked();
-    }
-}
-
-bool guard_wait::withdraw()
-{
-    if (const auto guard = watched())
-        guard->remove(*place_);
-    return true;
-}
-
-// With the client's session, everything that was held is lost.
-void guard_wait::end_as_closed()
-{
-    if (watched())
-        guard_lost();
-    else
-        guard_released();
-}
-
 namespace {
+
+/// One wait_lost() or wait_revoked().
+class guard_wait final : public operation<>, public guard_watcher {
+public:
+    enum class what : std::uint8_t { loss, revocation };
+
+    guard_wait(what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> client,
+               void_handler handler)
+        : operation(std::move(client), std::move(handler)), awaited_(awaited)
+    {
+        watch(std::move(guard));
+    }
+
+    void guard_lost() override { complete(awaited_ == what::loss ? error_code() : make_error_code(errc::lost)); }
+    void guard_released() override { complete(asio::error::operation_aborted); }
+    bool guard_revoked() override { return awaited_ == what::revocation && complete({}); }
+
+private:
+    void begin() override
+    {
+        const auto guard = watched();
+        if (guard && guard->is_lost()) {
+            guard_lost();
+        } else if (!guard || guard->is_released()) { // or handed over by a downgrade
+            complete(asio::error::operation_aborted);
+        } else if (enter_open_client()) {
+            place_ = guard->add(std::static_pointer_cast<guard_wait>(shared_from_this()));
+            if (awaited_ == what::revocation && guard->is_revoked())
+                guard->revoked();
+        }
+    }
+
+    bool withdraw() override
+    {
+        if (const auto guard = watched())
+            guard->remove(*place_);
+        return true;
+    }
+
+    // With the client's session, everything that was held is lost.
+    void end_as_closed() override
+    {
+        if (watched())
+            guard_lost();
+        else
+            guard_released();
+    }
+
+    const what awaited_;
+    std::optional<guard_state::watchers::iterator> place_;
+};
+
+void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard,
+                void_handler handler)
+{
+    if (!owner)
+        return post_error(std::move(handler), errc::not_owner);
+    guard_wait::launch(std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
+}
 
 class release_operation final : public operation<> {
 public:
@@ -115,18 +145,6 @@ void start_release(std::shared_ptr<client_state> owner, std::weak_ptr<guard_stat
     held->give(std::make_shared<release_operation>(held, std::move(handler)));
 }
 
-namespace {
-
-void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard,
-                void_handler handler)
-{
-    if (!owner)
-        return post_error(std::move(handler), errc::not_owner);
-    guard_wait::launch(std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
-}
-
-} // namespace
-
 void start_wait_lost(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
 {
     start_wait(guard_wait::what::loss, std::move(owner), std::move(guard), std::move(handler));
@@ -139,9 +157,7 @@ void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard
 
 asio::any_io_executor executor_of(const std::shared_ptr<client_state>& client)
 {
-    if (!client)
-        return asio::system_executor();
-    return client->executor();
+    return client ? client->executor() : asio::any_io_executor(asio::system_executor());
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<guard_state>& guard)

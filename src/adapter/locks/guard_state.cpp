@@ -2,6 +2,7 @@
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "queue/node_path.hpp"
+#include "store/if_alive.hpp"
 
 #include <functional>
 #include <memory>

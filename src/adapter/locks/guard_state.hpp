@@ -1,9 +1,8 @@
 #pragma once
 #include "adapter/client/client_state.hpp"
-#include "adapter/client/operation.hpp"
 #include "adapter/locks/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
-#include "zklock/errc.hpp"
+#include "zklock/detail/operations.hpp"
 #include "zklock/events.hpp"
 
 #include <cstddef>
@@ -197,30 +196,5 @@ inline void give_back(std::shared_ptr<guard_state>& given) noexcept
     if (const auto held = std::exchange(given, nullptr); held && held->is_given())
         held->drop();
 }
-
-/// One wait_lost() or wait_revoked().
-class guard_wait final : public operation<>, public guard_watcher {
-public:
-    enum class what : std::uint8_t { loss, revocation };
-
-    guard_wait(what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> client,
-               void_handler handler)
-        : operation(std::move(client), std::move(handler)), awaited_(awaited)
-    {
-        watch(std::move(guard));
-    }
-
-    void guard_lost() override { complete(awaited_ == what::loss ? error_code() : make_error_code(errc::lost)); }
-    void guard_released() override { complete(asio::error::operation_aborted); }
-    bool guard_revoked() override { return awaited_ == what::revocation && complete({}); }
-
-private:
-    void begin() override;
-    bool withdraw() override;
-    void end_as_closed() override;
-
-    const what awaited_;
-    std::optional<guard_state::watchers::iterator> place_;
-};
 
 } // namespace zklock::detail

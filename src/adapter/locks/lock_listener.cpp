@@ -17,15 +17,13 @@ static bool is_dropped_last(const connection_event&) noexcept
 lock_listener listen(boost::asio::any_io_executor executor, std::function<void(const lock_event&)> told,
                      std::size_t most)
 {
-    using listener = detail::listener<lock_event>;
-    return std::make_shared<listener>(std::move(executor), std::move(told), most);
+    return std::make_shared<detail::listener<lock_event>>(std::move(executor), std::move(told), most);
 }
 
 connection_listener listen_to_connection(boost::asio::any_io_executor executor,
                                          std::function<void(const connection_event&)> told, std::size_t most)
 {
-    using listener = detail::listener<connection_event>;
-    return std::make_shared<listener>(std::move(executor), std::move(told), most);
+    return std::make_shared<detail::listener<connection_event>>(std::move(executor), std::move(told), most);
 }
 
 } // namespace zklock

@@ -53,9 +53,7 @@ void start_revoke_holders(std::shared_ptr<lock_state> lock, count_handler handle
 
 asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock)
 {
-    if (!lock)
-        return asio::system_executor();
-    return lock->client()->executor();
+    return executor_of(lock ? lock->client() : std::shared_ptr<client_state>());
 }
 
 const std::string& path_of(const std::shared_ptr<lock_state>& lock) noexcept

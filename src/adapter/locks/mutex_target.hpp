@@ -12,15 +12,7 @@
 namespace zklock::detail {
 
 /// What all share that acquire one lock with a mutex's options.
-struct mutex_settings {
-    mutex_settings(std::string p, mutex_options o) : path(std::move(p)), options(std::move(o)) {}
-
-    std::string path;
-    recipes::shared_options options;
-    mutable last_timeout timeouts;
-    mutable live_holds live;
-    mutable lock_admission admission;
-};
+using mutex_settings = lock_settings<recipes::shared_options, lock_admission>;
 
 /// The contenders of a path, with a mutex's options: what a mutex acquires, what decides an election, and either side
 /// of a shared mutex.

@@ -1,6 +1,7 @@
 #include "zklock/reentrant_mutex.hpp"
+#include "adapter/client/client_core.hpp"
 #include "adapter/locks/guard_state.hpp"
-#include "adapter/locks/reentrant_target.hpp"
+#include "adapter/locks/mutex_target.hpp"
 
 #include <atomic>
 
@@ -13,6 +14,48 @@ lock_owner::lock_owner() noexcept
 }
 
 namespace detail {
+namespace {
+
+/// A re-entrant lock of some kind, for one owner; without one, for all: that is asked, and never acquired.
+class reentrant_target final : public mutex_target {
+public:
+    reentrant_target(std::shared_ptr<const mutex_settings> settings, queue::contender_kind kind,
+                     recipes::owner_id owner = 0)
+        : mutex_target(std::move(settings), kind), owner_(owner)
+    {
+    }
+
+    [[nodiscard]] live_holds* live() const noexcept override { return nullptr; }
+    [[nodiscard]] std::size_t count_held(const client_state& client) const noexcept override
+    {
+        const auto now = lease_clock::now();
+        const auto& holds = *client.holds();
+        const auto found = owner_ == 0 ? holds.held(path(), now) : holds.held(path(), owner_, now);
+        return takes().shared ? found.shared : found.alone;
+    }
+    [[nodiscard]] std::shared_ptr<const lock_target> owned_by(recipes::owner_id owner) const
+    {
+        return std::make_shared<reentrant_target>(settings(), kind(), owner);
+    }
+
+private:
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> start(client_core& core,
+                                                              recipes::acquire_request&& r) const override
+    {
+        recipes::acquire_call& call = r;
+        return core.reentrant.acquire(owner_, std::move(r.path), std::move(r.options), std::move(call), r.kind);
+    }
+
+    recipes::owner_id owner_;
+};
+
+/// The holds of an owner on a lock's path, even if it is lost.
+recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner) noexcept
+{
+    return lock.client()->holds()->of(lock.target()->path(), owner);
+}
+
+} // namespace
 
 std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, std::uint64_t owner)
 {
@@ -28,20 +71,6 @@ void start_owned_release(std::shared_ptr<lock_state> lock, std::weak_ptr<guard_s
         start_release(held->client(), std::move(guard), std::move(handler));
     else
         start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
-}
-
-/// The holds of an owner on a lock's path, even if it is lost.
-static recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner) noexcept
-{
-    return lock.client()->holds()->of(lock.target()->path(), owner);
-}
-
-std::size_t reentrant_target::count_held(const client_state& client) const noexcept
-{
-    const auto now = lease_clock::now();
-    const auto& holds = *client.holds();
-    const auto found = owner_ == 0 ? holds.held(path(), now) : holds.held(path(), owner_, now);
-    return takes().shared ? found.shared : found.alone;
 }
 
 } // namespace detail

@@ -6,7 +6,6 @@
 #include "adapter/locks/lock_state.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
-#include "recipes/session/option_faults.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
@@ -16,15 +15,7 @@ namespace zklock {
 namespace detail {
 namespace {
 
-struct semaphore_settings {
-    semaphore_settings(std::string p, semaphore_options o) : path(std::move(p)), options(std::move(o)) {}
-
-    std::string path;
-    semaphore_options options;
-    mutable last_timeout timeouts;
-    mutable live_holds live;
-    mutable semaphore_admission admission;
-};
+using semaphore_settings = lock_settings<semaphore_options, semaphore_admission>;
 
 /// A number of permits of the semaphore.
 class semaphore_target final : public lock_target {

@@ -19,7 +19,7 @@ namespace {
 /// It is in use as long as the test says so. It makes nothing by itself; containers of its own would be elsewhere.
 struct simple_path final : recipes::recipe_path {
     simple_path(recipes::session& s, int its_options, int& of_all, std::function<void()> idle)
-        : recipe_path(s, std::move(idle)), number(its_options), alive(of_all)
+        : recipe_path(s, "/p", std::move(idle)), number(its_options), alive(of_all)
     {
         ++alive;
     }
@@ -49,8 +49,6 @@ struct simple_path final : recipes::recipe_path {
     {
         return own.any() ? making{"/elsewhere", &own} : recipe_path::next_making();
     }
-    [[nodiscard]] const std::string& path() const noexcept override { return name; }
-    [[nodiscard]] const std::string& own_path() const noexcept override { return name; }
     void own_path_gone() override {}
     void path_answered(std::optional<errc>) override {}
     void retire_the_rest() override
@@ -68,7 +66,6 @@ struct simple_path final : recipes::recipe_path {
     void on_own_event(store::event_kind, std::string_view) override {}
     void on_node_event(store::event_kind, std::string_view, std::string_view) override {}
 
-    const std::string name = "/p";
     const int number;
     int& alive;
     bool busy = false;

@@ -4,6 +4,7 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/node_owner.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace zklock::recipes {
@@ -59,6 +60,34 @@ void holder_look::send()
                            child_.clear();
                        }));
     asked_ = true;
+}
+
+// --- the last --------------------------------------------------------------------------------------------------------
+
+bool last_holder_look::is_new(store::scheduler::time_point now) const noexcept
+{
+    return now - began_ < std::chrono::milliseconds(250);
+}
+
+void last_holder_look::begin(session& s, std::shared_ptr<holder_look> look)
+{
+    forget();
+    look_ = std::move(look);
+    began_ = s.scheduler.now();
+    s.requests().enter(look_);
+}
+
+void last_holder_look::epoch_ended() noexcept
+{
+    if (look_ && !look_->found())
+        forget();
+}
+
+void last_holder_look::forget() noexcept
+{
+    if (look_)
+        look_->withdraw();
+    look_.reset();
 }
 
 } // namespace zklock::recipes

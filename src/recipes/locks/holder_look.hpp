@@ -1,9 +1,11 @@
 #pragma once
 #include "queue/node_name.hpp"
 #include "recipes/session/request_for.hpp"
+#include "store/scheduler.hpp"
 #include "zklock/events.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +52,29 @@ private:
     bool asked_ = false;   ///< for the child
     std::vector<std::string> listed_;
     std::optional<contender> found_;
+};
+
+/// The last such look at a path, which serves all who give up within a moment.
+class last_holder_look {
+public:
+    last_holder_look() = default;
+    last_holder_look(const last_holder_look&) = delete;
+    last_holder_look& operator=(const last_holder_look&) = delete;
+    ~last_holder_look() { forget(); }
+
+    /// Null if there is none.
+    [[nodiscard]] const holder_look* get() const noexcept { return look_.get(); }
+    /// It is new enough. There has to be one.
+    [[nodiscard]] bool is_new(store::scheduler::time_point now) const noexcept;
+    void begin(session&, std::shared_ptr<holder_look>);
+    /// A look that is not answered in this epoch is of no use to anybody.
+    void epoch_ended() noexcept;
+
+private:
+    void forget() noexcept;
+
+    std::shared_ptr<holder_look> look_;
+    store::scheduler::time_point began_{};
 };
 
 } // namespace zklock::recipes

@@ -6,46 +6,23 @@
 #include "recipes/session/node_owner.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
 
 namespace zklock::recipes {
-namespace {
-
-constexpr std::chrono::milliseconds a_moment{250}; // for which a look is new enough
-
-} // namespace
-
-/// A look that is not answered in this epoch is of no use to anybody.
-void holder_report::epoch_ended() noexcept
-{
-    if (look_ && !look_->found())
-        forget_look();
-}
-
-void holder_report::forget_look() noexcept
-{
-    if (look_)
-        look_->withdraw();
-    look_.reset();
-}
 
 void holder_report::look_for(const lock_contender& contender)
 {
     if (!contender.waiting() || !session_.connected())
         return;
     const std::string_view holder = queue::before(queue_.known(), contender.id, 0).first;
-    const auto now = session_.scheduler.now();
-    if (holder.empty() || (look_ && look_->given() == holder && now - look_began_ < a_moment))
+    const holder_look* const last = look_.get();
+    if (holder.empty() || (last && last->given() == holder && look_.is_new(session_.scheduler.now())))
         return;
-    const auto look = std::make_shared<holder_look>(session_, lock_.path(), std::string(holder), lock_.options().rules);
-    forget_look();
-    look_ = look;
-    look_began_ = now;
-    session_.requests().enter(look);
+    look_.begin(session_,
+                std::make_shared<holder_look>(session_, lock_.path(), std::string(holder), lock_.options().rules));
 }
 
 /// Of those listed, how many are before that node of ours.
@@ -71,7 +48,8 @@ known_wait holder_report::describe_wait(const lock_contender& contender) const
         report.node = lock_.full(queue_.own().node(contender.id));
     if (before.first.empty())
         return report;
-    const holder_look* const look = look_ && look_->given() == before.first ? look_.get() : nullptr;
+    const holder_look* const last = look_.get();
+    const holder_look* const look = last && last->given() == before.first ? last : nullptr;
     const bool listed = look && !look->listed().empty();
     const std::string own = report.node.empty() ? std::string() : queue_.own().node(contender.id);
     const std::string holder(listed ? look->child() : before.first);

@@ -3,7 +3,6 @@
 #include "recipes/locks/path_part.hpp"
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,21 +12,18 @@ namespace zklock::recipes {
 class holder_report final : private path_part {
 public:
     explicit holder_report(const path_part& part) : path_part(part) {}
-    ~holder_report() { forget_look(); }
 
     /// The contender's deadline is near. Looks once, for all whose deadline is, at who holds the lock: who waits
     /// watches its predecessor only, and may not know that the first has gone.
     void look_for(const lock_contender&);
     /// Who is before the contender now.
     [[nodiscard]] known_wait describe_wait(const lock_contender&) const;
-    void epoch_ended() noexcept;
+    void epoch_ended() noexcept { look_.epoch_ended(); }
 
 private:
-    void forget_look() noexcept;
     [[nodiscard]] std::size_t count_before(const std::string& own, const std::vector<std::string>& listed) const;
 
-    std::shared_ptr<holder_look> look_; ///< the last
-    store::scheduler::time_point look_began_{};
+    last_holder_look look_;
 };
 
 } // namespace zklock::recipes

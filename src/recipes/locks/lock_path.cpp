@@ -19,20 +19,12 @@ std::size_t cost_of_a_node(const session& s, const std::string& path, const path
     return node_budget::cost(s.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
 }
 
-std::unique_ptr<path_handoffs> handoffs_of(session& s, queue::lock_queue& queue, const path_options& options,
-                                           std::function<void()> advance)
-{
-    if (!s.handoffs())
-        return nullptr;
-    return std::make_unique<path_handoffs>(*s.handoffs(), queue, options.linger.count() > 0, std::move(advance));
-}
-
 } // namespace
 
 lock_path::lock_path(session& s, std::string path, path_options options, std::function<void()> idle)
-    : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
-      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from(), options_.rules),
-      handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); })),
+    : recipe_path(s, std::move(path), std::move(idle)), options_(options),
+      queue_({lingers(), options.cohort}, s.numbers_scarce_from(), options_.rules),
+      handoffs_(s.handoffs() ? std::make_unique<path_handoffs>(part()) : nullptr),
       nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()), holder_(part()),
       linger_timer_(part(), options_.linger), places_(part())
 {
@@ -55,7 +47,7 @@ void lock_path::give_way()
 {
     listens_ = false;
     if (session_.listeners().stop_listening(path_, *this, queue_.known().parent().watched()) && session_.connected())
-        requests_.unwatch_parent();
+        session_.unwatch(path_);
     if (handoffs_)
         handoffs_->give_way();
 }
@@ -66,7 +58,7 @@ void lock_path::retire_the_rest()
         queue_.known().parent().watched() && session_.connected() && session_.listeners().leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
-        requests_.unwatch_parent();
+        session_.unwatch(path_);
     carry_out_decisions();
 }
 

@@ -47,7 +47,6 @@ public:
     lock_path(const lock_path&) = delete;
     lock_path& operator=(const lock_path&) = delete;
 
-    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;
     /// All that is left to do is to delete nodes: nobody holds the lock or waits for it, and no node lingers.
@@ -118,6 +117,8 @@ public:
     using recipe_path::answer_due;
     using recipe_path::expect;
     [[nodiscard]] std::string full(std::string_view node) const;
+    /// Its nodes may linger.
+    [[nodiscard]] bool lingers() const noexcept { return options_.linger.count() > 0; }
     [[nodiscard]] path_handoffs* handoffs() const noexcept { return handoffs_.get(); }
     [[nodiscard]] lock_nodes& nodes() noexcept { return nodes_; }
     [[nodiscard]] told_places& places() noexcept { return places_; }
@@ -144,7 +145,6 @@ private:
     using contender_ptr = contender_table::contender_ptr;
 
     [[nodiscard]] path_part part() { return {*this, session_, queue_, contenders_}; }
-    [[nodiscard]] const std::string& own_path() const noexcept override { return path_; }
     void own_path_gone() override { queue_.parent_absent(); }
     void path_answered(std::optional<errc> refusal) override;
     void retire_the_rest() override;
@@ -157,7 +157,6 @@ private:
     void grant(lock_contender&, const queue::action&, store::scheduler::time_point now);
     void log_handoff(const lock_contender&) const noexcept;
 
-    const std::string path_;
     const path_options options_;
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     std::optional<access_list> access_;                ///< of the path, as the last acquire wants it

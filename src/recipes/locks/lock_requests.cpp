@@ -23,15 +23,6 @@ std::int32_t children_ever(const store::node_stat& stat)
 
 } // namespace
 
-/// The lock_path need not live until the answer: one with other options may take its place meanwhile.
-void lock_requests::unwatch_parent()
-{
-    session_.store.unwatch(lock_.path(), [&s = session_](const store::reply& answer) {
-        if (answer.result == outcome::unknown)
-            s.contact_lost();
-    });
-}
-
 /// Users may wait for the same node.
 void lock_requests::unwatch(const std::string& node)
 {

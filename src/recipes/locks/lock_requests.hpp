@@ -15,7 +15,6 @@ public:
 
     void read(bool watch);
     void watch_parent();
-    void unwatch_parent();
     void remove_parent();
     void inspect(const contender_ptr&, const std::string& node);
     void watch(const std::string& node);

@@ -2,7 +2,7 @@
 
 #include "queue/node_name.hpp"
 #include "queue/owner_data.hpp"
-#include "recipes/locks/lock_contender.hpp"
+#include "recipes/locks/lock_path.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -19,10 +19,7 @@ constexpr std::size_t most_asked_for = 8;
 
 } // namespace
 
-path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool lingers, std::function<void()> advance)
-    : all_(all), queue_(queue), lingers_(lingers), advance_(std::move(advance))
-{
-}
+path_handoffs::path_handoffs(const path_part& part) : path_part(part), all_(*session_.handoffs()) {}
 
 path_handoffs::~path_handoffs()
 {
@@ -44,7 +41,7 @@ std::string path_handoffs::offer(lock_contender& contender)
     takes_part_ = true;
     contender.offer.reset();
     contender.offer = all_.offer();
-    if (lingers_)
+    if (lock_.lingers())
         contender.offer->tell(*this);
     advertise(contender);
     std::string uuid;
@@ -88,7 +85,7 @@ void path_handoffs::leaves(lock_contender& contender)
     if (!contender.offer)
         return;
     contender.offer->hold_ends();
-    if (lingers_ && contender.offer->awaited())
+    if (lock_.lingers() && contender.offer->awaited())
         queue_.awaited();
 }
 
@@ -131,7 +128,7 @@ void path_handoffs::remember(std::string_view node, const store::node_secret& se
 void path_handoffs::on_awaited()
 {
     queue_.awaited();
-    advance_();
+    lock_.advance();
 }
 
 // --- nodes of others -------------------------------------------------------------------------------------------------
@@ -223,7 +220,7 @@ void path_handoffs::remember_of_others(std::string_view node, const store::node_
 void path_handoffs::on_certified(std::string_view node, const store::node_secret& secret)
 {
     if (certified(node, secret))
-        return advance_();
+        return lock_.advance();
     remember_of_others(node, secret);
 }
 

@@ -1,10 +1,9 @@
 #pragma once
-#include "queue/lock_queue.hpp"
 #include "recipes/handoffs/handoffs.hpp"
+#include "recipes/locks/path_part.hpp"
 #include "store/peers.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,14 +14,11 @@
 
 namespace zklock::recipes {
 
-class lock_contender;
-
 /// What a lock_path tells other clients of the nodes that it lets go, and hears of theirs, past the servers: see
 /// handoffs. The servers tell all of it, too, and nothing waits for what is told here.
-class path_handoffs final : handoff_source {
+class path_handoffs final : path_part, handoff_source {
 public:
-    /// `advance` does what is next at the path when something was heard. `lingers`: its nodes may linger.
-    path_handoffs(handoffs&, queue::lock_queue&, bool lingers, std::function<void()> advance);
+    explicit path_handoffs(const path_part&); ///< of a client that has handoffs
     ~path_handoffs();
     path_handoffs(const path_handoffs&) = delete;
     path_handoffs& operator=(const path_handoffs&) = delete;
@@ -79,9 +75,6 @@ private:
     void remember_of_others(std::string_view node, const store::node_secret&);
 
     handoffs& all_;
-    queue::lock_queue& queue_;
-    const bool lingers_;
-    const std::function<void()> advance_;
     bool takes_part_ = false;               ///< one of the contenders does
     advertisement advertised_;              ///< last
     std::vector<handoffs::followed> known_; ///< nodes of others, in the order in which they were met last

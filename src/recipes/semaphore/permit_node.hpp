@@ -29,17 +29,6 @@ struct permits_release {
         if (released) // not told already
             std::exchange(released, nullptr)(first);
     }
-
-    /// One has ended. With the last, `tell` is given a function that tells the caller, to be run later.
-    template <class Tell>
-    static void one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec, Tell tell)
-    {
-        if (all->due == 1 && all->released)
-            tell([all] { all->tell_released(); });
-        --all->due;
-        if (ec && (!all->first || ec == errc::lost))
-            all->first = ec;
-    }
 };
 
 /// The node that stands for one permit, from the wish for it until it is gone.

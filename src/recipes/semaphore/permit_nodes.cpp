@@ -1,11 +1,9 @@
 #include "recipes/semaphore/permit_nodes.hpp"
 
 #include "queue/node_path.hpp"
-#include "recipes/semaphore/permit_batch.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
-#include "recipes/session/session.hpp"
 #include "store/access_size.hpp"
 
 #include <algorithm>
@@ -17,10 +15,16 @@ namespace zklock::recipes {
 using store::outcome;
 using phase = permit_node::phase;
 
+namespace {
+
+constexpr std::size_t most_permits_at_once = 256;
+
+} // namespace
+
 permit_nodes::permit_nodes(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
-    : semaphore_(semaphore), session_(s), layout_(layout),
+    : semaphore_part(semaphore, s, layout),
       cost_(node_budget::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name())),
-      watches_(semaphore, s, *this)
+      watches_(semaphore, s, layout)
 {
 }
 
@@ -28,6 +32,12 @@ permit_ptr permit_nodes::find(std::string_view name) const
 {
     const auto found = by_name_.find(std::string(name));
     return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool permit_nodes::of_a_waiter(std::string_view name) const
+{
+    const permit_ptr own = find(name);
+    return own && own->owner && own->owner->waiting();
 }
 
 std::string permit_nodes::path_of(const permit_node& node) const
@@ -64,6 +74,25 @@ void permit_nodes::flush()
         send_removes();
 }
 
+/// Takes from the list what goes into one transaction: at least the first, and others of the same owner, if they have
+/// one. Heads may have different access lists: so each has a transaction of its own, and is refused alone.
+std::vector<permit_ptr> permit_nodes::take_batch(std::vector<permit_ptr>& list) const
+{
+    const semaphore_acquisition* const owner = list.front()->owner;
+    std::size_t bytes_of_each = cost_;
+    if (owner) {
+        const access_list* const own = owner->access();
+        bytes_of_each += owner->data().size() + store::size_of(own ? *own : session_.options.access);
+    }
+    const std::size_t most =
+        std::clamp<std::size_t>(most_bytes_of_a_batch / bytes_of_each, 1, std::min(list.size(), most_permits_at_once));
+    const auto rest = std::find_if(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(most),
+                                   [owner](const permit_ptr& node) { return node->owner != owner; });
+    std::vector<permit_ptr> some(list.begin(), rest);
+    list.erase(list.begin(), rest);
+    return some;
+}
+
 /// A write for each of them in one transaction: `form` gives it, but for its path.
 template <class Answered>
 void permit_nodes::send_together(std::vector<permit_ptr> nodes, store::batch_write form, Answered answered)
@@ -89,13 +118,7 @@ void permit_nodes::send_creates()
 {
     std::erase_if(to_create_, [](const permit_ptr& node) { return node->now != phase::unsent; });
     while (!to_create_.empty() && session_.connected()) {
-        const auto bytes_of = [&](const permit_node& node) {
-            const access_list* const own = node.owner->access();
-            return cost_ + node.owner->data().size() + store::size_of(own ? *own : session_.options.access);
-        };
-        // Heads may have different access lists: so each has a transaction of its own, and is refused alone.
-        const auto like = [](const permit_node& a, const permit_node& b) { return a.owner == b.owner; };
-        auto some = take_batch(to_create_, bytes_of, like);
+        auto some = take_batch(to_create_);
         for (const permit_ptr& node : some) {
             node->asked = layout_.node_name(session_.new_uuid());
             node->now = phase::creating;
@@ -225,9 +248,7 @@ void permit_nodes::send_removes()
 {
     std::erase_if(to_remove_, [](const permit_ptr& node) { return node->now != phase::there; });
     while (!to_remove_.empty() && session_.connected()) {
-        auto some = take_batch(
-            to_remove_, [this](const permit_node&) { return cost_; },
-            [](const permit_node&, const permit_node&) { return true; });
+        auto some = take_batch(to_remove_);
         for (const permit_ptr& node : some) {
             node->now = phase::removing;
             session_.own_writes().may_be_gone(path_of(*node));
@@ -279,8 +300,7 @@ void permit_nodes::on_removed(const permit_ptr& node, outcome result)
             return gone_already(node);
         node->may_be_deleted = true; // by others then, who do what it wanted
         if (node->ending)
-            permits_release::one_ended(node->ending, error_of(result),
-                                       [this](auto news) { session_.news().tell(std::move(news)); });
+            one_ended(node->ending, error_of(result));
         node->ending = nullptr;
         semaphore_.after_a_while([this, node] {
             if (node->now != phase::removing)
@@ -303,6 +323,16 @@ void permit_nodes::drop(const permit_ptr& node)
         gone(node, node->fate());
 }
 
+/// One of its permits has ended. With the last the caller is told, later.
+void permit_nodes::one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec)
+{
+    if (all->due == 1 && all->released)
+        session_.news().tell([all] { all->tell_released(); });
+    --all->due;
+    if (ec && (!all->first || ec == errc::lost))
+        all->first = ec;
+}
+
 lock_loss permit_nodes::loss_of(const permit_node& node, const permits_release& ending) const noexcept
 {
     lock_loss how = session_.losses().of(ending.held_since);
@@ -316,7 +346,7 @@ void permit_nodes::gone(const permit_ptr& node, boost::system::error_code ec)
     const auto ending = node->ending;
     if (ending) {
         const bool first_loss = ec == errc::lost && ending->first != errc::lost;
-        permits_release::one_ended(ending, ec, [this](auto news) { session_.news().tell(std::move(news)); });
+        one_ended(ending, ec);
         if (first_loss)
             session_.losses().log(loss_of(*node, *ending), semaphore_.path(), node->name, ending->token);
     }

@@ -1,6 +1,7 @@
 #pragma once
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/semaphore/permit_watches.hpp"
+#include "recipes/semaphore/semaphore_part.hpp"
 #include "store/store.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/events.hpp"
@@ -19,17 +20,12 @@
 namespace zklock::recipes {
 
 class semaphore_acquisition;
-class semaphore_path;
-class session;
-struct semaphore_layout;
 
 /// The nodes that stand for the permits of one client at one semaphore: made, looked for when it is not known whether
 /// they were, and deleted.
-class permit_nodes {
+class permit_nodes final : private semaphore_part {
 public:
     permit_nodes(semaphore_path&, session&, const semaphore_layout&);
-    permit_nodes(const permit_nodes&) = delete;
-    permit_nodes& operator=(const permit_nodes&) = delete;
 
     /// What each takes in the node budget.
     [[nodiscard]] std::size_t cost() const noexcept { return cost_; }
@@ -44,6 +40,8 @@ public:
     [[nodiscard]] bool know(const std::string& name) const { return by_name_.contains(name); }
     /// The node by that name; null if none of them has it.
     [[nodiscard]] permit_ptr find(std::string_view name) const;
+    /// That node is of one who still waits.
+    [[nodiscard]] bool of_a_waiter(std::string_view name) const;
     /// The full path of a node; without its number as long as that is not known.
     [[nodiscard]] std::string path_of(const permit_node&) const;
 
@@ -75,6 +73,7 @@ public:
 private:
     enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are lost
 
+    [[nodiscard]] std::vector<permit_ptr> take_batch(std::vector<permit_ptr>&) const;
     template <class Answered> void send_together(std::vector<permit_ptr>, store::batch_write form, Answered answered);
     void send_creates();
     void send_create(const permit_ptr&);
@@ -85,13 +84,11 @@ private:
     void send_removes();
     void send_remove(const permit_ptr&);
     void on_removed(const permit_ptr&, store::outcome);
+    void one_ended(const std::shared_ptr<permits_release>&, boost::system::error_code);
     void gone(const permit_ptr&, boost::system::error_code = {});
     void gone_already(const permit_ptr&);
     [[nodiscard]] lock_loss loss_of(const permit_node&, const permits_release&) const noexcept;
 
-    semaphore_path& semaphore_;
-    session& session_;
-    const semaphore_layout& layout_;
     const std::size_t cost_;
     std::uint64_t last_id_ = 0;
     std::map<std::uint64_t, permit_ptr> nodes_; ///< all that are not gone, by their ids

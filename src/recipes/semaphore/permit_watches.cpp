@@ -33,19 +33,20 @@ void permit_watches::send()
 void permit_watches::send(const permit_ptr& node)
 {
     node->watched = true;
-    session_.store.get(nodes_.path_of(*node), true, semaphore_.expect([this, node](const store::get_reply& answer) {
-        switch (answer.result) {
-        case outcome::ok:
-            if (answer.data == queue::revocation_request && node->owner)
-                node->owner->revoked();
-            return;
-        case outcome::no_node:
-            session_.own_writes().found_gone(nodes_.path_of(*node));
-            return nodes_.lost_to_others(node);
-        case outcome::unknown: return; // the next epoch watches again
-        default: semaphore_.after_a_while([this, node] { due_.push_back(node); });
-        }
-    }));
+    session_.store.get(semaphore_.nodes().path_of(*node), true,
+                       semaphore_.expect([this, node](const store::get_reply& answer) {
+                           switch (answer.result) {
+                           case outcome::ok:
+                               if (answer.data == queue::revocation_request && node->owner)
+                                   node->owner->revoked();
+                               return;
+                           case outcome::no_node:
+                               session_.own_writes().found_gone(semaphore_.nodes().path_of(*node));
+                               return semaphore_.nodes().lost_to_others(node);
+                           case outcome::unknown: return; // the next epoch watches again
+                           default: semaphore_.after_a_while([this, node] { due_.push_back(node); });
+                           }
+                       }));
 }
 
 } // namespace zklock::recipes

@@ -1,24 +1,17 @@
 #pragma once
 #include "recipes/semaphore/permit_node.hpp"
+#include "recipes/semaphore/semaphore_part.hpp"
 
 #include <vector>
 
 namespace zklock::recipes {
 
-class permit_nodes;
 class semaphore_acquisition;
-class semaphore_path;
-class session;
 
 /// Watches the nodes of those who hold permits: others may delete them, or ask their holder to let go.
-class permit_watches {
+class permit_watches final : private semaphore_part {
 public:
-    permit_watches(semaphore_path& semaphore, session& s, permit_nodes& nodes)
-        : semaphore_(semaphore), session_(s), nodes_(nodes)
-    {
-    }
-    permit_watches(const permit_watches&) = delete;
-    permit_watches& operator=(const permit_watches&) = delete;
+    using semaphore_part::semaphore_part;
 
     /// Watches the holder's nodes from now on.
     void begin(semaphore_acquisition& holder);
@@ -33,9 +26,6 @@ public:
 private:
     void send(const permit_ptr&);
 
-    semaphore_path& semaphore_;
-    session& session_;
-    permit_nodes& nodes_;
     std::vector<permit_ptr> due_;
 };
 

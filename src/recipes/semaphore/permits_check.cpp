@@ -11,14 +11,14 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-permits_check::permits_check(semaphore_path& semaphore, session& s, bool wanted)
-    : semaphore_(semaphore), session_(s), wanted_(wanted), now_(wanted ? state::due : state::passed)
+bool permits_check::passed() const noexcept
 {
+    return now_ == state::passed || !semaphore_.options().check_permits;
 }
 
 void permits_check::begin()
 {
-    if (now_ != state::due)
+    if (now_ != state::due || passed())
         return;
     now_ = state::under_way;
     session_.store.get(semaphore_.path(), false,

@@ -13,12 +13,6 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-permits_in_use::permits_in_use(semaphore_path& semaphore, session& s, permit_nodes& nodes, shared_count& count,
-                               permits_check& check)
-    : semaphore_(semaphore), session_(s), nodes_(nodes), count_(count), check_(check)
-{
-}
-
 void permits_in_use::look(bool path_is_there)
 {
     if (look_is_due(path_is_there))
@@ -27,7 +21,7 @@ void permits_in_use::look(bool path_is_there)
 
 bool permits_in_use::look_is_due(bool path_is_there) const
 {
-    const bool all_sent = nodes_.all_sent() && path_is_there;
+    const bool all_sent = semaphore_.nodes().all_sent() && path_is_there;
     const bool due = stale_ && !listing_ && semaphore_.has_head() && all_sent;
     return due && session_.lease().grants(session_.scheduler.now());
 }
@@ -35,15 +29,15 @@ bool permits_in_use::look_is_due(bool path_is_there) const
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.
 void permits_in_use::send_look()
 {
-    const auto known = static_cast<std::int64_t>(others_ + nodes_.size());
-    const bool in_vain = count_.maximum() && known > *count_.maximum();
+    const auto known = static_cast<std::int64_t>(others_ + semaphore_.nodes().size());
+    const bool in_vain = semaphore_.count().maximum() && known > *semaphore_.count().maximum();
     const bool watch = std::exchange(shall_watch_, false) || in_vain;
     stale_ = false;
     listing_ = true;
-    check_.begin();
-    count_.read(watch);
+    semaphore_.check().begin();
+    semaphore_.count().read(watch);
     const bool armed = watch;
-    session_.store.children(semaphore_.layout().permits, armed,
+    session_.store.children(layout_.permits, armed,
                             semaphore_.expect([this, watch](const store::children_reply& answer) {
                                 static const std::vector<std::string> none;
                                 listing_ = false;
@@ -51,10 +45,10 @@ void permits_in_use::send_look()
                                 case outcome::ok:
                                     watching_ = watching_ || watch;
                                     watch_refused_ = watch_refused_ && !watch;
-                                    session_.own_writes().listed(semaphore_.layout().permits, answer.stat.pzxid);
+                                    session_.own_writes().listed(layout_.permits, answer.stat.pzxid);
                                     return on_list(*answer.names, answer.stat.pzxid);
                                 case outcome::no_node:
-                                    session_.own_writes().all_found_gone(semaphore_.layout().permits);
+                                    session_.own_writes().all_found_gone(layout_.permits);
                                     return on_list(none, 0);
                                 case outcome::unknown: stale_ = true; return;
                                 default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
@@ -67,7 +61,7 @@ void permits_in_use::on_list(const std::vector<std::string>& names, std::int64_t
     std::unordered_set<std::string_view> listed;
     std::size_t others = 0;
     for (const std::string& name : names) {
-        if (nodes_.know(name))
+        if (semaphore_.nodes().know(name))
             listed.insert(name);
         else
             ++others;
@@ -83,8 +77,8 @@ void permits_in_use::on_list(const std::vector<std::string>& names, std::int64_t
             continue;
         }
         const permit_ptr node = *found;
-        session_.own_writes().found_gone(nodes_.path_of(*node), changed);
-        nodes_.lost_to_others(node);
+        session_.own_writes().found_gone(semaphore_.nodes().path_of(*node), changed);
+        semaphore_.nodes().lost_to_others(node);
     }
 }
 
@@ -94,9 +88,9 @@ void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
     const bool all_there =
         head.nodes.size() == head.request().count && std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
-    if (!all_there || !count_.is_current() || !check_.passed())
+    if (!all_there || !semaphore_.count().is_current() || !semaphore_.check().passed())
         return; // what is missing makes it look again
-    head.no_room = static_cast<std::int64_t>(in_use) > *count_.maximum();
+    head.no_room = static_cast<std::int64_t>(in_use) > *semaphore_.count().maximum();
     if (!head.no_room) {
         // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head())
@@ -116,17 +110,14 @@ void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::
 /// The permit that came first of those that nobody at the head of the line has.
 std::shared_ptr<const contender> permits_in_use::holder_among(std::vector<std::string> permits) const
 {
-    std::erase_if(permits, [this](const std::string& name) {
-        const permit_ptr own = nodes_.find(name);
-        return own && own->owner != nullptr && own->owner->waiting();
-    });
+    std::erase_if(permits, [this](const std::string& name) { return semaphore_.nodes().of_a_waiter(name); });
     const std::string first = first_permit(permits);
     if (first.empty())
         return nullptr;
     const auto holder = std::make_shared<contender>();
-    holder->node = queue::child_of(semaphore_.layout().permits, first);
+    holder->node = queue::child_of(layout_.permits, first);
     holder->sequence = static_cast<std::int32_t>(number_in(digits_of(first)).value_or(0));
-    holder->ours = nodes_.know(first);
+    holder->ours = semaphore_.nodes().know(first);
     return holder;
 }
 
@@ -145,16 +136,16 @@ void permits_in_use::list_changed() noexcept
 /// An event will tell when there may be room.
 bool permits_in_use::changes_are_told() const noexcept
 {
-    return watching_ && !watch_refused_ && count_.changes_are_told();
+    return watching_ && !watch_refused_ && semaphore_.count().changes_are_told();
 }
 
 void permits_in_use::stop_watching()
 {
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
     const bool listing = listing_;
-    if (!listing && std::exchange(watching_, false) && session_.listeners().leave_watch(semaphore_.layout().permits))
-        session_.store.unwatch(semaphore_.layout().permits, semaphore_.expect([](const store::reply&) {}));
-    count_.stop_watching();
+    if (!listing && std::exchange(watching_, false) && session_.listeners().leave_watch(layout_.permits))
+        session_.store.unwatch(layout_.permits, semaphore_.expect([](const store::reply&) {}));
+    semaphore_.count().stop_watching();
 }
 
 } // namespace zklock::recipes

@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/semaphore/semaphore_part.hpp"
 #include "store/store.hpp"
 #include "zklock/events.hpp"
 
@@ -10,20 +11,13 @@
 
 namespace zklock::recipes {
 
-class permit_nodes;
-class permits_check;
 class semaphore_acquisition;
-class semaphore_path;
-class session;
-class shared_count;
 
 /// What the head of a semaphore's line looks at before it is granted: how many permits are in use, and of how many. It
 /// alone watches the list of all nodes.
-class permits_in_use {
+class permits_in_use final : private semaphore_part {
 public:
-    permits_in_use(semaphore_path&, session&, permit_nodes&, shared_count&, permits_check&);
-    permits_in_use(const permits_in_use&) = delete;
-    permits_in_use& operator=(const permits_in_use&) = delete;
+    using semaphore_part::semaphore_part;
 
     /// What was seen may have changed: the nodes have to be listed (again).
     void look_again() noexcept { stale_ = true; }
@@ -48,11 +42,6 @@ private:
     [[nodiscard]] std::shared_ptr<const contender> holder_among(std::vector<std::string> permits) const;
     [[nodiscard]] bool changes_are_told() const noexcept;
 
-    semaphore_path& semaphore_;
-    session& session_;
-    permit_nodes& nodes_;
-    shared_count& count_; ///< the maximum
-    permits_check& check_;
     bool stale_ = false;
     bool listing_ = false;
     bool watching_ = false;

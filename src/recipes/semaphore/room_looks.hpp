@@ -1,7 +1,7 @@
 #pragma once
 #include "recipes/locks/holder_look.hpp"
+#include "recipes/semaphore/semaphore_part.hpp"
 #include "recipes/session/gathered_looks.hpp"
-#include "store/scheduler.hpp"
 #include "store/store.hpp"
 #include "zklock/events.hpp"
 
@@ -11,20 +11,13 @@
 
 namespace zklock::recipes {
 
-class permit_nodes;
 class semaphore_acquisition;
-class semaphore_path;
-class session;
-class shared_count;
 
 /// The looks of those who have not come to the head of a semaphore's line: whether there is room, for one that looks
 /// once; and who holds permits, for one whose time is nearly up.
-class room_looks {
+class room_looks final : private semaphore_part {
 public:
-    room_looks(semaphore_path&, session&, const permit_nodes&, shared_count&);
-    ~room_looks() { forget_holder(); }
-    room_looks(const room_looks&) = delete;
-    room_looks& operator=(const room_looks&) = delete;
+    using semaphore_part::semaphore_part;
 
     /// Reads whether there is room, for one that looks once: then it lines up, and fails if there is none. So it writes
     /// nothing when it can see that there is none.
@@ -34,20 +27,14 @@ public:
     void look_at_holder();
     /// The one who was looked at, if he was seen.
     [[nodiscard]] std::optional<contender> holder_seen() const;
-    void epoch_ended() noexcept;
+    void epoch_ended() noexcept { holder_.epoch_ended(); }
 
 private:
     void send();
     void on_look(semaphore_acquisition&, const store::children_reply&, std::uint64_t grants);
-    void forget_holder() noexcept;
 
-    semaphore_path& semaphore_;
-    session& session_;
-    const permit_nodes& nodes_;
-    shared_count& count_;
     gathered_looks<std::shared_ptr<semaphore_acquisition>> looks_; ///< at whether there is room
-    std::shared_ptr<holder_look> holder_;                          ///< the last
-    store::scheduler::time_point holder_look_began_{};
+    last_holder_look holder_;
 };
 
 } // namespace zklock::recipes

@@ -6,14 +6,11 @@
 
 namespace zklock::recipes {
 
-using store::outcome;
-
 semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path_options options,
                                std::function<void()> idle)
-    : recipe_path(l.session(), std::move(idle)), locks_(l), path_(path), options_(std::move(options)),
-      layout_(path, options_.names), nodes_(*this, session_, layout_),
-      count_(*this, session_, options_.count_path, options_.permits), check_(*this, session_, options_.check_permits),
-      in_use_(*this, session_, nodes_, count_, check_), looks_(*this, session_, nodes_, count_)
+    : recipe_path(l.session(), path, std::move(idle)), locks_(l), options_(std::move(options)),
+      layout_(path, options_.names), nodes_(*this, session_, layout_), count_(*this, session_, layout_),
+      check_(*this, session_, layout_), in_use_(*this, session_, layout_), looks_(*this, session_, layout_)
 {
     session_.add(*this);
     session_.listeners().listen(layout_.permits, *this);
@@ -36,17 +33,10 @@ void semaphore_path::give_way()
     listens_ = false;
     const bool permits_left = session_.listeners().stop_listening(layout_.permits, *this);
     const bool count_left = count_.stop_listening();
-    const auto take_back = [&s = session_](const std::string& path) {
-        if (s.connected())
-            s.store.unwatch(path, [&s](const store::reply& answer) {
-                if (answer.result == outcome::unknown)
-                    s.contact_lost();
-            });
-    };
-    if (permits_left)
-        take_back(layout_.permits);
-    if (count_left)
-        take_back(options_.count_path);
+    if (permits_left && session_.connected())
+        session_.unwatch(layout_.permits);
+    if (count_left && session_.connected())
+        session_.unwatch(options_.count_path);
 }
 
 bool semaphore_path::idle() const noexcept
@@ -86,7 +76,7 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
         session_.budget().reserve(head.request().count * nodes_.cost(), true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
     head.no_room = false;
-    heads_.push_back(&head);
+    heads_.push_back(head.shared_from_this());
     nodes_.want(head);
     look_again();
     advance();
@@ -94,7 +84,7 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
 
 void semaphore_path::step_back(semaphore_acquisition& head)
 {
-    std::erase(heads_, &head);
+    std::erase(heads_, head.shared_from_this());
 }
 
 void semaphore_path::watch(semaphore_acquisition& holder)
@@ -108,28 +98,10 @@ void semaphore_path::forget(semaphore_acquisition& acquisition)
     acquisitions_.erase(acquisition.id);
 }
 
-std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::acquisitions() const
-{
-    std::vector<std::shared_ptr<semaphore_acquisition>> all;
-    all.reserve(acquisitions_.size());
-    for (const auto& [id, acquisition] : acquisitions_)
-        all.push_back(acquisition);
-    return all;
-}
-
-std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::heads() const
-{
-    std::vector<std::shared_ptr<semaphore_acquisition>> all;
-    all.reserve(heads_.size());
-    for (semaphore_acquisition* head : heads_)
-        all.push_back(head->shared_from_this());
-    return all;
-}
-
 bool semaphore_path::head_finds_room() const noexcept
 {
-    return !heads_.empty() && std::none_of(heads_.begin(), heads_.end(),
-                                           [](const semaphore_acquisition* head) { return head->lacks_room(); });
+    return !heads_.empty() &&
+           std::none_of(heads_.begin(), heads_.end(), [](const auto& head) { return head->lacks_room(); });
 }
 
 std::size_t semaphore_path::permits_known() const noexcept
@@ -227,7 +199,7 @@ void semaphore_path::epoch_ended()
 
 void semaphore_path::refuse_tries()
 {
-    for (const auto& acquisition : acquisitions())
+    for (const auto& [id, acquisition] : acquisitions())
         if (acquisition->waiting() && acquisition->looks_once())
             acquisition->fail(errc::not_connected);
     advance();
@@ -235,7 +207,7 @@ void semaphore_path::refuse_tries()
 
 void semaphore_path::session_ended()
 {
-    for (const auto& acquisition : acquisitions()) {
+    for (const auto& [id, acquisition] : acquisitions()) {
         acquisition->lose();
         acquisition->note_setback(errc::session_expired);
         acquisition->nodes.clear(); // its lock went with the session, too: it will hear of that, and begin anew
@@ -246,7 +218,7 @@ void semaphore_path::session_ended()
 
 void semaphore_path::lease_lapsed()
 {
-    for (const auto& acquisition : acquisitions()) {
+    for (const auto& [id, acquisition] : acquisitions()) {
         acquisition->lose();
         acquisition->note_setback(errc::not_connected);
     }
@@ -255,14 +227,14 @@ void semaphore_path::lease_lapsed()
 
 void semaphore_path::refuse_all(errc why)
 {
-    for (const auto& acquisition : acquisitions())
+    for (const auto& [id, acquisition] : acquisitions())
         acquisition->fail(why);
     advance();
 }
 
 void semaphore_path::stop(errc why)
 {
-    for (const auto& acquisition : acquisitions()) {
+    for (const auto& [id, acquisition] : acquisitions()) {
         acquisition->fail(why);
         acquisition->lose();
     }

@@ -50,7 +50,6 @@ public:
     semaphore_path(const semaphore_path&) = delete;
     semaphore_path& operator=(const semaphore_path&) = delete;
 
-    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] const semaphore_path_options& options() const noexcept { return options_; }
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] bool idle() const noexcept override;
@@ -67,6 +66,8 @@ public:
     // --- called by its acquires --------------------------------------------------------------------------------------
 
     [[nodiscard]] permit_nodes& nodes() noexcept { return nodes_; }
+    [[nodiscard]] shared_count& count() noexcept { return count_; }
+    [[nodiscard]] permits_check& check() noexcept { return check_; }
     [[nodiscard]] room_looks& looks() noexcept { return looks_; }
     std::shared_ptr<acquisition> take_place(acquire_request lock) { return locks_.acquire(std::move(lock)); }
     /// One of ours is at the head of the line, and not for want of a permit, as far as is known: it waits for an
@@ -94,7 +95,8 @@ public:
     using recipe_path::after_a_while;
     using recipe_path::expect;
     [[nodiscard]] bool has_head() const noexcept { return !heads_.empty(); }
-    [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
+    /// A copy, because they may go while it is gone through.
+    [[nodiscard]] auto heads() const { return heads_; }
     /// The options of the one who has been at the head for the longest time; null if there is none.
     [[nodiscard]] const semaphore_options* options_of_head() const noexcept;
     /// The servers have refused something: that ends the wait of those at the head, who alone have asked for it.
@@ -128,14 +130,13 @@ public:
     void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
 
 private:
-    [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> acquisitions() const;
+    [[nodiscard]] auto acquisitions() const { return acquisitions_; } ///< likewise
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
     void own_path_gone() override { check_.path_gone(); }
     void path_answered(std::optional<errc> refusal) override;
     void retire_the_rest() override { advance(); }
 
     locks& locks_;
-    const std::string path_;
     const semaphore_path_options options_;
     const semaphore_layout layout_;
     permit_nodes nodes_;
@@ -145,9 +146,10 @@ private:
     room_looks looks_;
     std::uint64_t last_id_ = 0;                                                    ///< of an acquisition
     std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids
-    std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
-    std::size_t waiting_ = 0;                   ///< acquires that have not ended
-    bool listens_ = true;                       ///< to the nodes' own path
+    /// With the lock of the line: one, unless that lock was lost.
+    std::vector<std::shared_ptr<semaphore_acquisition>> heads_;
+    std::size_t waiting_ = 0; ///< acquires that have not ended
+    bool listens_ = true;     ///< to the nodes' own path
 };
 
 } // namespace zklock::recipes

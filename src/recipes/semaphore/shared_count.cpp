@@ -1,7 +1,6 @@
 #include "recipes/semaphore/shared_count.hpp"
 
 #include "queue/node_path.hpp"
-#include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -12,11 +11,12 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-shared_count::shared_count(semaphore_path& semaphore, session& s, const std::string& path, unsigned permits)
-    : semaphore_(semaphore), session_(s), path_(path), seed_(permits), parents_(s.store, s.lost_containers())
+shared_count::shared_count(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
+    : semaphore_part(semaphore, s, layout), path_(semaphore.options().count_path),
+      parents_(s.store, s.lost_containers())
 {
     if (!exists())
-        maximum_ = permits;
+        maximum_ = semaphore.options().permits;
 }
 
 bool shared_count::is_current() const noexcept
@@ -90,8 +90,8 @@ void shared_count::make()
     const semaphore_options* const head = semaphore_.options_of_head();
     if (!head || parents_.busy())
         return;
-    session_.store.create(path_, count_data(static_cast<std::int32_t>(seed_)), store::node_kind::persistent,
-                          head->access ? &*head->access : nullptr,
+    session_.store.create(path_, count_data(static_cast<std::int32_t>(semaphore_.options().permits)),
+                          store::node_kind::persistent, head->access ? &*head->access : nullptr,
                           semaphore_.expect([this, access = head->access](const store::create_reply& answer) {
                               log_refusal(session_, semaphore_.path(), access, answer.result);
                               on_made(answer);

@@ -1,7 +1,7 @@
 #pragma once
+#include "recipes/semaphore/semaphore_part.hpp"
 #include "recipes/session/parent_maker.hpp"
 #include "recipes/session/recipe_path.hpp"
-#include "recipes/session/session.hpp"
 #include "store/store.hpp"
 
 #include <cstddef>
@@ -12,17 +12,12 @@
 
 namespace zklock::recipes {
 
-class semaphore_path;
-
 /// The maximum of a semaphore, where that is the data of a node: all clients share it, and anybody may change it
 /// (Curator's `SharedCount`). The head of the line has it read, and made if it is not there. Without such a node the
 /// maximum is what the options say.
-class shared_count {
+class shared_count final : private semaphore_part {
 public:
-    /// Makes the count of that semaphore. An empty `path` means that there is no node.
-    shared_count(semaphore_path& semaphore, session&, const std::string& path, unsigned permits);
-    shared_count(const shared_count&) = delete;
-    shared_count& operator=(const shared_count&) = delete;
+    shared_count(semaphore_path&, session&, const semaphore_layout&);
 
     /// The maximum as it was read last; empty if it is not known.
     [[nodiscard]] const std::optional<std::int64_t>& maximum() const noexcept { return maximum_; }
@@ -57,10 +52,7 @@ private:
     void make();
     void on_made(const store::create_reply&);
 
-    semaphore_path& semaphore_;
-    session& session_;
-    const std::string path_;
-    const unsigned seed_; ///< what it is when it is made
+    const std::string path_; ///< empty: there is no node
     parent_maker parents_;
     std::optional<std::int64_t> maximum_;
     std::size_t reads_ = 0; ///< under way

@@ -32,7 +32,7 @@ void recipe_path::make_path(parent_maker& maker, const std::string& path, parent
     answer_due();
     maker.make(path, kind, access, [this, access](outcome result) {
         answer_came();
-        log_refusal(session_, this->path(), access, result);
+        log_refusal(session_, path_, access, result);
         if (result == outcome::ok || result == outcome::unknown)
             path_answered({});
         else

@@ -28,7 +28,7 @@ public:
     ~recipe_path() override;
 
     /// As its users name it.
-    [[nodiscard]] virtual const std::string& path() const noexcept = 0;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
     /// Nobody uses it, and it waits for no answer.
     [[nodiscard]] virtual bool idle() const noexcept = 0;
     /// It is idle, and nothing is left here or on the servers that is worth keeping, or would have to be taken back.
@@ -65,12 +65,14 @@ public:
     void leave_containers();
 
 protected:
-    recipe_path(session& s, std::function<void()> idle)
-        : requesting_member(s), parents_(s.store, s.lost_containers()), on_idle_(std::move(idle))
+    recipe_path(session& s, std::string path, std::function<void()> idle)
+        : requesting_member(s), path_(std::move(path)), parents_(s.store, s.lost_containers()),
+          on_idle_(std::move(idle))
     {
     }
 
-    [[nodiscard]] virtual const std::string& own_path() const noexcept = 0;
+    /// Where its nodes are.
+    [[nodiscard]] virtual const std::string& own_path() const noexcept { return path_; }
     /// Has the maker make a path of the recipe, which a request has not found.
     void make_path(parent_maker&, const std::string& path, parent_kind, const std::optional<access_list>&);
     /// That was answered: with a refusal, or not.
@@ -88,6 +90,7 @@ protected:
     /// Calls `idle`, later, if it is idle, and that was not told.
     void tell_if_idle();
 
+    const std::string path_;
     parent_maker parents_;
 
 private:

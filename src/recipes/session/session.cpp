@@ -131,6 +131,14 @@ void session::refuse_all()
         member->refuse_all(errc::invalid_option);
 }
 
+void session::unwatch(const std::string& path)
+{
+    store.unwatch(path, [this](const store::reply& answer) {
+        if (answer.result == store::outcome::unknown)
+            contact_lost();
+    });
+}
+
 void session::contact_lost()
 {
     if (!std::exchange(connected_, false))

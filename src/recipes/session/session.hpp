@@ -76,6 +76,8 @@ public:
 
     /// And no answer has been lost.
     [[nodiscard]] bool connected() const noexcept { return connected_; }
+    /// Takes a watch back that nobody has a use for any more. Its user need not live until the answer.
+    void unwatch(const std::string& path);
     /// Nothing is sent any more: the recipes go, and the session with them.
     void stop_sending() noexcept { connected_ = false; }
     /// For how long it has been connected, if the lease cannot be renewed in time, so that nothing is granted.

@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zklock::recipes {
 
-/// An acquisition that has nodes of its own: what its caller has asked for, how far it has come, and what he is told.
-template <class Self, class Request>
+/// An acquisition that has nodes of its own: what its caller has asked for, how far it has come, and what he is told,
+/// and his listener by way of `Events`, a pointer.
+template <class Self, class Request, class Events>
 class requested_acquisition : public timed_acquisition, public std::enable_shared_from_this<Self> {
 public:
     using time_point = store::scheduler::time_point;
@@ -31,6 +33,14 @@ public:
     [[nodiscard]] const access_list* access() const noexcept { return options().access ? &*options().access : nullptr; }
     /// What the data of its nodes says of it.
     [[nodiscard]] const std::string& data() const noexcept { return data_.empty() ? identifier() : data_; }
+    void note_unseen() noexcept override
+    {
+        if (events_)
+            events_->note_unseen();
+    }
+    /// That it waits, and behind whom, has to be told its listener.
+    [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
+    void waits_behind(std::shared_ptr<const contender> whom) noexcept { events_->waits_behind(std::move(whom)); }
     /// Nobody will be told anything any more.
     void forget_caller() noexcept
     {
@@ -53,20 +63,40 @@ protected:
         return own.empty() ? session_.options.identifier : own;
     }
 
+    /// It waits no more, in vain. What its caller is told of that is another matter.
+    void end_wait(error_code why)
+    {
+        disarm_deadline();
+        state_.end();
+        if (events_)
+            events_->failed(why);
+        request_.lost = nullptr;
+    }
+    /// Its wait has failed. `what` it wanted, and `said` is why, as the log says.
+    void fail_wait(error_code why, std::string_view what, const auto& said)
+    {
+        tell_end(why);
+        end_wait(why);
+        // A client without the permission will not get it before somebody grants that.
+        const log_level level = why == errc::access_denied ? log_level::warning : log_level::debug;
+        session_.log(level, "no ", what, request_.path, ": ", said);
+    }
+    /// What it holds is lost.
+    void end_hold(const lock_loss& how)
+    {
+        tell_loss();
+        state_.lose(how);
+        asked_ = nullptr;
+        if (events_)
+            events_->lost(how);
+    }
+
     // What its caller is told later.
 
     /// The end of the wait: what was granted, if it is held then, or why nothing was.
     void tell_end(error_code how)
     {
         session_.news().tell(this->shared_from_this(), [how](requested_acquisition& a) { a.tell_done(how); });
-    }
-    /// The loss of what he holds, unless he has released it meanwhile.
-    void tell_loss()
-    {
-        session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) {
-            if (a.request_.lost)
-                std::exchange(a.request_.lost, nullptr)();
-        });
     }
     /// That others ask him to let go, if he wants to know, and has neither released it nor lost it meanwhile.
     void tell_asked()
@@ -83,8 +113,17 @@ protected:
     grant given_;                 ///< until it is told
     std::function<void()> asked_; ///< to be called when he is asked to let go
     grant_state state_;
+    Events events_; ///< if he has a listener
 
 private:
+    /// The loss of what he holds, unless he has released it meanwhile.
+    void tell_loss()
+    {
+        session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) {
+            if (a.request_.lost)
+                std::exchange(a.request_.lost, nullptr)();
+        });
+    }
     void tell_done(error_code ec)
     {
         if (!request_.done) // its path is gone

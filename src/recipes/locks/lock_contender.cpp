@@ -9,9 +9,10 @@
 namespace zklock::recipes {
 
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request&& request)
-    : requested_acquisition(s, std::move(request)), id(the_id), path_(path),
-      events_(options().listener ? std::make_unique<acquire_events>(options().listener, s, id, request_.path) : nullptr)
+    : requested_acquisition(s, std::move(request)), id(the_id), path_(path)
 {
+    if (options().listener)
+        events_ = std::make_unique<acquire_events>(options().listener, s, id, request_.path);
 }
 
 const std::string& lock_contender::data() const noexcept
@@ -54,12 +55,8 @@ bool lock_contender::withdraw()
 {
     if (!waiting() || !path_)
         return false;
-    disarm_deadline();
-    state_.end();
-    if (events_)
-        events_->failed(cancelled());
+    end_wait(cancelled());
     request_.done = nullptr;
-    request_.lost = nullptr;
     path_->leave(*this);
     return true;
 }
@@ -82,17 +79,8 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
 
 void lock_contender::fail(errc why)
 {
-    if (!waiting())
-        return;
-    tell_end(why);
-    disarm_deadline();
-    state_.end();
-    if (events_)
-        events_->failed(why);
-    // A client without the permission will not get the lock before somebody grants it.
-    const log_level level = why == errc::access_denied ? log_level::warning : log_level::debug;
-    session_.log(level, "no lock on ", request_.path, ": ", to_string(why));
-    request_.lost = nullptr;
+    if (waiting())
+        fail_wait(why, "lock on ", to_string(why));
 }
 
 void lock_contender::lose(std::string_view node)
@@ -105,11 +93,7 @@ void lock_contender::lose(std::string_view node)
     else
         log_loss(how, node);
     finish_downgrade(errc::lost, {});
-    tell_loss();
-    state_.lose(how);
-    asked_ = nullptr;
-    if (events_)
-        events_->lost(how);
+    end_hold(how);
 }
 
 void lock_contender::log_loss(const lock_loss& how, std::string_view node) const noexcept

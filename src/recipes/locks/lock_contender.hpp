@@ -17,7 +17,8 @@ namespace zklock::recipes {
 class lock_path;
 
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
-class lock_contender final : public requested_acquisition<lock_contender, acquire_request> {
+class lock_contender final
+    : public requested_acquisition<lock_contender, acquire_request, std::unique_ptr<acquire_events>> {
 public:
     /// If the path is null, it can only fail.
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request&&);
@@ -26,11 +27,6 @@ public:
     [[nodiscard]] unsigned attempts() const noexcept override { return creates; }
     void expect_time_out() override;
     void release(store::unique_function<void(error_code)> released) override;
-    void note_unseen() noexcept override
-    {
-        if (events_)
-            events_->note_unseen();
-    }
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, recipes::grant)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
@@ -49,11 +45,6 @@ public:
     /// Its node was created, and has that full path; to be called only if it has a listener. That is told later, with
     /// whom it waits behind, unless it is known or the wait is over.
     void queued(std::string_view node) noexcept;
-    [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
-    void waits_behind(std::shared_ptr<const zklock::contender> whom) noexcept
-    {
-        events_->waits_behind(std::move(whom));
-    }
     /// Says who it is, as others may see it.
     void describe(zklock::contender& as) const;
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
@@ -103,7 +94,6 @@ private:
 
     lock_path* path_;
     store::unique_function<void(error_code)> released_;
-    std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
     bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended

@@ -132,13 +132,13 @@ void semaphore_acquisition::begin_anew()
 
 // --- how it ends -----------------------------------------------------------------------------------------------------
 
-void semaphore_acquisition::end_wait()
+/// It has waited in vain.
+void semaphore_acquisition::leave_path()
 {
-    disarm_deadline();
-    if (path_) {
-        path_->step_back(*this);
-        path_->wait_ended();
-    }
+    path_->wait_ended(*this);
+    path_->forget(*this);
+    drop_all();
+    path_->advance();
 }
 
 void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& ending)
@@ -165,15 +165,9 @@ bool semaphore_acquisition::withdraw()
     if (!waiting() || !path_)
         return false;
     const auto self = shared_from_this();
-    state_.end();
-    if (events_)
-        events_->failed(cancelled());
-    end_wait();
+    end_wait(cancelled());
     request_.done = nullptr;
-    request_.lost = nullptr;
-    path_->forget(*this);
-    drop_all();
-    path_->advance();
+    leave_path();
     return true;
 }
 
@@ -182,19 +176,9 @@ void semaphore_acquisition::fail(error_code why)
     if (!waiting())
         return;
     const auto self = shared_from_this();
-    tell_end(why);
-    state_.end();
-    if (events_)
-        events_->failed(why);
-    session_.log(why == errc::access_denied ? log_level::warning : log_level::debug, "no permits of ", request_.path,
-                 ": ", why);
-    end_wait();
-    request_.lost = nullptr;
-    if (path_) {
-        path_->forget(*this);
-        drop_all();
-        path_->advance();
-    }
+    fail_wait(why, "permits of ", why);
+    if (path_)
+        leave_path();
 }
 
 grant semaphore_acquisition::given() const
@@ -214,7 +198,8 @@ void semaphore_acquisition::grant_all()
         node->events = events_;
     if (events_)
         events_->granted(first, token_, count_);
-    end_wait();
+    disarm_deadline();
+    path_->wait_ended(*this);
     leave_line();
     session_.lease().granted(*path_);
 }
@@ -227,11 +212,7 @@ void semaphore_acquisition::lose(std::string_view node)
     if (session_.log.on(log_level::warning))
         session_.losses().log(how, path_->path(), node.empty() ? first_node() : node, token_);
     const auto self = shared_from_this();
-    tell_loss();
-    state_.lose(how);
-    if (events_)
-        events_->lost(how);
-    asked_ = nullptr;
+    end_hold(how);
     path_->forget(*this);
     drop_nodes(nullptr);
 }

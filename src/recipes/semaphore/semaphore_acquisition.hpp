@@ -29,7 +29,8 @@ struct permits_request : acquire_call {
 /// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line. While
 /// it has that, it makes a node for each permit, and waits until there are no more such nodes, of all clients, than the
 /// semaphore has permits. Then it gives the lock back.
-class semaphore_acquisition final : public requested_acquisition<semaphore_acquisition, permits_request> {
+class semaphore_acquisition final
+    : public requested_acquisition<semaphore_acquisition, permits_request, std::shared_ptr<permit_events>> {
 public:
     /// Without a path it can only fail. `id`: for its listener; no other acquire of the client has it.
     semaphore_acquisition(session&, semaphore_path*, std::uint64_t id, permits_request);
@@ -38,11 +39,6 @@ public:
     [[nodiscard]] unsigned attempts() const noexcept override { return 1 + setbacks_; }
     void expect_time_out() override;
     void release(store::unique_function<void(error_code)> released) override;
-    void note_unseen() noexcept override
-    {
-        if (events_)
-            events_->note_unseen();
-    }
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
@@ -72,10 +68,6 @@ public:
     [[nodiscard]] bool at_head() const;
     /// The last list, read since its nodes were made, has shown too many permits in use.
     [[nodiscard]] bool lacks_room() const noexcept { return no_room && !nodes.empty(); }
-    /// That it waits, and behind whom, has to be told its listener.
-    [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
-    void waits_behind(std::shared_ptr<const contender> holder) noexcept { events_->waits_behind(std::move(holder)); }
-
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.
     void fail(error_code why);
@@ -108,7 +100,7 @@ private:
 
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override;
-    void end_wait();
+    void leave_path();
     [[nodiscard]] bool may_attempt_again() const noexcept;
     [[nodiscard]] std::string_view first_node() const noexcept;
     void leave_line();
@@ -117,9 +109,8 @@ private:
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
     semaphore_path* path_;
-    std::shared_ptr<permit_events> events_; ///< if it has a listener
-    unsigned setbacks_ = 0;                 ///< attempts that were used up
-    errc setback_ = errc::lost;             ///< what the next one would be
+    unsigned setbacks_ = 0;     ///< attempts that were used up
+    errc setback_ = errc::lost; ///< what the next one would be
     std::shared_ptr<place> place_;
     bool revoked_ = false; ///< as the log says
     std::int64_t token_ = 0;

@@ -87,6 +87,12 @@ void semaphore_path::step_back(semaphore_acquisition& head)
     std::erase(heads_, head.shared_from_this());
 }
 
+void semaphore_path::wait_ended(semaphore_acquisition& acquisition)
+{
+    step_back(acquisition);
+    --waiting_;
+}
+
 void semaphore_path::watch(semaphore_acquisition& holder)
 {
     nodes_.watches().begin(holder);

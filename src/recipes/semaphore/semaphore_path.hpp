@@ -79,7 +79,7 @@ public:
     void make_nodes(semaphore_acquisition&);
     /// It is at the head no more.
     void step_back(semaphore_acquisition&);
-    void wait_ended() { --waiting_; }
+    void wait_ended(semaphore_acquisition&);
     /// Looks at its nodes from now on: others may delete them, or ask their holder to let go.
     void watch(semaphore_acquisition&);
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)

@@ -26,22 +26,17 @@ void handoffs::forget(followed node)
     followed_.erase(node);
 }
 
-void handoffs::drop(followed node) noexcept
-{
-    followed_.erase(node);
-}
-
-template <class Like> auto handoffs::find(const store::commitment& commitment, Like like) -> followed
+auto handoffs::find(const store::commitment& commitment, bool node_of_others::*which) -> followed
 {
     const auto [first, last] = followed_.equal_range(commitment);
-    const auto found = std::find_if(first, last, [like](const auto& f) { return like(f.second); });
+    const auto found = std::find_if(first, last, [which](const auto& f) { return f.second.*which; });
     return found == last ? followed_.end() : found;
 }
 
 /// Who copies the name of a node has his own asked for first, mostly, as it is nearer to those who queue behind.
 void handoffs::ask(followed node)
 {
-    const auto before = find(node->first, [](const node_of_others& other) { return other.asked_for; });
+    const auto before = find(node->first, &node_of_others::asked_for);
     if (before != followed_.end()) {
         before->second.asked_for = false;
         peers.unsubscribe(node->first);
@@ -57,7 +52,7 @@ void handoffs::ask_no_more(followed node)
     if (!std::exchange(node->second.asked_for, false))
         return;
     peers.unsubscribe(node->first);
-    const auto other = find(node->first, [](const node_of_others& each) { return each.wanted; });
+    const auto other = find(node->first, &node_of_others::wanted);
     if (other != followed_.end())
         ask(other);
 }
@@ -68,16 +63,6 @@ std::optional<store::node_secret> handoffs::told_before(const store::commitment&
     const auto last_first = std::views::reverse(told_before_);
     const auto found = std::ranges::find(last_first, commitment, [](const auto& told) { return told.first; });
     return found == last_first.end() ? std::nullopt : std::optional(found->second);
-}
-
-auto handoffs::expect_waiters(handoff_source& source, const store::commitment& commitment) -> lingering_nodes::iterator
-{
-    return may_linger_.emplace(commitment, &source);
-}
-
-void handoffs::forget(lingering_nodes::iterator node) noexcept
-{
-    may_linger_.erase(node);
 }
 
 /// Several nodes may have the commitment: a writer's and the reader's that it became, or one of somebody who has copied
@@ -122,16 +107,6 @@ void handoffs::unseen_for_ever(std::size_t count) noexcept
         return;
     only_by_sync_ = certified_grants_;
     unseen_ -= count;
-}
-
-std::uint64_t handoffs::to_catch_up() const noexcept
-{
-    return synced_ == certified_grants_ ? 0 : certified_grants_;
-}
-
-void handoffs::caught_up(std::uint64_t grants) noexcept
-{
-    synced_ = std::max(synced_, grants);
 }
 
 // --- nodes on offer --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "recipes/handoffs/user_writes.hpp"
 #include "store/peers.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -67,7 +68,7 @@ public:
     [[nodiscard]] followed follow(handoff_source&, const store::commitment&, std::string node);
     void forget(followed);
     /// The same when the client's handoffs end: nobody is asked anything.
-    void drop(followed) noexcept;
+    void drop(followed node) noexcept { followed_.erase(node); }
     /// Asks at its endpoint for its certificate, instead of where another node of that commitment has it asked for.
     void ask(followed);
     /// Such another node has it asked for again.
@@ -77,8 +78,11 @@ public:
     /// A new node, before it is asked for.
     [[nodiscard]] offered offer();
     /// The source is told when its node of that commitment is awaited.
-    [[nodiscard]] lingering_nodes::iterator expect_waiters(handoff_source&, const store::commitment&);
-    void forget(lingering_nodes::iterator) noexcept;
+    [[nodiscard]] lingering_nodes::iterator expect_waiters(handoff_source& source, const store::commitment& commitment)
+    {
+        return may_linger_.emplace(commitment, &source);
+    }
+    void forget(lingering_nodes::iterator node) noexcept { may_linger_.erase(node); }
 
     // --- reads behind grants by certificate --------------------------------------------------------------------------
 
@@ -95,13 +99,16 @@ public:
     /// A path goes away that has so many of them: only a sync makes up for those.
     void unseen_for_ever(std::size_t count) noexcept;
     /// How many of those grants a read for a user has to come after; 0 if a server of this connection is past them all.
-    [[nodiscard]] std::uint64_t to_catch_up() const noexcept;
+    [[nodiscard]] std::uint64_t to_catch_up() const noexcept
+    {
+        return synced_ == certified_grants_ ? 0 : certified_grants_;
+    }
     /// Whether an answer to a read that had to come after so many may be older.
     [[nodiscard]] bool behind(std::uint64_t grants) const noexcept { return synced_ < grants; }
     /// A sync is under way that was sent after them all, or has to be sent.
     [[nodiscard]] bool catching_up() const noexcept { return asked_ == certified_grants_; }
     void catches_up() noexcept { asked_ = certified_grants_; }
-    void caught_up(std::uint64_t grants) noexcept;
+    void caught_up(std::uint64_t grants) noexcept { synced_ = std::max(synced_, grants); }
     /// The sync was refused, or its answer lost.
     void did_not_catch_up() noexcept { asked_ = synced_; }
 
@@ -113,7 +120,7 @@ public:
     void on_awaited(const store::commitment&);
 
 private:
-    template <class Like> [[nodiscard]] followed find(const store::commitment&, Like);
+    [[nodiscard]] followed find(const store::commitment&, bool node_of_others::*which);
 
     counters::counter& taken_;
     boost::pool<> room_; ///< for nodes on offer, of which hundreds come and go in a turn

@@ -50,10 +50,7 @@ public:
         if (in_)
             ++in_->open_;
     }
-    user_write(user_write&& other) noexcept
-        : in_(std::move(other.in_)), under_way_(std::exchange(other.under_way_, 0)), lost_(other.lost_)
-    {
-    }
+    user_write(user_write&&) noexcept = default;
     user_write& operator=(user_write&& other) noexcept
     {
         std::swap(in_, other.in_);

@@ -10,7 +10,6 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-/// A contender that looks once writes nothing when it can see that the lock is busy.
 void lock_looks::look(const contender_ptr& contender)
 {
     if (!session_.connected())

@@ -79,49 +79,36 @@ std::optional<option_fault> fault_of_names(const mutex_options& o)
 std::optional<option_fault> find_fault(const mutex_options& o, std::string_view identifier)
 {
     constexpr std::chrono::milliseconds longest_linger = std::chrono::hours(24);
-    if (auto fault = find_fault(identifier, o.properties))
-        return fault;
-    if (auto fault = find_fault(o.names, o.parents))
-        return fault;
-    if (auto fault = fault_of_names(o))
-        return fault;
-    if (auto fault = find_fault(o.access))
-        return fault;
-    if (auto fault = out_of_bounds("linger", o.linger, std::chrono::milliseconds(0), longest_linger))
-        return fault;
-    return out_of_bounds("cohort", o.cohort, 1, grants_of_a_czxid);
+    return first_fault({find_fault(identifier, o.properties), find_fault(o.names, o.parents), fault_of_names(o),
+                        find_fault(o.access),
+                        out_of_bounds("linger", o.linger, std::chrono::milliseconds(0), longest_linger),
+                        out_of_bounds("cohort", o.cohort, 1, grants_of_a_czxid)});
 }
 
 std::optional<option_fault> contradiction_in_names(naming there, const queue::name_rules& rules_there, naming wanted,
                                                    const queue::name_rules& rules_wanted, std::string_view where)
 {
-    const auto differs = [where](std::string option, std::string value, std::string theirs) {
-        return option_fault(std::move(option), std::move(value), theirs.append(where));
-    };
     if (there != wanted)
-        return differs("names", in_words(wanted), in_words(there));
+        return contradicts("names", in_words(wanted), in_words(there), where);
     if (rules_there.mark() != rules_wanted.mark())
-        return differs("mark", in_words(rules_wanted.mark()), in_words(rules_there.mark()));
+        return contradicts("mark", in_words(rules_wanted.mark()), in_words(rules_there.mark()), where);
     if (rules_there != rules_wanted)
-        return differs("also_heeds", list_of(rules_wanted.also_heeds()), list_of(rules_there.also_heeds()));
+        return contradicts("also_heeds", list_of(rules_wanted.also_heeds()), list_of(rules_there.also_heeds()), where);
     return std::nullopt;
 }
 
 option_fault contradiction(const path_options& there, const path_options& wanted)
 {
     static constexpr std::string_view where = ", as in other locks of this client on the path";
-    const auto differs = [](std::string option, std::string value, std::string theirs) {
-        return option_fault(std::move(option), std::move(value), theirs.append(where));
-    };
     if (there.shared != wanted.shared) {
         const auto kind = [](const path_options& o) { return o.shared ? "a shared mutex" : "a mutex or an election"; };
-        return differs("the lock", kind(wanted), kind(there));
+        return contradicts("the lock", kind(wanted), kind(there), where);
     }
     if (auto names = contradiction_in_names(there.names, there.rules, wanted.names, wanted.rules, where))
         return *std::move(names);
     if (there.linger != wanted.linger)
-        return differs("linger", in_words(wanted.linger), in_words(there.linger));
-    return differs("cohort", std::to_string(wanted.cohort), std::to_string(there.cohort));
+        return contradicts("linger", in_words(wanted.linger), in_words(there.linger), where);
+    return contradicts("cohort", std::to_string(wanted.cohort), std::to_string(there.cohort), where);
 }
 
 } // namespace recipes
@@ -133,11 +120,8 @@ std::optional<option_fault> find_fault(const mutex_options& o)
 
 std::optional<option_fault> find_fault(const shared_mutex_options& o)
 {
-    if (auto fault = recipes::find_fault(o.identifier, o.properties))
-        return fault;
-    if (auto fault = recipes::find_fault(o.access))
-        return fault;
-    return recipes::find_fault(o.names, o.parents);
+    return recipes::first_fault({recipes::find_fault(o.identifier, o.properties), recipes::find_fault(o.access),
+                                 recipes::find_fault(o.names, o.parents)});
 }
 
 } // namespace zklock

@@ -74,11 +74,6 @@ bool lock_path::only_leaving() const noexcept
                         [](const auto& each) { return each.second->waiting() || each.second->holding(); });
 }
 
-std::string lock_path::full(std::string_view node) const
-{
-    return queue::child_of(path_, node);
-}
-
 std::string_view lock_path::node_of_holder(queue::contender_id id) const
 {
     return queue_.own().knows(id) && queue_.own().holds(id) ? queue_.own().node(id) : std::string_view();
@@ -155,14 +150,11 @@ void lock_path::forget(queue::contender_id id)
 
 void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
 {
-    std::vector<contender_ptr> waiting;
     for (const auto& [id, contender] : contenders_)
-        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.own().knows(id))
-            waiting.push_back(contender);
-    for (const contender_ptr& contender : waiting) {
-        contender->fail(why);
-        queue_.leave(contender->id);
-    }
+        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.own().knows(id)) {
+            contender->fail(why);
+            queue_.leave(id);
+        }
 }
 
 // --- doing what is to be done ----------------------------------------------------------------------------------------
@@ -289,12 +281,6 @@ void lock_path::end_release(lock_contender& contender, std::string_view node)
 {
     contender.node_vanished(node);
     forget(contender.id);
-}
-
-void lock_path::path_answered(std::optional<errc> refusal)
-{
-    if (refusal)
-        fail_waiting(*refusal);
 }
 
 void lock_path::parent_removed()

@@ -1,5 +1,6 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "queue/node_path.hpp"
 #include "recipes/locks/contender_table.hpp"
 #include "recipes/locks/holder_report.hpp"
 #include "recipes/locks/linger_timer.hpp"
@@ -116,7 +117,7 @@ public:
     using recipe_path::answer_came;
     using recipe_path::answer_due;
     using recipe_path::expect;
-    [[nodiscard]] std::string full(std::string_view node) const;
+    [[nodiscard]] std::string full(std::string_view node) const { return queue::child_of(path_, node); }
     /// Its nodes may linger.
     [[nodiscard]] bool lingers() const noexcept { return options_.linger.count() > 0; }
     [[nodiscard]] path_handoffs* handoffs() const noexcept { return handoffs_.get(); }
@@ -146,7 +147,11 @@ private:
 
     [[nodiscard]] path_part part() { return {*this, session_, queue_, contenders_}; }
     void own_path_gone() override { queue_.parent_absent(); }
-    void path_answered(std::optional<errc> refusal) override;
+    void path_answered(std::optional<errc> refusal) override
+    {
+        if (refusal)
+            fail_waiting(*refusal);
+    }
     void retire_the_rest() override;
     /// `now` is read where there may be a grant.
     void carry_out(const queue::action&, store::scheduler::time_point now);

@@ -9,12 +9,7 @@ namespace zklock::recipes {
 
 std::optional<errc> locks::check(const std::string& path, const mutex_options& options) const
 {
-    return check(path, paths_.find(path), options);
-}
-
-std::optional<errc> locks::check(const std::string& path, const lock_path* known, const mutex_options& options) const
-{
-    if (const auto why = session_.why_unusable(path, known != nullptr))
+    if (const auto why = session_.why_unusable(path, paths_.find(path) != nullptr))
         return why;
     const std::string& own = options.identifier;
     auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
@@ -28,7 +23,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request&& request)
     lock_path* const known = paths_.find(request.path);
     const bool as_before = known && known->took(request.options, request.kind);
     std::optional<errc> why =
-        as_before ? session_.why_unusable(request.path, true) : check(request.path, known, *request.options);
+        as_before ? session_.why_unusable(request.path, true) : check(request.path, *request.options);
     lock_path* path = nullptr;
     if (!why && as_before) {
         path = known;

@@ -38,9 +38,6 @@ public:
     void written_above(const std::string& path, std::size_t level, const store::node_stat&) noexcept;
 
 private:
-    [[nodiscard]] std::optional<errc> check(const std::string& path, const lock_path* known,
-                                            const mutex_options&) const;
-
     recipes::session& session_;
     queue::contender_id last_contender_ = 0;
     recipe_paths<lock_path> paths_;

@@ -170,9 +170,10 @@ std::optional<handoffs::followed> path_handoffs::follow(const std::string& node)
     const auto uuid = queue::uuid_of(node);
     if (!uuid)
         return std::nullopt;
-    if (const auto told = all_.told_before(*uuid))
-        if (certified(node, *told))
-            return std::nullopt;
+    if (const auto told = all_.told_before(*uuid); told && queue_.certified(node)) {
+        remember_of_others(node, *told);
+        return std::nullopt;
+    }
     const auto found = std::ranges::find_if(known_, [&node](handoffs::followed f) { return f->second.node == node; });
     if (found != known_.end()) {
         std::rotate(found, found + 1, known_.end()); // the last that was met is the last to go
@@ -202,14 +203,6 @@ bool path_handoffs::waits_behind(const handoffs::node_of_others& other) const no
     return queue_.known().waits_behind(other.node);
 }
 
-bool path_handoffs::certified(std::string_view node, const store::node_secret& secret)
-{
-    if (!queue_.certified(node))
-        return false;
-    remember_of_others(node, secret);
-    return true;
-}
-
 void path_handoffs::remember_of_others(std::string_view node, const store::node_secret& secret)
 {
     if (std::ranges::find(let_go_, node, &let_go::node) == let_go_.end())
@@ -219,9 +212,10 @@ void path_handoffs::remember_of_others(std::string_view node, const store::node_
 /// If the servers have told it before, others who wait may not have heard it yet.
 void path_handoffs::on_certified(std::string_view node, const store::node_secret& secret)
 {
-    if (certified(node, secret))
-        return lock_.advance();
+    const bool is_news = queue_.certified(node);
     remember_of_others(node, secret);
+    if (is_news)
+        lock_.advance();
 }
 
 std::string_view path_handoffs::asked_at(std::string_view node) const noexcept

@@ -70,7 +70,6 @@ private:
     std::optional<handoffs::followed> follow(const std::string& node);
     void make_room();
     [[nodiscard]] bool waits_behind(const handoffs::node_of_others&) const noexcept;
-    bool certified(std::string_view node, const store::node_secret&);
     void remember(std::string_view node, const store::node_secret&);
     void remember_of_others(std::string_view node, const store::node_secret&);
 

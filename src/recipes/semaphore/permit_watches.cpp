@@ -9,17 +9,10 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-void permit_watches::begin(semaphore_acquisition& holder)
-{
-    due_.insert(due_.end(), holder.nodes.begin(), holder.nodes.end());
-    for (const permit_ptr& node : holder.nodes)
-        node->watched = true; // in the next epoch, if there is none now
-}
-
-void permit_watches::begin_rest(semaphore_acquisition& holder)
+void permit_watches::begin(const semaphore_acquisition& holder, bool again)
 {
     for (const permit_ptr& node : holder.nodes)
-        if (!std::exchange(node->watched, true))
+        if (!std::exchange(node->watched, true) || again) // in the next epoch, if there is none now
             due_.push_back(node);
 }
 

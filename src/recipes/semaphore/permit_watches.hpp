@@ -13,10 +13,8 @@ class permit_watches final : private semaphore_part {
 public:
     using semaphore_part::semaphore_part;
 
-    /// Watches the holder's nodes from now on.
-    void begin(semaphore_acquisition& holder);
-    /// The same of those that are not watched yet.
-    void begin_rest(semaphore_acquisition& holder);
+    /// Watches the holder's nodes from now on. `again`: those that are watched are looked at once more.
+    void begin(const semaphore_acquisition& holder, bool again);
     /// The watch on that node is used up, or gone with its epoch.
     void renew(const permit_ptr& node) { due_.push_back(node); }
     /// Sends what is due.

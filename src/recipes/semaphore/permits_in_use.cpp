@@ -127,12 +127,6 @@ void permits_in_use::notice_refusal(outcome result) noexcept
         watch_refused_ = shall_watch_ = stale_ = true;
 }
 
-void permits_in_use::list_changed() noexcept
-{
-    watching_ = false;
-    stale_ = true;
-}
-
 /// An event will tell when there may be room.
 bool permits_in_use::changes_are_told() const noexcept
 {

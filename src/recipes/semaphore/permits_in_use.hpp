@@ -32,7 +32,11 @@ public:
     void stop_watching();
     void epoch_ended() noexcept { watching_ = watch_refused_ = false; }
     /// That watch is used up.
-    void list_changed() noexcept;
+    void list_changed() noexcept
+    {
+        watching_ = false;
+        stale_ = true;
+    }
 
 private:
     [[nodiscard]] bool look_is_due(bool path_is_there) const;

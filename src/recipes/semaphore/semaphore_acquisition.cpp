@@ -37,12 +37,7 @@ void semaphore_acquisition::line_up()
     using queue::contender_kind;
     lock.kind = contender_kind::mutex;
     const semaphore_options& own = request_.options;
-    mutex_options line;
-    line.names = path_->layout().names;
-    line.parents = own.parents;
-    line.identifier = own.identifier;
-    line.properties = own.properties;
-    line.access = own.access;
+    mutex_options line = path_->layout().options_of_line(own);
     line.listener = events_;
     line.max_attempts = own.max_attempts == 0 ? 0 : own.max_attempts - setbacks_;
     lock.options = std::move(line);
@@ -101,17 +96,13 @@ void semaphore_acquisition::leave_line()
         std::exchange(mine->lock, nullptr)->release({});
 }
 
-bool semaphore_acquisition::may_attempt_again() const noexcept
-{
-    const unsigned allowed = request_.options.max_attempts;
-    return allowed == 0 || setbacks_ < allowed;
-}
-
 bool semaphore_acquisition::attempt_again(errc why)
 {
     ++setbacks_;
     setback_ = why;
-    if (!may_attempt_again())
+    const unsigned allowed = request_.options.max_attempts;
+    const bool may_go_on = allowed == 0 || setbacks_ < allowed;
+    if (!may_go_on)
         fail(why);
     return waiting();
 }
@@ -335,11 +326,6 @@ void semaphore_acquisition::expect_time_out()
 {
     if (waiting() && path_)
         path_->looks().look_at_holder();
-}
-
-void semaphore_acquisition::time_out(errc why)
-{
-    fail(why);
 }
 
 /// Its place is that in the line. The first in the line holds no permit, but waits for one, too: if that is one of ours

@@ -99,9 +99,8 @@ private:
     };
 
     [[nodiscard]] known_wait waits_for() override;
-    void time_out(errc why) override;
+    void time_out(errc why) override { fail(why); }
     void leave_path();
-    [[nodiscard]] bool may_attempt_again() const noexcept;
     [[nodiscard]] std::string_view first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);

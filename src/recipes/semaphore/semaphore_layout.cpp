@@ -2,7 +2,10 @@
 
 #include "queue/node_name.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -12,6 +15,17 @@ semaphore_layout::semaphore_layout(const std::string& path, naming n)
     : line(path + (n == naming::curator ? "/locks" : "-__lock__")),
       permits(n == naming::curator ? path + "/leases" : path), names(n)
 {
+}
+
+mutex_options semaphore_layout::options_of_line(const semaphore_options& own) const
+{
+    mutex_options in_line;
+    in_line.names = names;
+    in_line.parents = own.parents;
+    in_line.identifier = own.identifier;
+    in_line.properties = own.properties;
+    in_line.access = own.access;
+    return in_line;
 }
 
 store::node_kind semaphore_layout::kind() const noexcept
@@ -41,9 +55,7 @@ std::size_t semaphore_layout::longest_name() const
 
 std::string first_permit(const std::vector<std::string>& permits)
 {
-    const auto first = std::min_element(permits.begin(), permits.end(), [](const std::string& a, const std::string& b) {
-        return digits_of(a) < digits_of(b);
-    });
+    const auto first = std::ranges::min_element(permits, {}, digits_of);
     return first == permits.end() ? std::string() : *first;
 }
 
@@ -63,21 +75,16 @@ std::optional<std::int64_t> number_in(std::string_view text)
 
 std::string count_data(std::int32_t count)
 {
-    const auto bits = static_cast<std::uint32_t>(count);
-    std::string data;
-    for (int shift = 24; shift >= 0; shift -= 8)
-        data.push_back(static_cast<char>(bits >> shift & 0xff));
-    return data;
+    std::array<unsigned char, 4> data{};
+    boost::endian::store_big_s32(data.data(), count);
+    return {data.begin(), data.end()};
 }
 
 std::optional<std::int32_t> count_of(std::string_view data) noexcept
 {
     if (data.size() != 4)
         return std::nullopt;
-    std::uint32_t bits = 0;
-    for (const char c : data)
-        bits = bits << 8 | static_cast<unsigned char>(c);
-    return static_cast<std::int32_t>(bits);
+    return boost::endian::load_big_s32(reinterpret_cast<const unsigned char*>(data.data()));
 }
 
 } // namespace zklock::recipes

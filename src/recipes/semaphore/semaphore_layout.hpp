@@ -21,6 +21,8 @@ struct semaphore_layout {
     std::string permits; ///< path whose children are the nodes of the permits in use
     naming names;
 
+    /// The options with which an acquire of the semaphore takes its place in the line.
+    [[nodiscard]] mutex_options options_of_line(const semaphore_options&) const;
     [[nodiscard]] store::node_kind kind() const noexcept;
     /// What to ask for when a permit's node is created. In Curator's layout the servers put a number behind it.
     [[nodiscard]] std::string node_name(std::string_view uuid) const;

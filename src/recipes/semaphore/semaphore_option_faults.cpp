@@ -18,11 +18,8 @@ constexpr std::size_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 std::optional<option_fault> fault_of_numbers(const semaphore_options& o)
 {
-    if (auto fault = find_fault(o.access))
-        return fault;
-    if (auto fault = find_fault(o.names, o.parents))
-        return fault;
-    if (auto fault = out_of_bounds("permits", o.permits, 1, most_permits))
+    if (auto fault = first_fault({find_fault(o.access), find_fault(o.names, o.parents),
+                                  out_of_bounds("permits", o.permits, 1, most_permits)}))
         return fault;
     if (!o.count_path.empty() && o.check_permits)
         return option_fault("check_permits", "true",
@@ -40,17 +37,15 @@ std::optional<option_fault> fault_of_count(const semaphore_options& o, std::size
 
 option_fault contradiction(const semaphore_path_options& there, const semaphore_path_options& wanted)
 {
-    const auto differs = [](std::string option, std::string value, const std::string& theirs) {
-        return option_fault(std::move(option), std::move(value),
-                            theirs + ", as in other semaphores of this client on the path");
-    };
+    constexpr std::string_view where = ", as in other semaphores of this client on the path";
     if (there.names != wanted.names)
-        return differs("names", in_words(wanted.names), in_words(there.names));
+        return contradicts("names", in_words(wanted.names), in_words(there.names), where);
     if (there.permits != wanted.permits)
-        return differs("permits", std::to_string(wanted.permits), std::to_string(there.permits));
+        return contradicts("permits", std::to_string(wanted.permits), std::to_string(there.permits), where);
     if (there.count_path != wanted.count_path)
-        return differs("count_path", in_words(wanted.count_path), in_words(there.count_path));
-    return differs("check_permits", wanted.check_permits ? "true" : "false", there.check_permits ? "true" : "false");
+        return contradicts("count_path", in_words(wanted.count_path), in_words(there.count_path), where);
+    return contradicts("check_permits", wanted.check_permits ? "true" : "false", there.check_permits ? "true" : "false",
+                       where);
 }
 
 } // namespace recipes

@@ -82,28 +82,6 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
     advance();
 }
 
-void semaphore_path::step_back(semaphore_acquisition& head)
-{
-    std::erase(heads_, head.shared_from_this());
-}
-
-void semaphore_path::wait_ended(semaphore_acquisition& acquisition)
-{
-    step_back(acquisition);
-    --waiting_;
-}
-
-void semaphore_path::watch(semaphore_acquisition& holder)
-{
-    nodes_.watches().begin(holder);
-    advance();
-}
-
-void semaphore_path::forget(semaphore_acquisition& acquisition)
-{
-    acquisitions_.erase(acquisition.id);
-}
-
 bool semaphore_path::head_finds_room() const noexcept
 {
     return !heads_.empty() &&
@@ -258,7 +236,7 @@ bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
             others = true;
             continue;
         }
-        nodes_.watches().begin_rest(*acquisition);
+        nodes_.watches().begin(*acquisition, false);
     }
     advance();
     return others;

@@ -78,17 +78,25 @@ public:
     /// It has come to the head of the line.
     void make_nodes(semaphore_acquisition&);
     /// It is at the head no more.
-    void step_back(semaphore_acquisition&);
-    void wait_ended(semaphore_acquisition&);
+    void step_back(semaphore_acquisition& head) { std::erase(heads_, head.shared_from_this()); }
+    void wait_ended(semaphore_acquisition& acquisition)
+    {
+        step_back(acquisition);
+        --waiting_;
+    }
     /// Looks at its nodes from now on: others may delete them, or ask their holder to let go.
-    void watch(semaphore_acquisition&);
+    void watch(const semaphore_acquisition& holder)
+    {
+        nodes_.watches().begin(holder, true);
+        advance();
+    }
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)
     {
         part->id = ++last_id_;
         acquisitions_.emplace(part->id, part);
     }
     /// It has no business here any more.
-    void forget(semaphore_acquisition&);
+    void forget(const semaphore_acquisition& acquisition) { acquisitions_.erase(acquisition.id); }
 
     // --- called by its parts -----------------------------------------------------------------------------------------
 

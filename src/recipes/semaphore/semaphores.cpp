@@ -11,13 +11,9 @@ namespace zklock::recipes {
 std::optional<errc> semaphores::check(const permits_request& request) const
 {
     const semaphore_options& o = request.options;
-    mutex_options of_the_line;
-    of_the_line.identifier = o.identifier;
-    of_the_line.properties = o.properties;
-    of_the_line.access = o.access;
-    if (const auto why_not = locks_.check(request.path, of_the_line))
-        return why_not;
     const semaphore_layout layout(request.path, o.names);
+    if (const auto why_not = locks_.check(request.path, layout.options_of_line(o)))
+        return why_not;
     const std::string longest(layout.longest_name(), 'x');
     const bool shared = !o.count_path.empty();
     const session& s = locks_.session();
@@ -27,9 +23,7 @@ std::optional<errc> semaphores::check(const permits_request& request) const
     if (shared) // it may have to be made
         if (const auto fault = find_path_fault(o.count_path, s.options.chroot))
             return report_path_fault(s, o.count_path, *fault);
-    auto fault = fault_of_numbers(o);
-    if (!fault)
-        fault = fault_of_count(o, request.count);
+    auto fault = first_fault({fault_of_numbers(o), fault_of_count(o, request.count)});
     if (!fault && shared && queue::parent_of(o.count_path) == layout.permits)
         fault = option_fault("count_path", in_words(o.count_path), "elsewhere: there it would be a permit in use");
     return fault ? report_fault(locks_.session(), request.path, *fault) : std::optional<errc>();

@@ -19,11 +19,6 @@ shared_count::shared_count(semaphore_path& semaphore, session& s, const semaphor
         maximum_ = semaphore.options().permits;
 }
 
-bool shared_count::is_current() const noexcept
-{
-    return maximum_ && !outdated_;
-}
-
 void shared_count::listen()
 {
     if (!exists() || listens_)

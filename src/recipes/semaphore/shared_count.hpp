@@ -22,7 +22,7 @@ public:
     /// The maximum as it was read last; empty if it is not known.
     [[nodiscard]] const std::optional<std::int64_t>& maximum() const noexcept { return maximum_; }
     /// It is known, and no event has told since that it was changed.
-    [[nodiscard]] bool is_current() const noexcept;
+    [[nodiscard]] bool is_current() const noexcept { return maximum_ && !outdated_; }
     /// An event will tell when it changes, or it does not.
     [[nodiscard]] bool changes_are_told() const noexcept { return watched_ || !exists(); }
     /// There is a watch, which is to be taken back some time.

@@ -61,6 +61,17 @@ std::string in_words(const access_list& access)
     return in_words(to_string(access));
 }
 
+std::optional<option_fault> first_fault(std::initializer_list<std::optional<option_fault>> all)
+{
+    const auto found = std::ranges::find_if(all, [](const auto& fault) { return fault.has_value(); });
+    return found == all.end() ? std::nullopt : *found;
+}
+
+option_fault contradicts(std::string_view option, std::string wanted, std::string there, std::string_view where)
+{
+    return {std::string(option), std::move(wanted), there.append(where)};
+}
+
 std::optional<option_fault> out_of_bounds(std::string_view option, std::chrono::milliseconds value,
                                           std::chrono::milliseconds least, std::chrono::milliseconds most)
 {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +26,11 @@ class session;
 /// The text in quotes; no more of it than fits into a line.
 [[nodiscard]] std::string in_words(std::string_view);
 
+/// The first of them that there is.
+[[nodiscard]] std::optional<option_fault> first_fault(std::initializer_list<std::optional<option_fault>>);
+/// The fault of one who comes to a path where others of the client are, `where` says which: his options differ there.
+[[nodiscard]] option_fault contradicts(std::string_view option, std::string wanted, std::string there,
+                                       std::string_view where);
 /// The fault of a value that is less than `least` or more than `most`. `bound_by` says where the upper bound is from.
 [[nodiscard]] std::optional<option_fault> out_of_bounds(std::string_view option, std::chrono::milliseconds value,
                                                         std::chrono::milliseconds least,

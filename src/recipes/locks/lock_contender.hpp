@@ -7,10 +7,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace zklock::recipes {
 

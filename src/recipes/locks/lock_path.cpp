@@ -1,11 +1,9 @@
 #include "recipes/locks/lock_path.hpp"
 
 #include "queue/node_name.hpp"
-#include "queue/node_path.hpp"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace zklock::recipes {
 

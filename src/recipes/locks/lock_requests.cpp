@@ -5,7 +5,6 @@
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace zklock::recipes {

@@ -4,7 +4,6 @@
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
-#include <optional>
 #include <string>
 
 namespace zklock::recipes {

@@ -3,8 +3,6 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
-#include <string>
-#include <vector>
 
 namespace zklock::recipes {
 

@@ -1,6 +1,5 @@
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 
-#include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 

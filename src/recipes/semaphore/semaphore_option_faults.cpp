@@ -1,12 +1,10 @@
 #include "recipes/semaphore/semaphore_option_faults.hpp"
 
-#include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 
 namespace zklock {
 namespace recipes {

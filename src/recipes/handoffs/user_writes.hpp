@@ -15,18 +15,15 @@ public:
     struct moment {
         std::uint64_t ended = 0;
         std::uint64_t unknown = 0;
-        bool none_open = false;
-        bool none_unknown = false;
+        bool quiet = false; ///< no write waits, is under way, or may still be done
     };
-    [[nodiscard]] moment now() const noexcept { return {ended_, unknown_, open_ == 0, unknown_ == settled_}; }
+    [[nodiscard]] moment now() const noexcept { return {ended_, unknown_, open_ == 0 && unknown_ == settled_}; }
 
     /// Whether at no moment since that one a write waited, was under way, ended, or may still be done.
     [[nodiscard]] bool none_since(const moment& then) const noexcept
     {
         const moment last = now();
-        const bool none_open = then.none_open && last.none_open;
-        const bool none_unknown = then.none_unknown && last.none_unknown && then.unknown == last.unknown;
-        return then.ended == last.ended && none_open && none_unknown;
+        return then.quiet && last.quiet && then.ended == last.ended && then.unknown == last.unknown;
     }
 
     /// A write was done over a connection that is newer than all whose answers were lost. So those are done, or never

@@ -4,7 +4,6 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/node_owner.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace zklock::recipes {
@@ -63,11 +62,6 @@ void holder_look::send()
 }
 
 // --- the last --------------------------------------------------------------------------------------------------------
-
-bool last_holder_look::is_new(store::scheduler::time_point now) const noexcept
-{
-    return now - began_ < std::chrono::milliseconds(250);
-}
 
 void last_holder_look::begin(session& s, std::shared_ptr<holder_look> look)
 {

@@ -4,6 +4,7 @@
 #include "store/scheduler.hpp"
 #include "zklock/events.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -65,12 +66,14 @@ public:
     /// Null if there is none.
     [[nodiscard]] const holder_look* get() const noexcept { return look_.get(); }
     /// It is new enough. There has to be one.
-    [[nodiscard]] bool is_new(store::scheduler::time_point now) const noexcept;
+    [[nodiscard]] bool is_new(store::scheduler::time_point now) const noexcept { return now - began_ < lasts; }
     void begin(session&, std::shared_ptr<holder_look>);
     /// A look that is not answered in this epoch is of no use to anybody.
     void epoch_ended() noexcept;
 
 private:
+    static constexpr std::chrono::milliseconds lasts{250};
+
     void forget() noexcept;
 
     std::shared_ptr<holder_look> look_;

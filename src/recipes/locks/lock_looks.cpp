@@ -2,7 +2,6 @@
 
 #include "queue/those_before.hpp"
 #include "recipes/locks/lock_path.hpp"
-#include "recipes/session/error_mapping.hpp"
 
 #include <cstddef>
 
@@ -47,26 +46,21 @@ void lock_looks::send()
     const std::uint64_t grants = session_.catch_up().with_handoffs();
     session_.store.children(lock_.path(), false, lock_.expect([this, grants](const store::children_reply& answer) {
         lock_.notice_refusal(answer.result);
-        what_is_seen seen{answer, grants, {}};
+        seen_busy seen{};
         looks_.answered(
-            session_, [&](lock_contender& each) { on_look(each, seen); }, [&] { send(); },
-            [&](lock_contender& each) { refuse(each, errc::not_connected); });
+            session_, answer.result, grants, [&](lock_contender& each) { on_look(each, answer, seen); },
+            [&] { send(); }, [&](lock_contender& each, errc why) { refuse(each, why); });
     }));
     looks_.sent();
 }
 
-void lock_looks::on_look(lock_contender& contender, what_is_seen& seen)
+void lock_looks::on_look(lock_contender& contender, const store::children_reply& answer, seen_busy& seen)
 {
     if (!contender.waiting())
         return lock_.forget(contender.id);
-    const outcome result = seen.answer.result;
-    if (result == outcome::ok && session_.catch_up().behind_handoffs(seen.grants))
-        return refuse(contender, session_.catch_up().refusal());
-    if (result != outcome::ok && result != outcome::no_node)
-        return refuse(contender, error_of(result));
-    std::optional<bool>& busy = seen.busy.at(static_cast<std::size_t>(contender.kind()));
-    if (!busy) // all who are served by one list see the same in it, and it may be long
-        busy = result == outcome::ok && queue_.known().busy(*seen.answer.names, contender.kind());
+    std::optional<bool>& busy = seen.at(static_cast<std::size_t>(contender.kind()));
+    if (!busy)
+        busy = answer.result == outcome::ok && queue_.known().busy(*answer.names, contender.kind());
     if (overtaken(contender) || *busy)
         return refuse_as_busy(contender, *busy || excludes_newcomers(queue_.known(), contender.kind()));
     queue_.join(contender.id, true, contender.kind());

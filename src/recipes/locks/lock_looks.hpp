@@ -3,7 +3,6 @@
 #include "recipes/session/gathered_looks.hpp"
 
 #include <array>
-#include <cstdint>
 #include <optional>
 
 namespace zklock::recipes {
@@ -17,13 +16,11 @@ public:
     void look(const contender_ptr&);
 
 private:
-    struct what_is_seen {
-        const store::children_reply& answer;
-        std::uint64_t grants; ///< the catching up that went before; see catch_up::behind_handoffs()
-        std::array<std::optional<bool>, queue::contender_kinds> busy; ///< for each kind of contender, once it is known
-    };
+    /// What one list shows each kind of contender, once it is known: it may be long.
+    using seen_busy = std::array<std::optional<bool>, queue::contender_kinds>;
+
     void send();
-    void on_look(lock_contender&, what_is_seen&);
+    void on_look(lock_contender&, const store::children_reply&, seen_busy&);
     [[nodiscard]] bool overtaken(const lock_contender&) const;
     void refuse(lock_contender&, errc why);
     void refuse_as_busy(lock_contender&, bool for_others);

@@ -102,8 +102,7 @@ bool lock_nodes::may_attempt(lock_contender& contender)
     const unsigned allowed = contender.options().max_attempts;
     if (allowed == 0 || contender.creates < allowed)
         return true;
-    contender.fail(contender.setback);
-    queue_.leave(contender.id);
+    lock_.refuse(contender, contender.setback);
     return false;
 }
 
@@ -141,15 +140,12 @@ bool lock_nodes::reserve(lock_contender& contender)
         wants_budget_ = true;
         session_.budget().wait(lock_);
         // among readers, for the others are no obstacle
-        for (queue::contender_id id : queue_.own().looking_without_node()) {
-            contenders_.at(id)->fail(errc::busy);
-            queue_.leave(id);
-        }
+        for (queue::contender_id id : queue_.own().looking_without_node())
+            lock_.refuse(*contenders_.at(id), errc::busy);
         return false;
     case node_budget::verdict::exhausted: break;
     }
-    contender.fail(errc::over_budget);
-    queue_.leave(contender.id);
+    lock_.refuse(contender, errc::over_budget);
     return false;
 }
 
@@ -232,10 +228,8 @@ void lock_nodes::take_czxid(lock_contender& contender, std::int64_t czxid)
 
 void lock_nodes::out_of_numbers(lock_contender& contender, errc why)
 {
-    if (!contender.waiting())
-        return;
-    contender.fail(why);
-    queue_.leave(contender.id);
+    if (contender.waiting())
+        lock_.refuse(contender, why);
 }
 
 void lock_nodes::on_removed(queue::contender_id id, outcome result)

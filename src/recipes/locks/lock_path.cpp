@@ -146,13 +146,18 @@ void lock_path::forget(queue::contender_id id)
         session_.budget().release(std::exchange(contender->reserved, 0));
 }
 
+void lock_path::refuse(lock_contender& contender, errc why)
+{
+    contender.fail(why);
+    if (queue_.own().knows(contender.id))
+        queue_.leave(contender.id);
+}
+
 void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
 {
     for (const auto& [id, contender] : contenders_)
-        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.own().knows(id)) {
-            contender->fail(why);
-            queue_.leave(id);
-        }
+        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.own().knows(id))
+            refuse(*contender, why);
 }
 
 // --- doing what is to be done ----------------------------------------------------------------------------------------

@@ -133,6 +133,8 @@ public:
     /// Remembers the nodes of ours that an answer was without. `changed`: the path's children had changed so by then.
     void note_missed(std::int64_t changed = 0);
     void notice_refusal(store::outcome);
+    /// The contender waits no more, and has no use for a node.
+    void refuse(lock_contender&, errc why);
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<acquire_mode> only = {});
     void carry_out_decisions();

@@ -128,9 +128,7 @@ void lock_requests::inspect(const contender_ptr& contender, const std::string& n
         case outcome::unknown: return queue_.inspect_unknown(contender->id);
         default: // it is ours, but what it is worth cannot be known
             queue_.watch_failed(node);
-            contender->fail(error_of(answer.result));
-            if (queue_.own().knows(contender->id))
-                queue_.leave(contender->id);
+            lock_.refuse(*contender, error_of(answer.result));
         }
     }));
 }

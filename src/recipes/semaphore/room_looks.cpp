@@ -1,8 +1,6 @@
 #include "recipes/semaphore/room_looks.hpp"
 
 #include "recipes/semaphore/semaphore_path.hpp"
-#include "recipes/session/error_mapping.hpp"
-
 
 namespace zklock::recipes {
 
@@ -24,23 +22,16 @@ void room_looks::send()
         layout_.permits, false, semaphore_.expect([this, grants](const store::children_reply& answer) {
             semaphore_.notice_refusal(answer.result);
             looks_.answered(
-                session_,
-                [&](semaphore_acquisition& each) {
-                    if (each.waiting())
-                        on_look(each, answer, grants);
-                },
-                [&] { send(); }, [](semaphore_acquisition& each) { each.fail(errc::not_connected); });
+                session_, answer.result, grants, [&](semaphore_acquisition& each) { on_look(each, answer); },
+                [&] { send(); }, [](semaphore_acquisition& each, errc why) { each.fail(why); });
         }));
     looks_.sent();
 }
 
-/// `grants`: the catching up that went before; see catch_up::behind_handoffs().
-void room_looks::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer, std::uint64_t grants)
+void room_looks::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer)
 {
-    if (answer.result == outcome::ok && session_.catch_up().behind_handoffs(grants))
-        return acquisition.fail(session_.catch_up().refusal());
-    if (answer.result != outcome::ok && answer.result != outcome::no_node)
-        return acquisition.fail(error_of(answer.result));
+    if (!acquisition.waiting())
+        return;
     const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
     // A shared count that is not there yet will be made.
     const auto after = static_cast<std::int64_t>(in_use + acquisition.request().count);

@@ -5,7 +5,6 @@
 #include "store/store.hpp"
 #include "zklock/events.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -31,7 +30,7 @@ public:
 
 private:
     void send();
-    void on_look(semaphore_acquisition&, const store::children_reply&, std::uint64_t grants);
+    void on_look(semaphore_acquisition&, const store::children_reply&);
 
     gathered_looks<std::shared_ptr<semaphore_acquisition>> looks_; ///< at whether there is room
     last_holder_look holder_;

@@ -1,6 +1,9 @@
 #pragma once
+#include "recipes/session/error_mapping.hpp"
 #include "recipes/session/session.hpp"
+#include "store/store.hpp"
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -22,17 +25,24 @@ public:
         served_ = std::exchange(waiting_, {});
         under_way_ = true;
     }
-    /// It was answered, or never will be: calls `serve` for each whom it serves. For those who have come meanwhile,
-    /// `send` sends the next list; without a connection, `fail` is called for each of them.
+    /// It was answered, or never will be: calls `serve` for each whom it serves, or `fail` if the answer is of no use.
+    /// For those who have come meanwhile, `send` sends the next list; without a connection, `fail` is called for each
+    /// of them. `grants`: the catching up that went before the list; see catch_up::behind_handoffs().
     template <class Serve, class Send, class Fail>
-    void answered(const session& s, const Serve& serve, const Send& send, const Fail& fail)
+    void answered(session& s, store::outcome result, std::uint64_t grants, const Serve& serve, const Send& send,
+                  const Fail& fail)
     {
         under_way_ = false;
         for (const Looker& each : std::exchange(served_, {}))
-            serve(*each);
+            if (result == store::outcome::ok && s.catch_up().behind_handoffs(grants))
+                fail(*each, s.catch_up().refusal());
+            else if (result != store::outcome::ok && result != store::outcome::no_node)
+                fail(*each, error_of(result));
+            else
+                serve(*each);
         if (!s.connected())
             for (const Looker& each : std::exchange(waiting_, {}))
-                fail(*each);
+                fail(*each, errc::not_connected);
         else if (!waiting_.empty())
             send();
     }

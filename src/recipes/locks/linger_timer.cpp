@@ -17,18 +17,13 @@ void linger_timer::plan_end()
         return;
     timer_ = session_.scheduler.call_at(since_ + linger_, [this] {
         timer_ = 0;
-        end();
+        if (queue_.own().lingering() == nullptr)
+            return;
+        if (session_.scheduler.now() < since_ + linger_)
+            return plan_end();
+        queue_.stop_lingering();
+        lock_.advance();
     });
-}
-
-void linger_timer::end()
-{
-    if (queue_.own().lingering() == nullptr)
-        return;
-    if (session_.scheduler.now() < since_ + linger_)
-        return plan_end();
-    queue_.stop_lingering();
-    lock_.advance();
 }
 
 } // namespace zklock::recipes

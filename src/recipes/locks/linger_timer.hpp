@@ -17,7 +17,6 @@ public:
 
 private:
     void plan_end();
-    void end();
 
     const std::chrono::milliseconds linger_;
     store::scheduler::time_point since_{};

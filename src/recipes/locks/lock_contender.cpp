@@ -73,8 +73,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
         queued(node); // if it took over the node of another one
         events_->acquired(node, fencing_token);
     }
-    given_ = {std::move(node), fencing_token};
-    given_.kind = request_.kind;
+    given_ = {.node = std::move(node), .fencing_token = fencing_token, .kind = request_.kind};
 }
 
 void lock_contender::fail(errc why)
@@ -163,8 +162,7 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
 
 void lock_contender::tell_downgraded(error_code ec, std::string node)
 {
-    given_ = {std::move(node), fencing_token_};
-    given_.kind = request_.kind;
+    given_ = {.node = std::move(node), .fencing_token = fencing_token_, .kind = request_.kind};
     session_.news().tell(shared_from_this(), [ec](lock_contender& c) {
         if (c.downgraded_) // not released meanwhile
             std::exchange(c.downgraded_, nullptr)(ec || c.holding() ? ec : errc::lost, std::move(c.given_));

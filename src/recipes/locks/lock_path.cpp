@@ -82,10 +82,9 @@ std::string_view lock_path::node_of_holder(queue::contender_id id) const
 std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request&& request)
 {
     use();
+    taken_ = request.options;
+    taken_kind_ = request.kind;
     const auto contender = std::make_shared<lock_contender>(session_, this, id, std::move(request));
-    parent_kind_ = contender->options().parents;
-    if (access_ != contender->options().access)
-        access_ = contender->options().access;
     contenders_.insert(contender);
     contender->arm_deadline();
     if (contender->looks_once())
@@ -288,8 +287,8 @@ void lock_path::end_release(lock_contender& contender, std::string_view node)
 
 void lock_path::parent_removed()
 {
-    if (queue_.own().wanted().empty() && parent_kind_ == parent_kind::persistent && !parents_.busy())
-        make_path(parent_kind_, access_); // others may rely on it
+    if (queue_.own().wanted().empty() && taken_->parents == parent_kind::persistent && !parents_.busy())
+        make_path(taken_->parents, taken_->access); // others may rely on it
 }
 
 // --- what the session tells --------------------------------------------------------------------------------------

@@ -60,12 +60,7 @@ public:
     /// An acquire with these very options is nothing new here: they have no fault, and are those of the path.
     [[nodiscard]] bool took(const shared_options& options, queue::contender_kind kind) const noexcept
     {
-        return taken_ && taken_->is(options) && taken_kind_ == kind;
-    }
-    void note_taken(const shared_options& options, queue::contender_kind kind) noexcept
-    {
-        taken_ = options;
-        taken_kind_ = kind;
+        return taken_.is(options) && taken_kind_ == kind;
     }
 
     // --- called by its contenders -----------------------------------------------------------------------------------
@@ -163,9 +158,7 @@ private:
     void log_handoff(const lock_contender&) const noexcept;
 
     const path_options options_;
-    parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
-    std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
-    std::optional<shared_options> taken_;              ///< those of the last acquire
+    shared_options taken_; ///< those of the last acquire
     queue::contender_kind taken_kind_{};
     // What each step looks at stands together, beside what the queue looks at.
     contender_table contenders_;

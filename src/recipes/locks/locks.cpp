@@ -32,9 +32,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request&& request)
         path = paths_.get(request.path, known, options, [&](std::function<void()> idle) {
             return std::make_unique<lock_path>(session_, request.path, options, std::move(idle));
         });
-        if (path)
-            path->note_taken(request.options, request.kind);
-        else
+        if (!path)
             why = report_fault(session_, request.path, contradiction(known->options(), options));
     }
     if (path)

@@ -232,11 +232,10 @@ bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
     for (const auto& [id, acquisition] : acquisitions_) {
         if (!acquisition->holding())
             continue;
-        if (now - acquisition->held_since() < long_hold) {
+        if (now - acquisition->held_since() < long_hold)
             others = true;
-            continue;
-        }
-        nodes_.watches().begin(*acquisition, false);
+        else
+            nodes_.watches().begin(*acquisition, false);
     }
     advance();
     return others;

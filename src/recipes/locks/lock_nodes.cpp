@@ -14,12 +14,6 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-namespace {
-
-constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
-
-} // namespace
-
 lock_nodes::~lock_nodes()
 {
     session_.writes().forget(*this);
@@ -219,6 +213,7 @@ void lock_nodes::on_czxid(const node_write& made, std::int64_t czxid)
 
 void lock_nodes::take_czxid(lock_contender& contender, std::int64_t czxid)
 {
+    constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
     contender.czxid = czxid;
     if (czxid > 0 && czxid < largest_zxid)
         queue_.token_known(contender.id, contender.further_grants, czxid);

@@ -15,12 +15,6 @@ namespace zklock::recipes {
 using store::outcome;
 using phase = permit_node::phase;
 
-namespace {
-
-constexpr std::size_t most_permits_at_once = 256;
-
-} // namespace
-
 permit_nodes::permit_nodes(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
     : semaphore_part(semaphore, s, layout),
       cost_(node_budget::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name())),
@@ -78,6 +72,7 @@ void permit_nodes::flush()
 /// one. Heads may have different access lists: so each has a transaction of its own, and is refused alone.
 std::vector<permit_ptr> permit_nodes::take_batch(std::vector<permit_ptr>& list) const
 {
+    constexpr std::size_t most_at_once = 256;
     const semaphore_acquisition* const owner = list.front()->owner;
     std::size_t bytes_of_each = cost_;
     if (owner) {
@@ -85,7 +80,7 @@ std::vector<permit_ptr> permit_nodes::take_batch(std::vector<permit_ptr>& list) 
         bytes_of_each += owner->data().size() + store::size_of(own ? *own : session_.options.access);
     }
     const std::size_t most =
-        std::clamp<std::size_t>(most_bytes_of_a_batch / bytes_of_each, 1, std::min(list.size(), most_permits_at_once));
+        std::clamp<std::size_t>(most_bytes_of_a_batch / bytes_of_each, 1, std::min(list.size(), most_at_once));
     const auto rest = std::find_if(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(most),
                                    [owner](const permit_ptr& node) { return node->owner != owner; });
     std::vector<permit_ptr> some(list.begin(), rest);

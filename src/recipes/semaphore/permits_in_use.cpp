@@ -15,15 +15,10 @@ using store::outcome;
 
 void permits_in_use::look(bool path_is_there)
 {
-    if (look_is_due(path_is_there))
-        send_look();
-}
-
-bool permits_in_use::look_is_due(bool path_is_there) const
-{
     const bool all_sent = semaphore_.nodes().all_sent() && path_is_there;
     const bool due = stale_ && !listing_ && semaphore_.has_head() && all_sent;
-    return due && session_.lease().grants(session_.scheduler.now());
+    if (due && session_.lease().grants(session_.scheduler.now()))
+        send_look();
 }
 
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.

@@ -39,7 +39,6 @@ public:
     }
 
 private:
-    [[nodiscard]] bool look_is_due(bool path_is_there) const;
     void send_look();
     void on_list(const std::vector<std::string>& names, std::int64_t changed);
     void decide(semaphore_acquisition&, const std::vector<std::string>& permits, std::size_t in_use);

@@ -140,7 +140,7 @@ TEST_CASE("three clients, and a path that has to be made again every few grants:
         const auto inside = [&](const member::attempt& a) {
             CHECK(a.token > last);
             last = a.token;
-            const std::int32_t number = queue::sequence_of(queue::name_of(a.node)).value_or(-1);
+            const std::int32_t number = queue::name_rules().sequence_of(queue::name_of(a.node)).value_or(-1);
             highest = std::max(highest, number);
             begun += number == 0;
         };

@@ -9,11 +9,6 @@
 
 namespace zklock::recipes {
 
-void listeners::listen(std::string_view path, session_member& member)
-{
-    by_path_.emplace(path, &member);
-}
-
 bool listeners::stop_listening(std::string_view path, session_member& member, bool watched)
 {
     const auto [first, last] = by_path_.equal_range(path);
@@ -30,15 +25,16 @@ bool listeners::stop_listening(std::string_view path, session_member& member, bo
 bool listeners::forget_left_watch(std::string_view path) noexcept
 {
     const auto left = left_watches_.find(path);
-    if (left == left_watches_.end())
-        return false;
-    left_watches_.erase(left);
-    return true;
+    const bool was_left = left != left_watches_.end();
+    if (was_left)
+        left_watches_.erase(left);
+    return was_left;
 }
 
 bool listeners::leave_watch(std::string_view path)
 {
-    if (shares(path)) {
+    const bool shared = by_path_.count(path) > 1; // a watch that is taken back is taken from all
+    if (shared) {
         left_watches_.emplace(path);
         return false;
     }
@@ -54,39 +50,38 @@ bool listeners::hand_over_watch(std::string_view path)
     return true;
 }
 
+/// Whether that is so of any member that listens to the path.
+template <class Is> bool listeners::any_at(std::string_view path, Is is) const
+{
+    const auto [first, last] = by_path_.equal_range(path);
+    return std::any_of(first, last, [&](const auto& entry) { return is(*entry.second); });
+}
+
 bool listeners::wanted(std::string_view node) const
 {
     if (by_path_.contains(node))
         return true;
     const std::string_view parent = queue::parent_of(node);
-    const auto [first, last] = by_path_.equal_range(parent);
-    return std::any_of(first, last,
-                       [&](const auto& entry) { return entry.second->watches_child(parent, queue::name_of(node)); });
+    return any_at(parent, [&](const session_member& m) { return m.watches_child(parent, queue::name_of(node)); });
 }
 
 bool listeners::own_child(std::string_view path, std::string_view child) const
 {
-    const auto [first, last] = by_path_.equal_range(path);
-    return std::any_of(first, last, [&](const auto& entry) { return entry.second->owns_child(path, child); });
+    return any_at(path, [&](const session_member& m) { return m.owns_child(path, child); });
 }
 
 bool listeners::misses_child(std::string_view path, const std::set<std::string_view>& names) const
 {
-    const auto [first, last] = by_path_.equal_range(path);
-    return std::any_of(first, last, [&](const auto& entry) { return entry.second->misses_child(path, names); });
+    return any_at(path, [&](const session_member& m) { return m.misses_child(path, names); });
 }
 
 /// Calls `tell` with each member that listens to the path. A member that is told may listen to something else then.
 template <class F> void listeners::tell_all(std::string_view path, F tell)
 {
     const auto [first, last] = by_path_.equal_range(path);
-    if (first == last)
-        return;
-    if (std::next(first) == last)
-        return tell(*first->second);
-    std::vector<session_member*> several;
-    std::transform(first, last, std::back_inserter(several), [](const auto& entry) { return entry.second; });
-    for (session_member* member : several)
+    std::vector<session_member*> all;
+    std::transform(first, last, std::back_inserter(all), [](const auto& entry) { return entry.second; });
+    for (session_member* member : all)
         tell(*member);
 }
 

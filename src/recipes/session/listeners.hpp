@@ -22,7 +22,7 @@ public:
     listeners& operator=(const listeners&) = delete;
 
     /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
-    void listen(std::string_view path, session_member&);
+    void listen(std::string_view path, session_member& member) { by_path_.emplace(path, &member); }
     /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
     /// watch is there, no matter whose: it should be taken back.
     bool stop_listening(std::string_view path, session_member&, bool watched = false);
@@ -49,9 +49,8 @@ public:
     void epoch_ended() noexcept { left_watches_.clear(); }
 
 private:
-    /// Others listen there, too: a watch that is taken back is taken from all.
-    [[nodiscard]] bool shares(std::string_view path) const { return by_path_.count(path) > 1; }
     bool forget_left_watch(std::string_view path) noexcept;
+    template <class Is> [[nodiscard]] bool any_at(std::string_view path, Is) const;
     template <class F> void tell_all(std::string_view path, F);
 
     const session& session_;

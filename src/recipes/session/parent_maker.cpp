@@ -2,8 +2,6 @@
 
 #include "queue/node_path.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -20,28 +18,19 @@ bool made_container::may_go(const store::node_stat& found, bool found_first) con
     return found.czxid == czxid && found.mzxid == mzxid;
 }
 
-void made_containers::add(const made_container& made)
-{
-    const auto at = std::ranges::lower_bound(made_, made.level, {}, &made_container::level);
-    if (at != made_.end() && at->level == made.level)
-        *at = made;
-    else
-        made_.insert(at, made);
-}
-
 void made_containers::add(const made_containers& others)
 {
-    for (const made_container& other : others.made_) {
-        const auto known = std::ranges::find(made_, other.level, &made_container::level);
-        if (known == made_.end() || std::tie(known->czxid, known->mzxid) < std::tie(other.czxid, other.mzxid))
-            add(other);
+    for (const auto& [level, other] : others.made_) {
+        made_container& known = made_.try_emplace(level, other).first->second;
+        if (std::tie(known.czxid, known.mzxid) < std::tie(other.czxid, other.mzxid))
+            known = other;
     }
 }
 
-std::vector<made_container>::iterator made_containers::find(const made_container& made) noexcept
+made_containers::by_level::iterator made_containers::find(const made_container& made) noexcept
 {
-    return std::ranges::find_if(
-        made_, [&](const made_container& known) { return known.level == made.level && known.czxid == made.czxid; });
+    const auto known = made_.find(made.level);
+    return known != made_.end() && known->second.czxid == made.czxid ? known : made_.end();
 }
 
 void made_containers::remove(const made_container& made) noexcept
@@ -57,15 +46,14 @@ void made_containers::remove_from(const made_container& made) noexcept
 
 void made_containers::written(std::size_t level, const store::node_stat& stat) noexcept
 {
-    for (made_container& known : made_)
-        if (known.level == level && known.czxid == stat.czxid)
-            known.mzxid = stat.mzxid;
+    if (const auto known = find({level, stat.czxid}); known != made_.end())
+        known->second.mzxid = stat.mzxid;
 }
 
 made_containers made_containers::upper() const
 {
-    made_containers all;
-    std::ranges::copy_if(made_, std::back_inserter(all.made_), [](const made_container& m) { return m.level != 0; });
+    made_containers all = *this;
+    all.made_.erase(0);
     return all;
 }
 
@@ -111,11 +99,9 @@ void parent_maker::create_next()
             return create_next();
         }
         case store::outcome::unimplemented:
-            if (kind_ == store::node_kind::container) { // servers before 3.5
-                kind_ = store::node_kind::persistent;
-                return create_next();
-            }
-            return finish(answer.result);
+            if (std::exchange(kind_, store::node_kind::persistent) == store::node_kind::container)
+                return create_next(); // servers before 3.5
+            [[fallthrough]];
         default: return finish(answer.result);
         }
     });

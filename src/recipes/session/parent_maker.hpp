@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,12 +33,12 @@ class made_containers {
 public:
     [[nodiscard]] bool any() const noexcept { return !made_.empty(); }
     /// Adds one, in place of what was known of its level.
-    void add(const made_container&);
+    void add(const made_container& made) { made_.insert_or_assign(made.level, made); }
     /// Where both know a level, the later one counts.
     void add(const made_containers& others);
     void clear() noexcept { made_.clear(); }
     /// The one to be deleted first. There has to be one.
-    [[nodiscard]] const made_container& lowest() const noexcept { return made_.front(); }
+    [[nodiscard]] const made_container& lowest() const noexcept { return made_.begin()->second; }
     /// Forgets that one, unless it was made again meanwhile.
     void remove(const made_container&) noexcept;
     /// Forgets that one and all above it, unless it was made again meanwhile.
@@ -48,9 +49,11 @@ public:
     [[nodiscard]] made_containers upper() const;
 
 private:
-    [[nodiscard]] std::vector<made_container>::iterator find(const made_container&) noexcept;
+    using by_level = std::map<std::size_t, made_container>;
 
-    std::vector<made_container> made_; ///< by their levels
+    [[nodiscard]] by_level::iterator find(const made_container&) noexcept;
+
+    by_level made_;
 };
 
 /// The path that is so many levels above.

@@ -9,74 +9,53 @@
 namespace zklock {
 namespace {
 
-void add_holder(std::string& line, const contender& who)
+std::string describe_holder(const contender& who)
 {
+    using store::logger;
+    const std::string_view ours = who.ours ? "this client " : "";
     const bool was_read = who.session_id != 0 || who.created != std::chrono::system_clock::time_point();
-    line += "held by ";
-    if (who.ours)
-        line += "this client ";
-    if (was_read) {
-        line += who.revoked ? "somebody who was asked to let go" : recipes::in_words(who.identifier);
-        line += " (session ";
-        store::logger::add(line, store::session_name{who.session_id});
-        line += ", node ";
-        line += who.node;
-        line += ", there since ";
-        store::logger::add(line, who.created);
-        line += ')';
-    } else {
-        line += "(node ";
-        line += who.node;
-        line += ", which could not be read in time)";
-    }
+    if (!was_read)
+        return logger::line("held by ", ours, "(node ", who.node, ", which could not be read in time)");
+    const std::string owner = who.revoked ? "somebody who was asked to let go" : recipes::in_words(who.identifier);
+    return logger::line("held by ", ours, owner, " (session ", store::session_name{who.session_id}, ", node ", who.node,
+                        ", there since ", who.created, ")");
 }
 
 } // namespace
 
 std::string to_string(const wait_report& report)
 {
-    std::string line = "waited ";
-    store::logger::add(line, report.waited);
-    line += " for ";
-    line += report.path;
-    line += ": ";
+    std::string line;
+    const auto add = [&line](const auto&... parts) { (store::logger::add(line, parts), ...); };
+    add("waited ", report.waited, " for ", report.path, ": ");
     if (report.not_connected_for) {
-        line += "not connected, for ";
-        store::logger::add(line, *report.not_connected_for);
-        line += " now";
-        for (const wait_report::failed_address& failed : report.addresses) {
-            line += &failed == report.addresses.data() ? " (" : "; ";
-            line += failed.why;
-        }
+        add("not connected, for ", *report.not_connected_for, " now");
+        for (const wait_report::failed_address& failed : report.addresses)
+            add(&failed == report.addresses.data() ? " (" : "; ", failed.why);
         if (!report.addresses.empty())
-            line += ')';
+            add(")");
     } else if (report.without_lease_for) {
-        line += "connected, for ";
-        store::logger::add(line, *report.without_lease_for);
-        line += " now, but a lock is granted only once the lease is renewed";
+        add("connected, for ", *report.without_lease_for, " now, but a lock is granted only once the lease is renewed");
     } else if (report.no_answer) {
-        line += "no answer of the servers in time";
+        add("no answer of the servers in time");
     }
     if (report.not_connected_for || report.no_answer) {
         if (!report.held_by && report.before_us == 0) // nothing was seen
             return line;
-        line += "; when last seen, ";
+        add("; when last seen, ");
     }
     const bool of_permits = report.permits != 0;
     if (of_permits && report.held_by)
-        line +=
-            report.permits == 1 ? "its only permit is " : "one of " + std::to_string(report.permits) + " permits is ";
+        add(report.permits == 1 ? "its only permit is " : "one of " + std::to_string(report.permits) + " permits is ");
     if (report.held_by)
-        add_holder(line, *report.held_by);
+        add(describe_holder(*report.held_by));
     else
-        line += of_permits ? "it is not known who holds its permits" : "it is not known who holds it";
-    line += of_permits ? "; " : ", ";
+        add(of_permits ? "it is not known who holds its permits" : "it is not known who holds it");
     if (of_permits && report.before_us == 0)
-        return line += "first in the line";
-    line += std::to_string(report.before_us);
-    if (report.before_us == wait_report::most_counted)
-        line += " or more";
-    line += of_permits ? " before us in the line" : " before us";
+        return line += "; first in the line";
+    add(of_permits ? "; " : ", ", std::to_string(report.before_us),
+        report.before_us == wait_report::most_counted ? " or more" : "",
+        of_permits ? " before us in the line" : " before us");
     return line;
 }
 

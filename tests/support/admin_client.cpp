@@ -52,11 +52,12 @@ admin_client::admin_client(std::uint16_t port, milliseconds session_timeout, ses
 }
 
 admin_client::~admin_client()
-try {
-    if (socket_)
+{
+    try { // not around the whole function: its handler would throw on
         close();
-} catch (const std::exception&) {
-    // The server is gone, or gave the session up: there is nobody left to tell.
+    } catch (const std::exception&) {
+        // The server is gone, or gave the session up: there is nobody left to tell.
+    }
 }
 
 void admin_client::connect()

@@ -27,7 +27,7 @@ connect_bounds within(const char* listed)
 
 /// How many connects a node's data causes within that time, in which it names another endpoint each millisecond, of
 /// which none answers.
-unsigned connects_by_changes(milliseconds within_that)
+unsigned connects_by_changes(std::chrono::milliseconds within_that)
 {
     auto bounds = within("10.0.0.0/8");
     unsigned connects = 0;

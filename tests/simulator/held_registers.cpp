@@ -90,7 +90,8 @@ void held_registers::read(hold& h)
         say(h, "has read " + (ec ? ec.message() : n.data + ", of " + std::to_string(n.stat.mzxid)));
         if (ec)
             return;
-        if (n.stat.mzxid < h.must_see && !h.who.excused() && !stage_.ensemble.answers_from_the_past())
+        if (n.stat.mzxid < h.must_see && !h.before_set_back && !h.who.excused() &&
+            !stage_.ensemble.answers_from_the_past())
             violate(h, "holds the lock, and does not see what holders before it have seen");
         learn(h, n.stat.mzxid);
     };
@@ -128,6 +129,14 @@ void held_registers::sent(const std::string& data)
     found->second.sent = who.believes() && !who.shares();
 }
 
+void held_registers::set_back()
+{
+    known_.clear();
+    of_path_.clear();
+    for (auto& h : holds_)
+        h.before_set_back = true;
+}
+
 void held_registers::let_go(std::string_view uuid)
 {
     for (const auto& h : holds_)
@@ -138,7 +147,7 @@ void held_registers::let_go(std::string_view uuid)
 /// Whoever hears of something under the lock may tell it to whom it likes: the next holder can know of it.
 void held_registers::learn(const hold& h, zxid seen)
 {
-    if (!h.who.believes() || h.who.excused())
+    if (!h.who.believes() || h.who.excused() || h.before_set_back)
         return;
     auto& known = known_[h.who.path];
     auto& of_its_kind = h.who.shares() ? known.of_readers : known.of_writers;
@@ -147,7 +156,7 @@ void held_registers::learn(const hold& h, zxid seen)
 
 void held_registers::executed(const hold& h, const std::string& data, zxid when)
 {
-    if (h.who.excused())
+    if (h.who.excused() || h.before_set_back)
         return;
     const auto& holds = of_path_[h.who.path];
     for (auto later = h.number + 1; later < holds.size(); ++later) {

@@ -37,6 +37,8 @@ public:
     /// The owner of the node of that uuid has said that it never serves anybody again: it may not if a holder has
     /// written, for the next could come before what it wrote.
     void let_go(std::string_view uuid);
+    /// The ensemble: registers are as they were, and what holders knew may be gone.
+    void set_back();
 
 private:
     using zxid = std::int64_t;
@@ -45,6 +47,7 @@ private:
         zxid must_see = 0;
         std::size_t number = 0; ///< among those of its path
         bool wrote = false;     ///< or may have
+        bool before_set_back = false;
     };
     struct write_under_way {
         const hold* of = nullptr;

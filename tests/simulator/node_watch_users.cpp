@@ -79,6 +79,14 @@ public:
                 check_not_missed(w);
     }
 
+    /// What they had seen may be newer than what there is now.
+    void set_back() override
+    {
+        acquisition_users::set_back();
+        for (auto& w : waits_)
+            w.seen_before_set_back = true;
+    }
+
     void become_quiet() override
     {
         quiet_since_ = now();
@@ -104,6 +112,7 @@ private:
         goal what = goal::created;
         std::optional<node_stat> seen;
         bool seen_elsewhere = false; ///< what was seen is another client's, whose server may be ahead
+        bool seen_before_set_back = false;
         std::uint32_t choice = 0;
         std::shared_ptr<recipes::node_wait> handle;
         phase now = phase::open;
@@ -337,6 +346,8 @@ private:
     {
         if (found && !states_[w.path].contains(state_of(*found)))
             return violate(w, "is told of a node as it never was: " + text_of(*found));
+        if (w.seen_before_set_back)
+            return;
         switch (w.what) {
         case goal::created:
             if (!found)
@@ -363,6 +374,8 @@ private:
     [[nodiscard]] bool has_come(const waiting& w) const
     {
         const auto* const n = at_leader(w.path);
+        if (w.seen_before_set_back)
+            return false; // it need not be
         if (w.what == goal::created)
             return n != nullptr;
         if (n == nullptr)

@@ -188,7 +188,7 @@ void planner::make_outages()
         happens(act::all_down, then, milliseconds(1 + pick(5 * long_time)));
     }
     const bool loses_numbers = set.first_sequence != 0; // the log has nothing of those that were used up before
-    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers)
+    if (loses_numbers)
         return;
     set.is_set_back = true;
     const auto then = some_time();
@@ -205,7 +205,7 @@ void planner::make_unnoticed_set_back()
     const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
     auto& set = plan_.set;
     const bool loses_numbers = set.first_sequence != 0;
-    if (kind_.which != recipe::mutex || kind_.peers != peer_life::none || loses_numbers)
+    if (loses_numbers)
         return;
     set.is_set_back = set.set_back_unnoticed = true;
     const auto long_time = static_cast<std::uint64_t>(set.session_timeout.count());

@@ -27,7 +27,11 @@ public:
     void deleted_by_others(const std::string& node) override { checker_.deleted_by_others(node); }
     void killed(std::int64_t session) override { checker_.killed(session); }
     void made_out_of_turn(const std::string& node) override { checker_.made_out_of_turn(node); }
-    void set_back() override { checker_.set_back(); }
+    void set_back() override
+    {
+        checker_.set_back();
+        registers_.set_back();
+    }
     void let_go(std::string_view uuid) override
     {
         checker_.let_go(uuid);

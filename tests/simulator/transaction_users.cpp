@@ -52,6 +52,20 @@ public:
                std::all_of(reads_.begin(), reads_.end(), [](const reading& r) { return r.ended; });
     }
 
+    void set_back() override
+    {
+        acquisition_users::set_back();
+        last_token_.clear();
+        grants_of_.clear();
+        for (auto& w : writes_) {
+            const auto* const place = stage_.ensemble.leaders_tree().find(register_of(w.writer->paths.front()));
+            w.undone = w.done && place->mzxid < done_at_[w.data];
+            w.done = w.done && (!w.undone || w.ended);
+        }
+        for (auto& r : reads_)
+            r.written = 0;
+    }
+
     void finish() override
     {
         acquisition_users::finish();
@@ -78,6 +92,7 @@ private:
         bool refused = false; ///< it has an operation that must fail
         bool late = false;    ///< begun without the lock
         bool done = false;    ///< by the servers
+        bool undone = false;  ///< the servers were set back behind it
         bool settled = false; ///< whether it is done is known: it must stay so
         bool died = false;
         std::size_t number = 0; ///< in the order of the calls
@@ -196,7 +211,7 @@ private:
             return violate(u, "its write " + w.data + " ended twice");
         w.ended = ec;
         if (!ec) {
-            if (!w.done)
+            if (!w.done && !w.undone)
                 violate(u, "its write " + w.data + " is said to be done");
             if (w.late)
                 violate(u, "wrote " + w.data + " without the lock");
@@ -268,7 +283,7 @@ private:
                 say(*w.writer, "reads " + n.data + " after the unknown outcome of " + w.data);
                 if (stage_.ensemble.answers_from_the_past())
                     return; // it may be on its way to the new leader
-                if (w.done && n.stat.mzxid < done_at_[w.data])
+                if (w.done && !w.undone && n.stat.mzxid < done_at_[w.data])
                     violate(*w.writer, "does not see its write " + w.data);
                 settle(w);
             };

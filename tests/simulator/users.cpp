@@ -56,6 +56,18 @@ bool acquisition_users::was_harmed(std::int64_t session, const std::vector<held_
     });
 }
 
+void acquisition_users::set_back()
+{
+    last_.clear(); // tokens begin again
+    tokens_of_.clear();
+    registers_.set_back();
+    const auto is_there = [&](const auto& node) { return stage_.ensemble.leaders_tree().find(node) != nullptr; };
+    std::erase_if(deleted_, is_there);
+    for (use& u : uses_)
+        for (const held_lock& l : u.given)
+            is_there(l.node) ? u.back.node_is_back() : deleted_.push_back(l.node);
+}
+
 bool acquisition_users::is_deleted(const use& u) const
 {
     return std::any_of(u.given.begin(), u.given.end(), [&](const auto& l) { return contains(deleted_, l.node); });

@@ -62,6 +62,7 @@ public:
     void deleted_by_others(const std::string& node) override { deleted_.push_back(node); }
     void killed(std::int64_t session) override { killed_.push_back(session); }
     void made_out_of_turn(const std::string& node) override { deleted_.push_back(node); }
+    void set_back() override;
     void let_go(std::string_view uuid) override;
     [[nodiscard]] std::int64_t begun() const override { return begun_; }
     [[nodiscard]] bool all_ended() const override;

@@ -424,4 +424,20 @@ TEST_SUITE("own writes, found")
         asked(s).only("exists /p/" + s.node(8, 10)).stat(of_others);
         CHECK(trusts(s));
     }
+    TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothing of the others")
+    {
+        connected_scene s;
+        const std::string gone = "/s/00000000000040008000000000000003";
+        s.session->own_writes().made(gone, 50);
+        s.session->own_writes().removed(gone);
+        reconnect(s);
+        asked(s).only("exists " + gone).ends(outcome::no_node);
+        asked(s).only("exists /s").stat(s.fresh(next_leader + 90));
+        asked(s).only("children /s").list({"00000000000040008000000000000001", "00000000000040008000000000000002"});
+        store::node_stat of_others = s.fresh(next_leader + 10);
+        of_others.ephemeral_owner = 77;
+        asked(s).only("exists /s/00000000000040008000000000000002").stat(of_others);
+        asked(s).only("exists /s/00000000000040008000000000000001").stat(of_this_session(40));
+        CHECK_FALSE(trusts(s));
+    }
 }

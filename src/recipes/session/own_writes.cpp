@@ -22,8 +22,12 @@ constexpr std::int64_t leader_of(std::int64_t zxid) noexcept
     return zxid >> 32;
 }
 
+/// Empty if it has none, as those of kazoo's permits.
 std::string_view number_of(std::string_view name) noexcept
 {
+    constexpr std::size_t longest_uuid = 36;
+    if (name.size() <= longest_uuid)
+        return {};
     return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
 }
 
@@ -296,7 +300,8 @@ void own_writes::on_lowest(const store::stat_reply& seen)
     if (there && seen.stat.ephemeral_owner == session_.id())
         return session_.distrust_servers(queue::child_of(above_, children_.back()), "has been deleted, and is back");
     const bool all_dated = std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.numbered; });
-    if (there && all_dated && seen.stat.czxid > largest_)
+    const bool numbered = !number_of(children_.back()).empty();
+    if (there && numbered && all_dated && seen.stat.czxid > largest_)
         return ask_for_next(); // so are all that come after it
     children_.pop_back();
     look_at_lowest();

@@ -30,8 +30,9 @@ class session;
 ///
 /// What is taken for one of ours then is a node of this session whose name has a uuid as ours have, and that nobody
 /// knows: users have no reason to make such.
-/// Not found out are nodes at parents that are not remembered any more, and any if the servers were set back, and then
-/// elected as many leaders as this client has seen.
+/// Not found out are nodes at parents that are not remembered any more; any if the servers were set back, and then
+/// elected as many leaders as this client has seen; and one whose create went unanswered, if others had deleted it
+/// before it was looked for.
 class own_writes {
 public:
     explicit own_writes(session& s) : session_(s) {}

@@ -59,6 +59,10 @@ public:
     /// None of the servers has a quorum: they hang up on everybody.
     void all_down(instant duration);
     [[nodiscard]] instant all_down_until() const { return all_down_until_; }
+    /// One of several servers that are down serves by itself until they are back, and has nothing of what they have: it
+    /// was started with a wrong configuration. (To whoever wants a new session it says nothing here: no client could
+    /// know.)
+    void go_astray(unsigned server);
     /// What is written from now on is lost when the ensemble is set back. It is so much that nobody who has seen any of
     /// it is caught up with after that.
     void back_up();
@@ -66,6 +70,7 @@ public:
     /// worlds where that goes unnoticed, their next leader begins with a larger zxid than all before, and they keep
     /// nobody out.
     void set_back();
+    [[nodiscard]] bool was_set_back() const noexcept { return was_set_back_; }
     /// The leader stands still and the others elect another at once. When it wakes it believes for up to a tick that it
     /// leads: it answers reads, reconnecting sessions and syncs from what it knew.
     void pause_leader(instant duration);
@@ -80,6 +85,7 @@ private:
         znode_tree tree;
         std::size_t applied = 0; ///< entries of the log
         bool up = true;
+        bool astray = false;
         std::uint32_t incarnation = 0;
         instant cut_off_until{0};
         instant last_to_leader{0};
@@ -149,6 +155,7 @@ private:
     std::int64_t zxid_ = (std::int64_t{1} << 32);
     std::int64_t epoch_ = 1;
     instant all_down_until_{0};
+    bool was_set_back_ = false;
     std::size_t kept_ = 0; ///< so many entries of the log are in the backup
     std::int64_t kept_zxid_ = 0;
     std::int64_t begun_with_ = 0; ///< zxid that all servers have, at least

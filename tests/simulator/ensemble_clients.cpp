@@ -94,6 +94,8 @@ void ensemble::arrive_connect(const connection_ptr& c, const request& r)
     auto& s = servers_[c->server];
     if (!c->client_open)
         return; // a handshake that nobody waits for any more
+    if (s.astray && c->session != 0 && c->last_zxid_seen == 0)
+        return send_down(c, {}); // it does not know that session
     const bool behind = zxid_of(s) < c->last_zxid_seen;
     if (!s.up || behind)
         return drop(c, true);

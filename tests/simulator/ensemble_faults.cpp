@@ -93,6 +93,11 @@ void ensemble::all_down(instant duration)
         serve_again_after(s, duration);
 }
 
+void ensemble::go_astray(unsigned s)
+{
+    servers_[s].astray = size() > 1 && world_.time.now() < all_down_until_;
+}
+
 void ensemble::back_up()
 {
     constexpr int many_elections = 1000;
@@ -104,6 +109,7 @@ void ensemble::back_up()
 
 void ensemble::set_back()
 {
+    was_set_back_ = true;
     log_.resize(kept_);
     if (world_.set.set_back_unnoticed) {
         zxid_ = begun_with_ = ++epoch_ << 32;
@@ -163,6 +169,7 @@ void ensemble::serve_again_after(unsigned s, instant down)
             return;
         catch_up(self); // a server comes up with all that its leader has
         self.up = true;
+        self.astray = false;
         if (s == leader_) { // a new leader gives every session its whole time again
             for (const auto& [id, session] : sessions_)
                 touch(id, session.timeout);

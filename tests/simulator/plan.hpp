@@ -27,6 +27,7 @@ enum class act : std::uint8_t {
     all_down,
     back_up,
     set_back,
+    go_astray,
     kill_session,
     // whoever administers the ensemble, and other programs
     delete_contender,

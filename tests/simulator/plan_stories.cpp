@@ -185,7 +185,13 @@ void planner::make_outages()
     };
     if (pick(2) == 0) {
         const auto then = some_time();
-        happens(act::all_down, then, milliseconds(1 + pick(5 * long_time)));
+        const milliseconds duration(1 + pick(5 * long_time));
+        happens(act::all_down, then, duration);
+        set.one_goes_astray = true;
+        choices apart(plan_.seed ^ 0x57'4a7);
+        s.who = static_cast<unsigned>(apart.below(set.servers, choices::stream::plan));
+        const auto within = static_cast<std::uint64_t>(duration.count());
+        happens(act::go_astray, then + milliseconds(apart.below(within, choices::stream::plan)), milliseconds(0));
     }
     const bool loses_numbers = set.first_sequence != 0; // the log has nothing of those that were used up before
     if (loses_numbers)

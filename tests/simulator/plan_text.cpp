@@ -24,6 +24,7 @@ const char* name_of(act what)
                                             "all_down",
                                             "back_up",
                                             "set_back",
+                                            "go_astray",
                                             "kill_session",
                                             "delete_contender",
                                             "delete_parent",
@@ -43,7 +44,7 @@ const char* name_of(act what)
 
 bool is_of_a_server(act what)
 {
-    return what == act::hang_up || what == act::restart || what == act::cut_off;
+    return what == act::hang_up || what == act::restart || what == act::cut_off || what == act::go_astray;
 }
 
 } // namespace

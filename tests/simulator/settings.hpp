@@ -52,6 +52,7 @@ struct settings {
     unsigned patience = 5;           ///< for how many half ticks a follower serves on that hears nothing of its leader
     bool is_set_back = false;        ///< the ensemble, at some time
     bool set_back_unnoticed = false; ///< by its servers: they keep nobody out
+    bool one_goes_astray = false;    ///< a server, while the others are down
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
     std::size_t users_window = 64;       ///< how many requests of users may be under way, besides those for locks

@@ -17,8 +17,9 @@ void simulated_store::attempt()
     if (state_ == state::closed || state_ == state::closing)
         return;
     // As the bridge does, which now and then has to drop the C client's handle with all that it has seen. Whoever has
-    // seen nothing does not find out that the servers were set back.
-    const bool keeps_handle = world_.set.is_set_back && !world_.set.set_back_unnoticed;
+    // seen nothing does not find out that the servers were set back, and believes one that went astray.
+    const auto& set = world_.set;
+    const bool keeps_handle = (set.is_set_back && !set.set_back_unnoticed) || set.one_goes_astray;
     const bool drops_handle = !world_.quiet && !keeps_handle && last_zxid_ != 0;
     if (drops_handle && world_.choose.one_in(8, stream::handle, number_))
         last_zxid_ = 0;
@@ -53,6 +54,9 @@ void simulated_store::question_answered(const answer& a)
     const auto told = a.session != 0 ? bridge::session_answer::taken_up : bridge::session_answer::unknown;
     if (a.session == 0 || history_.asks() != bridge::session_question::end)
         return attempt_failed(told);
+    const bool votes = !history_.ends();
+    if (votes && !ensemble_.was_set_back())
+        world_.violate(name_ + ": ends a session whose servers have lost nothing");
     send_close();
     // It goes before the end of the connection, and before another can be made.
     world_.time.at(connection_->last_to_server, [this, told, which = connection_] {
@@ -82,6 +86,8 @@ void simulated_store::attempt_failed(bridge::session_answer what)
     if (judged != verdict::over)
         return;
     say("gives its session up, of which the servers know nothing");
+    if (ensemble_.alive(session_))
+        world_.violate(name_ + ": gives up a session that the servers have");
     session_ = last_zxid_ = 0;
     tell([&] { observer_->on_expired(); });
 }

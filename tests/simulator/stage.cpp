@@ -187,6 +187,10 @@ void stage::perform(const step& s)
             make_all_readable();
         });
         break;
+    case act::go_astray:
+        as_administrator("lets server" + std::to_string(server) + " serve by itself");
+        ensemble.go_astray(server);
+        break;
     case act::kill_session:
         if (const auto id = c->store.session_id(); id != 0) {
             as_administrator("ends the session of client" + std::to_string(s.who));

@@ -13,7 +13,8 @@ namespace zklock::bridge {
 /// pure, as the connector is; both are asked about each attempt.
 ///
 /// - *It does not know the session*: that is a vote. The session is over once more than half of the addresses have
-///   voted in one cycle; one alone may be a stray member that serves by itself.
+///   voted in one cycle; one alone may be a stray member that serves by itself. (Where the handle had to be given up,
+///   the new one has seen nothing, and such a member is believed as any other.)
 /// - *It knows the session*: the quorum may have come back since it hung up. So it is asked for service again, and for
 ///   the session again. If it goes on like that, it has an earlier history, with nodes that this client has deleted
 ///   since: that is a vote, too, and where it decides, the session is ended there. Then the server is asked again,

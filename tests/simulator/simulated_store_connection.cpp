@@ -77,7 +77,8 @@ bool simulated_store::session_should_be_over() const
 void simulated_store::attempt_failed(bridge::session_answer what)
 {
     using verdict = bridge::history_check::verdict;
-    const auto judged = history_.answered(what, history_.ends() || session_should_be_over(), ensemble_.size());
+    const bool votes = !history_.ends();
+    const auto judged = history_.answered(what, !votes || session_should_be_over(), ensemble_.size());
     if (judged == verdict::ask) {
         ensemble_.close(connection_);
         return ask();
@@ -86,7 +87,7 @@ void simulated_store::attempt_failed(bridge::session_answer what)
     if (judged != verdict::over)
         return;
     say("gives its session up, of which the servers know nothing");
-    if (ensemble_.alive(session_))
+    if (votes && ensemble_.alive(session_) && !ensemble_.was_set_back())
         world_.violate(name_ + ": gives up a session that the servers have");
     session_ = last_zxid_ = 0;
     tell([&] { observer_->on_expired(); });

@@ -132,6 +132,8 @@ void stage::write_after(const std::string& path, const store::node_stat& found)
     const bool chosen = (the_plan.seed + static_cast<std::uint64_t>(found.czxid)) % 8 == 0;
     if (!chosen || world.quiet || found.num_children != 0 || is_calm(the_plan))
         return;
+    if (!written_after_look_.insert(found.czxid).second)
+        return; // clients who wait for changes look again
     world.time.after(0us, [this, path] {
         const auto* n = ensemble.leaders_tree().find(path);
         if (n != nullptr && n->owner == znode_tree::container_owner && n->children == 0)
@@ -262,6 +264,8 @@ void stage::downgrade_foreign(const step& s, const std::string& writer)
 
 void stage::refuse(const step& s)
 {
+    if (ensemble.was_set_back())
+        return; // clients have to look for what is back
     const auto set = [this, path = place(s)](permissions allowed) {
         ensemble.administrate({.what = transaction::kind::set_permissions, .path = path, .allowed = allowed});
     };

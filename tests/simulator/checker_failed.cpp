@@ -14,6 +14,8 @@ bool checker::sees_holder(const contender_record& c) const
     const recipe which = plan_.which;
     if (is_shared(which) || which == recipe::semaphore || which == recipe::multi_lock)
         return false; // may be let in
+    if (plan_.set.may_run_short())
+        return false; // the path may just be about to be made again
     const instant long_ago = world_.time.now() - plan_.set.a_while();
     return c.began < long_ago && std::any_of(records_.begin(), records_.end(), [&](const contender_record& o) {
                return o.client != c.client && o.path == c.path && o.now == phase::holding && o.granted_at < long_ago;

@@ -39,6 +39,49 @@ instant paused(const process_history& p, instant from, instant until)
     return sum;
 }
 
+std::string name(const round_record& r)
+{
+    std::string all;
+    for (const auto& blow : r.blows)
+        all += (all.empty() ? "" : " and ") + std::string(blow.what.name);
+    return all;
+}
+
+std::size_t grants_in(const history& h, const round_record& r)
+{
+    std::size_t grants = 0;
+    for (const auto& [number, p] : h.processes)
+        for (const auto& [n, o] : p.operations)
+            grants += o.outcome == "granted" && o.ended >= r.begun && o.ended <= r.ended;
+    return grants;
+}
+
+std::size_t blows_of(const history& h, victim whom, harm how)
+{
+    std::size_t struck = 0;
+    for (const auto& r : h.rounds)
+        for (const auto& blow : r.blows)
+            struck += blow.struck && blow.what.whom == whom && blow.what.how == how;
+    return struck;
+}
+
+/// One that was let go before this acquire began had lingered. Of mutexes that do not linger, a cohort shared it.
+void count_nodes_used_again(const process_history& p, summary& s)
+{
+    std::map<std::string, std::vector<const operation*>> by_node;
+    for (const auto& [n, o] : p.operations)
+        if (o.outcome == "granted")
+            by_node[o.node].push_back(&o);
+    for (auto& [node, all] : by_node) {
+        std::ranges::sort(all, {}, &operation::ended);
+        for (std::size_t i = 1; i < all.size(); ++i) {
+            s.lingered +=
+                all[i]->kind == "lingering" && all[i - 1]->released && *all[i - 1]->released < all[i]->started;
+            s.shared += all[i]->kind == "cohort";
+        }
+    }
+}
+
 /// It ended at its limit without the lock.
 bool in_vain(const operation& o)
 {
@@ -268,7 +311,7 @@ process_history read_history(const std::filesystem::path& file)
         };
         if (what == "start") {
             instant limit = 0;
-            words >> o.mode >> limit >> o.path;
+            words >> o.mode >> limit >> o.path >> o.kind;
             o.started = time;
             if (o.mode == "timed")
                 o.limit = time + limit;
@@ -276,7 +319,7 @@ process_history read_history(const std::filesystem::path& file)
             once(o.limit);
         } else if (what == "end") {
             once(o.ended);
-            words >> o.outcome >> o.token >> o.held;
+            words >> o.outcome >> o.token >> o.held >> o.node;
         } else if (what == "believed") {
             once(o.believed);
             words >> o.lost;
@@ -316,6 +359,18 @@ process_history read_history(const std::filesystem::path& file)
     return p;
 }
 
+std::size_t grants_noted(const std::filesystem::path& file, std::streamoff& read_before)
+{
+    std::size_t grants = 0;
+    std::ifstream in(file);
+    in.seekg(read_before);
+    for (std::string line; std::getline(in, line) && !in.eof();) { // the last one may be half written
+        read_before += static_cast<std::streamoff>(line.size() + 1);
+        grants += line.starts_with("end ") && line.find(" granted ") != line.npos;
+    }
+    return grants;
+}
+
 std::optional<stop_record> last_stop(const std::filesystem::path& file)
 {
     std::optional<stop_record> last;
@@ -340,11 +395,14 @@ summary summarise(const history& h)
     summary s;
     for (const auto& [number, p] : h.processes) {
         s.by_certificate += p.by_certificate;
+        count_nodes_used_again(p, s);
         for (const auto& [n, o] : p.operations) {
             ++s.operations;
             if (o.shares && o.outcome == "granted")
                 ++(*o.shares <= o.started ? s.readers : s.downgrades);
             s.grants += o.outcome == "granted";
+            s.tries += o.outcome == "granted" && o.mode == "try";
+            s.several += o.outcome == "granted" && o.kind == "several";
             s.timed_out += in_vain(o);
             s.cancelled += o.outcome == "aborted";
             s.busy += o.mode == "try" && (o.outcome == "busy" || o.outcome == "not_connected");
@@ -360,21 +418,37 @@ summary summarise(const history& h)
     return s;
 }
 
-std::vector<std::string> missing_in(const summary& s, bool handoff)
+std::vector<std::string> missing_in(const history& h, const expectation& expected)
 {
     std::vector<std::string> missing;
-    const auto expect = [&](std::size_t count, const char* what) {
+    const auto expect = [&](std::size_t count, const std::string& what) {
         if (count == 0)
-            missing.push_back(std::string("nothing was shown: no ") + what);
+            missing.push_back("nothing was shown: " + what);
     };
-    expect(s.grants, "lock was granted");
-    expect(s.accepted, "write was accepted");
-    if (!handoff)
+    const auto s = summarise(h);
+    expect(h.rounds.size(), "no round was played");
+    for (std::size_t i = 0; i < h.rounds.size(); ++i) {
+        const auto who = "round " + std::to_string(i + 1) + " (" + name(h.rounds[i]) + ")";
+        expect(std::ranges::count(h.rounds[i].blows, true, &round_record::blow::struck), who + " has hit nobody");
+        expect(grants_in(h, h.rounds[i]), "in " + who + " no lock was granted");
+    }
+    expect(s.accepted, "no write was accepted");
+    if (expected.every_harm)
+        for (const auto whom : {victim::servers, victim::clients})
+            for (const auto how : {harm::killed, harm::stopped})
+                expect(blows_of(h, whom, how), std::string("no ") + (whom == victim::servers ? "server" : "client") +
+                                                   " was " + (how == harm::killed ? "killed" : "stopped"));
+    if (!expected.handoff)
         return missing;
-    expect(s.by_certificate, "grant came by a certificate");
-    expect(s.commits, "commit was executed");
-    expect(s.readers, "reader had a lock");
-    expect(s.downgrades, "writer read on");
+    expect(s.by_certificate, "no grant came by a certificate");
+    expect(s.commits, "no commit was executed");
+    expect(s.readers, "no reader had a lock");
+    expect(s.downgrades, "no writer read on");
+    expect(s.tries, "no try was granted");
+    expect(s.busy, "no try found the lock taken");
+    expect(s.several, "nobody had several locks as one");
+    expect(s.lingered, "no node was taken up that lingered");
+    expect(s.shared, "no cohort shared a node");
     return missing;
 }
 

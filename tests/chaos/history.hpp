@@ -1,9 +1,11 @@
 #pragma once
+#include "chaos/misfortune.hpp"
 #include "zklock/events.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <ios>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,12 +42,14 @@ struct write_record {
 struct operation {
     std::string path;
     std::string mode; ///< timed, unlimited, try or cancelled
+    std::string kind; ///< of lock: mutex, lingering, cohort, several (of them as one), reader or writer
     instant started = 0;
     std::optional<instant> limit; ///< timed: not to end before; cancelled: when it was
     std::optional<instant> ended;
     std::string outcome; ///< granted, or the error
     std::int64_t token = 0;
     bool held = false; ///< what the guard said at `ended`
+    std::string node;  ///< by which it was granted
     /// Until when it was believed to be held: the release, or the last that the guard said.
     std::optional<instant> believed;
     bool lost = false;               ///< how that ended
@@ -87,13 +91,27 @@ struct process_history {
 /// Reads what a process noted (worker.cpp writes it). Throws when that makes no sense.
 [[nodiscard]] process_history read_history(const std::filesystem::path& file);
 
+/// Some misfortunes at once, and the time in which all recover.
+struct round_record {
+    struct blow {
+        misfortune what;
+        bool struck = false; ///< it has hit somebody
+    };
+    instant begun = 0, ended = 0;
+    std::vector<blow> blows;
+};
+
 struct history {
+    std::vector<round_record> rounds;
     std::map<int, process_history> processes;
     std::vector<write_record> writes;
     std::vector<executed_commit> executed; ///< those of a path in the order in which they were executed
     instant session_timeout = 0;
     instant patience = 0; ///< how much later than asked something may end on a busy machine
 };
+
+/// How many grants a process has noted since what was read before, which is moved on.
+[[nodiscard]] std::size_t grants_noted(const std::filesystem::path& file, std::streamoff& read_before);
 
 /// A process that has stopped itself between the look at its guard and the write.
 struct stop_record {
@@ -110,12 +128,20 @@ struct summary {
     std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0,
                 refused = 0;
     std::size_t readers = 0, downgrades = 0, by_certificate = 0, commits = 0; ///< commits: executed
-    std::size_t refused_after_stop = 0, accepted_after_stop = 0;              ///< of those, by write_record::stopped
+    std::size_t tries = 0, several = 0;   ///< that were granted; a multi-lock counts as its locks
+    std::size_t lingered = 0, shared = 0; ///< grants by the node of an earlier one: it had lingered; it had a cohort
+    std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);
 
-/// What did not happen in it that happens in every history that shows anything. `handoff`: the clients tell each other
-/// past the servers.
-[[nodiscard]] std::vector<std::string> missing_in(const summary&, bool handoff);
+/// What a history has to show.
+struct expectation {
+    bool handoff = false;    ///< what clients do that tell each other past the servers
+    bool every_harm = false; ///< servers and clients were killed and stopped
+};
+
+/// What did not happen in it, though without that it shows nothing: in each round somebody was hit, and somebody was
+/// granted a lock.
+[[nodiscard]] std::vector<std::string> missing_in(const history&, const expectation&);
 
 } // namespace zklock::chaos

@@ -1,12 +1,17 @@
 // The check of a chaos run's history finds what it is there for.
 #include "chaos/history.hpp"
+#include "chaos/round_plan.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 using namespace zklock::chaos;
 
@@ -226,13 +231,15 @@ TEST_CASE("what a process noted")
     const zklock::test::temporary_directory directory;
     const auto file = directory.path() / "events";
     std::ofstream(file)
-        << "start 1 100 timed 50 /a\nend 1 120 granted 9 1\ntold 1 140 aborted\nbelieved 1 130 0\n"
-           "released 1 141 ok\nstart 2 150 cancelled 7 /b\ncancel 2 160\nend 2 161 aborted 0 0\nend 2 162 aborted 0 0\n"
-           "closed 0 170\n";
+        << "start 1 100 timed 50 /a mutex\nend 1 120 granted 9 1 /a/x\ntold 1 140 aborted\nbelieved 1 130 0\n"
+           "released 1 141 ok\nstart 2 150 cancelled 7 /b cohort\ncancel 2 160\nend 2 161 aborted 0 0 -\n"
+           "end 2 162 aborted 0 0 -\nclosed 0 170\n";
     const auto p = read_history(file);
     REQUIRE(p.operations.size() == 2);
     const auto& o = p.operations.at(1);
     CHECK(o.path == "/a");
+    CHECK(o.kind == "mutex");
+    CHECK(o.node == "/a/x");
     CHECK(o.limit == 150);
     CHECK(o.ended == 120);
     CHECK(o.token == 9);
@@ -338,12 +345,193 @@ TEST_CASE("a commit whose outcome is not what was told")
     CHECK(complains(h, "process 9 has made no such commit"));
 }
 
+TEST_CASE("grants that a process has noted since the last look")
+{
+    const zklock::test::temporary_directory directory;
+    const auto file = directory.path() / "events";
+    std::streamoff read = 0;
+    CHECK(grants_noted(file, read) == 0); // it is not there yet
+    std::ofstream(file)
+        << "start 1 100 timed 50 /a mutex\nend 1 120 granted 9 1 /a/x\nend 2 120 aborted 0 0 -\nend 3 1";
+    CHECK(grants_noted(file, read) == 1);
+    CHECK(grants_noted(file, read) == 0);
+    std::ofstream(file, std::ios::app) << "40 granted 10 1 /a/y\n";
+    CHECK(grants_noted(file, read) == 1);
+}
+
+namespace {
+
+constexpr misfortune server_killed{"kill-leader", victim::servers, harm::killed, false};
+constexpr misfortune server_stopped{"pause-leader", victim::servers, harm::stopped, true};
+constexpr misfortune client_killed{"kill-client", victim::clients, harm::killed, false};
+constexpr misfortune client_stopped{"pause-client", victim::clients, harm::stopped, true};
+constexpr misfortune client_may_stop{"overtaken-client", victim::clients, harm::stopped, true, false};
+constexpr misfortune client_slow{"slow-client", victim::clients, harm::connections, false};
+
+round_record round_with(instant begun, instant ended, std::vector<misfortune> all)
+{
+    round_record r{.begun = begun, .ended = ended, .blows = {}};
+    for (const auto& each : all)
+        r.blows.push_back({.what = each, .struck = true});
+    return r;
+}
+
+/// Each process is granted something in a round.
+history in_rounds()
+{
+    auto h = with_commits();
+    h.rounds = {round_with(50 * ms, 205 * ms, {server_killed, client_stopped}),
+                round_with(205 * ms, 400 * ms, {server_stopped, client_killed})};
+    return h;
+}
+
+/// What is missing, of which all has to be about that.
+std::size_t missing(const history& h, const expectation& expected, const std::string& about)
+{
+    const auto found = missing_in(h, expected);
+    for (const auto& each : found)
+        CHECK_MESSAGE(each.find(about) != each.npos, each);
+    return found.size();
+}
+
+} // namespace
+
 TEST_CASE("a history in which nothing happened shows nothing")
 {
-    CHECK(missing_in(summarise(sound()), false).empty());
-    CHECK(missing_in(summarise(history()), false).size() == 2);
-    CHECK(missing_in(summarise(sound()), true).size() == 4); // no certificate, no commit, no reader, none that reads on
-    auto s = summarise(with_commits());
-    s.by_certificate = s.readers = s.downgrades = 1;
-    CHECK(missing_in(s, true).empty());
+    CHECK(missing(in_rounds(), {}, "") == 0);
+    CHECK(missing(history(), {}, "nothing was shown") == 2); // no round, no write
+    auto h = in_rounds();
+    h.rounds.clear();
+    CHECK(missing(h, {}, "no round") == 1);
+}
+
+TEST_CASE("a round in which nothing happens is noticed among others")
+{
+    auto h = in_rounds();
+    h.rounds.insert(h.rounds.begin() + 1, round_with(200 * ms, 205 * ms, {client_slow}));
+    CHECK(missing(h, {}, "in round 2 (slow-client) no lock was granted") == 1);
+    h.rounds[1].begun = 150 * ms;
+    h.rounds[1].ended = 215 * ms;
+    CHECK(missing(h, {}, "") == 0);
+    h.rounds[1].blows[0].struck = false;
+    CHECK(missing(h, {}, "round 2 (slow-client) has hit nobody") == 1);
+    h.rounds[1].blows.push_back({.what = server_killed, .struck = true}); // one is enough
+    CHECK(missing(h, {}, "") == 0);
+    h.processes[1].operations[1].outcome = "busy";
+    CHECK(missing(h, {}, "in round 1 (kill-leader and pause-client) no lock") == 1);
+}
+
+TEST_CASE("servers and clients have to be killed and stopped, where that is expected")
+{
+    constexpr expectation all{.handoff = false, .every_harm = true};
+    CHECK(missing(in_rounds(), all, "") == 0);
+    const std::pair<std::size_t, std::size_t> places[]{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
+    const char* const words[]{"no server was killed", "no client was stopped", "no server was stopped",
+                              "no client was killed"};
+    for (std::size_t i = 0; i < std::size(places); ++i) {
+        auto h = in_rounds();
+        auto& blow = h.rounds[places[i].first].blows[places[i].second];
+        blow.struck = false;
+        CHECK(missing(h, all, words[i]) == 1);
+        CHECK(missing(h, {}, "") == 0);
+    }
+}
+
+TEST_CASE("with the hand-off, all has to come that it is for")
+{
+    constexpr expectation handoff{.handoff = true, .every_harm = false};
+    const auto some_of_each = [] {
+        auto h = in_rounds();
+        h.writes.resize(1);
+        h.processes[1].by_certificate = 1;
+        auto& all = h.processes[1].operations;
+        int n = 0;
+        const auto add = [&](const char* kind, const char* node, instant from) -> operation& {
+            auto& o = all[static_cast<unsigned>(++n + 1)] = held(from, from + 10 * ms, 20 + n);
+            o.path = "/" + std::string(kind);
+            o.kind = kind;
+            o.node = node;
+            return o;
+        };
+        add("lingering", "/l/1", 400 * ms);
+        add("lingering", "/l/1", 420 * ms).mode = "try";
+        add("cohort", "/c/1", 400 * ms);
+        add("cohort", "/c/1", 411 * ms);
+        add("several", "/s/1", 500 * ms);
+        add("reader", "/r/1", 500 * ms).shares = 499 * ms;
+        add("writer", "/r/2", 520 * ms).shares = 525 * ms;
+        auto& refused = add("mutex", "-", 540 * ms);
+        refused.mode = "try";
+        refused.outcome = "busy";
+        return h;
+    };
+    CHECK(missing(some_of_each(), handoff, "") == 0);
+    CHECK(missing(in_rounds(), handoff, "nothing was shown") == 8); // all but commits
+    const auto one_missing = [&](auto change, const char* about) {
+        auto h = some_of_each();
+        change(h.processes[1].operations, h);
+        CHECK(missing(h, handoff, about) == 1);
+    };
+    one_missing([](auto&, history& h) { h.processes[1].by_certificate = 0; }, "certificate");
+    one_missing([](auto&, history& h) { h.executed.clear(); }, "commit");
+    one_missing([](auto& all, history&) { all[2].released = 425 * ms; }, "lingered"); // its client waited for it
+    one_missing([](auto& all, history&) { all[3].node = "/l/2"; }, "lingered");
+    one_missing([](auto& all, history&) { all[3].mode = "timed"; }, "no try was granted");
+    one_missing([](auto& all, history&) { all[5].node = "/c/2"; }, "cohort");
+    one_missing([](auto& all, history&) { all[6].kind = "mutex"; }, "several");
+    one_missing([](auto& all, history&) { all[7].shares.reset(); }, "reader");
+    one_missing([](auto& all, history&) { all[8].shares.reset(); }, "read on");
+    one_missing([](auto& all, history&) { all[9].outcome = "lost"; }, "taken");
+}
+
+namespace {
+
+using chosen_rounds = std::vector<std::vector<std::size_t>>;
+
+chosen_rounds planned(const std::vector<misfortune>& all, std::optional<std::size_t> rounds, std::size_t played,
+                      std::uint64_t seed)
+{
+    random_source random(seed);
+    round_plan plan(all, rounds, random);
+    chosen_rounds chosen;
+    for (std::size_t i = 0; i < played; ++i)
+        chosen.push_back(plan.next());
+    return chosen;
+}
+
+} // namespace
+
+TEST_CASE("the plan: servers and clients are killed and stopped, whatever the seed")
+{
+    const std::vector<misfortune> all{client_slow,   client_may_stop, server_killed, client_slow,
+                                      client_killed, server_stopped,  client_stopped};
+    const std::optional<std::size_t> by_time;
+    for (const auto& [rounds, played] :
+         {std::pair(std::optional<std::size_t>(2), 2), std::pair(std::optional<std::size_t>(5), 5),
+          std::pair(std::optional<std::size_t>(40), 12), std::pair(by_time, 4)})
+        for (std::uint64_t seed = 0; seed < 200; ++seed) {
+            std::set<std::size_t> came;
+            for (const auto& round : planned(all, rounds, static_cast<std::size_t>(played), seed)) {
+                CHECK((round.size() == 1 || round.size() == 2));
+                if (round.size() == 2)
+                    CHECK(all[round[0]].whom != all[round[1]].whom);
+                came.insert(round.begin(), round.end());
+            }
+            for (const std::size_t due : {2, 4, 5, 6})
+                CHECK(came.contains(due));
+        }
+}
+
+TEST_CASE("the plan: all kinds of rounds come, as the seed says, and of those that are left if some are")
+{
+    const std::vector<misfortune> all{server_killed, server_stopped, client_slow, client_may_stop};
+    const auto chosen = planned(all, 40, 40, 7);
+    CHECK(chosen == planned(all, 40, 40, 7));
+    CHECK(chosen != planned(all, 40, 40, 8));
+    std::set<std::vector<std::size_t>> kinds(chosen.begin(), chosen.end());
+    CHECK(kinds.size() == 8); // of servers, of clients, both
+    for (const auto& round : planned({client_slow}, 5, 5, 1))
+        CHECK(round == std::vector<std::size_t>{0});
+    for (const auto& round : planned({server_killed}, 5, 5, 1))
+        CHECK(round == std::vector<std::size_t>{0});
 }

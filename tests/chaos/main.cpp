@@ -21,7 +21,7 @@ std::string names_of_nemeses()
 {
     std::string all;
     for (const auto& n : all_nemeses())
-        all += (all.empty() ? "" : ",") + std::string(n.name);
+        all += (all.empty() ? "" : ",") + std::string(n.what.name);
     return all;
 }
 
@@ -30,7 +30,7 @@ CLI::Validator is_nemesis()
     return CLI::Validator(
         [](std::string& name) {
             for (const auto& n : all_nemeses())
-                if (n.name == name)
+                if (n.what.name == name)
                     return std::string();
             return "there is no nemesis called " + name;
         },

@@ -34,6 +34,21 @@ going_on flapping(scene& s, random_source&, std::size_t c)
     };
 }
 
+/// A client that is not connected just then is hit when it is.
+going_on half_open(scene& s, std::size_t c, bool client_is_left)
+{
+    const auto client = s.site_of_client(c);
+    const auto strike = [&s, client, client_is_left, hit = false]() mutable {
+        if (hit)
+            return;
+        s.for_each_member([&](test::network::site member) {
+            s.net.half_open(client_is_left ? client : member, client_is_left ? member : client);
+            hit = hit || s.net.disturbed(client, member);
+        });
+    };
+    return strike;
+}
+
 /// The leader wakes from a pause in which others took over, and one client can reach nobody but it.
 going_on stale_leader(scene& s, random_source&, std::size_t c)
 {
@@ -70,39 +85,39 @@ going_on overtaken_client(scene& s, random_source&, std::size_t c)
 const std::vector<nemesis>& all_nemeses()
 {
     static const std::vector<nemesis> all{
-        {"kill-leader", victim::servers, false,
+        {{"kill-leader", victim::servers, harm::killed, false},
          [](scene& s, random_source&, std::size_t) -> going_on {
              return s.ensemble[s.ensemble.leader()].kill(), going_on();
          }},
-        {"kill-follower", victim::servers, false,
+        {{"kill-follower", victim::servers, harm::killed, false},
          [](scene& s, random_source&, std::size_t) -> going_on {
              return s.ensemble[s.ensemble.follower()].kill(), going_on();
          }},
-        {"kill-all", victim::servers, false,
+        {{"kill-all", victim::servers, harm::killed, false},
          [](scene& s, random_source&, std::size_t) -> going_on {
              s.for_each_member([&](test::network::site member) { s.ensemble[member].kill(); });
              return {};
          }},
-        {"pause-leader", victim::servers, true,
+        {{"pause-leader", victim::servers, harm::stopped, true},
          [](scene& s, random_source&, std::size_t) -> going_on {
              return s.ensemble[s.ensemble.leader()].pause(), going_on();
          }},
-        {"pause-follower", victim::servers, true,
+        {{"pause-follower", victim::servers, harm::stopped, true},
          [](scene& s, random_source&, std::size_t) -> going_on {
              return s.ensemble[s.ensemble.follower()].pause(), going_on();
          }},
-        {"stale-leader", victim::servers, true, stale_leader},
-        {"partition-leader", victim::servers, true,
+        {{"stale-leader", victim::servers, harm::stopped, true}, stale_leader},
+        {{"partition-leader", victim::servers, harm::connections, true},
          [](scene& s, random_source&, std::size_t) -> going_on { return isolate(s, s.ensemble.leader()), going_on(); }},
-        {"partition-follower", victim::servers, true,
+        {{"partition-follower", victim::servers, harm::connections, true},
          [](scene& s, random_source&, std::size_t) -> going_on {
              return isolate(s, s.ensemble.follower()), going_on();
          }},
-        {"cut-follower-from-leader", victim::servers, true,
+        {{"cut-follower-from-leader", victim::servers, harm::connections, true},
          [](scene& s, random_source&, std::size_t) -> going_on {
              return s.net.cut(s.ensemble.leader(), s.ensemble.follower()), going_on();
          }},
-        {"one-way-leader", victim::servers, true,
+        {{"one-way-leader", victim::servers, harm::connections, true},
          [](scene& s, random_source& random, std::size_t) -> going_on {
              const auto leader = s.ensemble.leader(), follower = s.ensemble.follower();
              if (any_of(2, random) == 0)
@@ -111,7 +126,7 @@ const std::vector<nemesis>& all_nemeses()
                  s.net.block(follower, leader);
              return {};
          }},
-        {"slow-servers", victim::servers, false,
+        {{"slow-servers", victim::servers, harm::connections, false},
          [](scene& s, random_source& random, std::size_t) -> going_on {
              const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.tick.count()), random));
              s.for_each_member([&](test::network::site a) {
@@ -122,20 +137,20 @@ const std::vector<nemesis>& all_nemeses()
              });
              return {};
          }},
-        {"kill-client", victim::clients, false,
+        {{"kill-client", victim::clients, harm::killed, false},
          [](scene& s, random_source&, std::size_t c) -> going_on { return s.kill_client(c), going_on(); }},
-        {"pause-client", victim::clients, true,
+        {{"pause-client", victim::clients, harm::stopped, true},
          [](scene& s, random_source&, std::size_t c) -> going_on { return s.pause_client(c), going_on(); }},
-        {"short-pause-client", victim::clients, false,
+        {{"short-pause-client", victim::clients, harm::stopped, false},
          [](scene& s, random_source&, std::size_t c) -> going_on { return s.pause_client(c), going_on(); }},
-        {"overtaken-client", victim::clients, true, overtaken_client},
-        {"partition-client", victim::clients, true,
+        {{"overtaken-client", victim::clients, harm::stopped, true, false}, overtaken_client},
+        {{"partition-client", victim::clients, harm::connections, true},
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
              s.for_each_member([&](test::network::site member) { s.net.cut(client, member); });
              return {};
          }},
-        {"one-way-client", victim::clients, true,
+        {{"one-way-client", victim::clients, harm::connections, true},
          [](scene& s, random_source& random, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
              const bool requests = any_of(2, random) == 0;
@@ -144,26 +159,18 @@ const std::vector<nemesis>& all_nemeses()
              });
              return {};
          }},
-        {"short-silence", victim::clients, false,
+        {{"short-silence", victim::clients, harm::connections, false},
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
              s.for_each_member([&](test::network::site member) { s.net.cut(client, member); });
              return {};
          }},
-        {"flapping-client", victim::clients, false, flapping},
-        {"half-open-at-client", victim::clients, true,
-         [](scene& s, random_source&, std::size_t c) -> going_on {
-             const auto client = s.site_of_client(c);
-             s.for_each_member([&](test::network::site member) { s.net.half_open(client, member); });
-             return {};
-         }},
-        {"half-open-at-server", victim::clients, true,
-         [](scene& s, random_source&, std::size_t c) -> going_on {
-             const auto client = s.site_of_client(c);
-             s.for_each_member([&](test::network::site member) { s.net.half_open(member, client); });
-             return {};
-         }},
-        {"slow-client", victim::clients, false,
+        {{"flapping-client", victim::clients, harm::connections, false}, flapping},
+        {{"half-open-at-client", victim::clients, harm::connections, true},
+         [](scene& s, random_source&, std::size_t c) { return half_open(s, c, true); }},
+        {{"half-open-at-server", victim::clients, harm::connections, true},
+         [](scene& s, random_source&, std::size_t c) { return half_open(s, c, false); }},
+        {{"slow-client", victim::clients, harm::connections, false},
          [](scene& s, random_source& random, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
              const milliseconds delay(1 +
@@ -173,6 +180,24 @@ const std::vector<nemesis>& all_nemeses()
          }},
     };
     return all;
+}
+
+bool has_struck(const misfortune& what, scene& s, std::size_t client)
+{
+    switch (what.how) {
+    case harm::killed: return what.whom == victim::servers ? s.any_server_killed() : s.client_killed(client);
+    case harm::stopped: return what.whom == victim::servers ? s.any_server_stopped() : s.client_stopped(client);
+    case harm::connections: break;
+    }
+    bool disturbed = false;
+    s.for_each_member([&](test::network::site member) {
+        if (what.whom == victim::clients)
+            disturbed = disturbed || s.net.disturbed(s.site_of_client(client), member);
+        else
+            s.for_each_member(
+                [&](test::network::site other) { disturbed = disturbed || s.net.disturbed(member, other); });
+    });
+    return disturbed;
 }
 
 } // namespace zklock::chaos

@@ -1,29 +1,24 @@
 #pragma once
+#include "chaos/misfortune.hpp"
 #include "chaos/scene.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <random>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace zklock::chaos {
 
-using random_source = std::mt19937_64;
-
-enum class victim : std::uint8_t { servers, clients };
-
-/// A kind of misfortune. scene::heal() ends it.
+/// What brings a misfortune about. scene::heal() ends it.
 struct nemesis {
-    std::string_view name;
-    victim whom;
-    bool lasts; ///< longer than a session
+    misfortune what;
     /// Strikes, at that client if at any, and gives what has to go on while it lasts, if anything does.
     std::function<std::function<void()>(scene&, random_source&, std::size_t client)> strike;
 };
 
 [[nodiscard]] const std::vector<nemesis>& all_nemeses();
+
+/// Whether it has hit anybody, as one looks before heal(): a process is gone, or stands still; something was kept from
+/// passing.
+[[nodiscard]] bool has_struck(const misfortune&, scene&, std::size_t client);
 
 } // namespace zklock::chaos

@@ -1,6 +1,7 @@
 #include "chaos/rounds.hpp"
 
 #include "chaos/nemesis.hpp"
+#include "chaos/round_plan.hpp"
 #include "support/failure_report.hpp"
 
 #include <algorithm>
@@ -12,19 +13,28 @@
 namespace zklock::chaos {
 namespace {
 
-std::vector<const nemesis*> choose(victim whom, const std::vector<std::string>& names)
+std::vector<const nemesis*> choose(const std::vector<std::string>& names)
 {
     std::vector<const nemesis*> chosen;
     for (const auto& n : all_nemeses())
-        if (n.whom == whom && (names.empty() || std::find(names.begin(), names.end(), n.name) != names.end()))
+        if (names.empty() || std::find(names.begin(), names.end(), n.what.name) != names.end())
             chosen.push_back(&n);
     return chosen;
+}
+
+std::vector<misfortune> misfortunes_of(const std::vector<const nemesis*>& all)
+{
+    std::vector<misfortune> what;
+    for (const auto* n : all)
+        what.push_back(n->what);
+    return what;
 }
 
 class rounds {
 public:
     explicit rounds(const rounds_options& options)
-        : options_(options), random_(options.seed), begun_(test::steady_clock::now()),
+        : options_(options), random_(options.seed), nemeses_(choose(options.nemeses)),
+          plan_(misfortunes_of(nemeses_), options.count, random_), begun_(test::steady_clock::now()),
           scene_({.members = options.members,
                   .clients = options.handoff ? 5U : 4U,
                   .seed = options.seed,
@@ -39,17 +49,19 @@ public:
             std::chrono::duration_cast<milliseconds>(std::chrono::duration<double, std::ratio<60>>(options_.minutes));
         std::vector<std::string> found;
         std::string cut_short;
+        bool played = false;
         try {
             scene_.pass(milliseconds(1000));
-            while (options_.count ? rounds_ < *options_.count : test::steady_clock::now() < end)
+            while (options_.count ? rounds_.size() < *options_.count : test::steady_clock::now() < end)
                 round();
             scene_.pass(milliseconds(1000));
+            played = true;
         } catch (const client_ended& e) {
             found.push_back(e.what());
         } catch (const std::exception& e) {
             cut_short = e.what();
         }
-        if (!found.empty() || !cut_short.empty())
+        if (!played)
             try { // what they have done so far counts
                 scene_.heal();
             } catch (const std::exception& e) {
@@ -60,10 +72,11 @@ public:
         h.patience = in_nanoseconds(std::chrono::seconds(10));
         for (auto& v : violations(h))
             found.push_back(std::move(v));
-        for (auto& v : missing_in(summarise(h), options_.handoff))
-            found.push_back(std::move(v));
-        if (struck_.empty())
-            found.push_back("nothing was shown: no misfortune came over anybody");
+        h.rounds = rounds_;
+        const bool every_harm = options_.nemeses.empty() && rounds_.size() >= plan_.complete_after();
+        if (played)
+            for (auto& v : missing_in(h, {.handoff = options_.handoff, .every_harm = every_harm}))
+                found.push_back(std::move(v));
         report(h, found);
         if (!cut_short.empty())
             std::cout << "cut short: " << cut_short << std::endl;
@@ -76,46 +89,51 @@ private:
         return std::uniform_int_distribution(least, most)(random_);
     }
 
-    /// One misfortune of the servers, one of the clients, or both at once.
+    /// Until something has struck, all are healed, and somebody is granted a lock after that.
     void round()
     {
-        ++rounds_;
-        std::vector<const nemesis*> now;
-        auto kinds = draw(1, 3);
-        const std::uint64_t bits[]{1, 2};
-        for (const auto whom : {victim::servers, victim::clients}) // who chooses --nemeses may have left one kind only
-            if (choose(whom, options_.nemeses).empty())
-                kinds = bits[whom == victim::servers];
-        for (const auto whom : {victim::servers, victim::clients}) {
-            const auto candidates = choose(whom, options_.nemeses);
-            const auto pick = draw(0, 1'000'000);
-            if (!candidates.empty() && (kinds & bits[whom == victim::clients]) != 0)
-                now.push_back(candidates[pick % candidates.size()]);
+        auto& record = rounds_.emplace_back();
+        record.begun = now();
+        std::vector<const nemesis*> coming;
+        for (const auto place : plan_.next()) {
+            coming.push_back(nemeses_[place]);
+            record.blows.push_back({coming.back()->what});
         }
         const auto session = static_cast<std::uint64_t>(scene_.chosen.session_timeout.count());
-        const bool lasts = std::any_of(now.begin(), now.end(), [](const auto* n) { return n->lasts; });
+        const bool lasts = std::any_of(coming.begin(), coming.end(), [](const auto* n) { return n->what.lasts; });
         const milliseconds time(lasts ? draw(session * 5 / 4, session * 2) : draw(session / 8, session));
         const milliseconds calm(draw(100, session / 2));
-        std::vector<std::function<void()>> going_on;
         std::ostringstream line;
-        for (const auto* n : now) {
-            ++struck_[n->name];
-            line << (n == now.front() ? "" : " and ") << n->name;
-        }
+        for (const auto* n : coming)
+            line << (n == coming.front() ? "" : " and ") << n->what.name;
         std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str() << " for "
                   << time.count() << " ms" << std::endl;
         const auto client = draw(0, scene_.chosen.clients - 1);
         if (draw(0, 2) != 0) // short holds rarely live to be lost
             scene_.make_hold_on(client);
-        for (const auto* n : now)
+        const auto look = [&] {
+            for (auto& blow : record.blows)
+                blow.struck = blow.struck || has_struck(blow.what, scene_, client);
+        };
+        std::vector<std::function<void()>> going_on;
+        for (const auto* n : coming)
             if (auto f = n->strike(scene_, random_, client))
                 going_on.push_back(std::move(f));
-        scene_.pass(time, [&] {
+        const auto go_on = [&] {
+            look();
             for (const auto& f : going_on)
                 f();
-        });
+        };
+        const auto any_struck = [&record] {
+            return std::any_of(record.blows.begin(), record.blows.end(), [](const auto& blow) { return blow.struck; });
+        };
+        scene_.pass(time, go_on);
+        scene_.pass_until(any_struck, go_on);
         scene_.heal();
+        const auto grants = scene_.grants();
         scene_.pass(calm);
+        scene_.pass_until([&] { return scene_.grants() > grants; });
+        record.ended = now();
     }
 
     [[nodiscard]] double elapsed() const
@@ -125,7 +143,11 @@ private:
 
     void report(const history& h, const std::vector<std::string>& found)
     {
-        for (const auto& [name, count] : struck_)
+        std::map<std::string_view, std::size_t> struck;
+        for (const auto& round : rounds_)
+            for (const auto& blow : round.blows)
+                struck[blow.what.name] += blow.struck;
+        for (const auto& [name, count] : struck)
             std::cout << std::setw(28) << std::left << name << std::right << count << '\n';
         const auto s = summarise(h);
         std::cout << h.processes.size() << " processes, " << s.operations << " operations: " << s.grants << " granted, "
@@ -136,7 +158,9 @@ private:
                   << s.accepted_after_stop << " while nobody had overtaken them\n";
         if (options_.handoff)
             std::cout << s.by_certificate << " grants by certificate; " << s.readers << " readers, " << s.downgrades
-                      << " writers that read on; " << s.commits << " commits executed\n";
+                      << " writers that read on; " << s.commits << " commits executed; " << s.tries
+                      << " tries granted; " << s.several / 2 << " grants of several locks; " << s.lingered
+                      << " nodes that lingered, " << s.shared << " passed on in a cohort\n";
         constexpr std::size_t shown = 40;
         for (std::size_t i = 0; i < std::min(shown, found.size()); ++i)
             std::cout << "VIOLATION " << found[i] << '\n';
@@ -145,16 +169,17 @@ private:
             for (std::size_t i = 0; i < scene_.ensemble.size(); ++i)
                 std::cout << "The log of member " << i << " ended with:\n" << scene_.ensemble[i].log_tail() << '\n';
         }
-        std::cout << std::fixed << std::setprecision(1) << rounds_ << " rounds, " << elapsed() << " s, " << found.size()
-                  << " violations, --seed " << options_.seed << std::endl;
+        std::cout << std::fixed << std::setprecision(1) << rounds_.size() << " rounds, " << elapsed() << " s, "
+                  << found.size() << " violations, --seed " << options_.seed << std::endl;
     }
 
     rounds_options options_;
     random_source random_;
+    const std::vector<const nemesis*> nemeses_;
+    round_plan plan_;
     test::steady_clock::time_point begun_;
     scene scene_;
-    std::size_t rounds_ = 0;
-    std::map<std::string_view, std::size_t> struck_;
+    std::vector<round_record> rounds_;
 };
 
 } // namespace

@@ -50,7 +50,7 @@ scene::scene(const settings& s)
     : chosen(s), ensemble(behind(net, chosen)), resource_(directory_.path() / "resource"), clients_(chosen.clients)
 {
     test::admin_client admin(ensemble[ensemble.leader()].port());
-    for (unsigned i = 0; i < worker_options().paths; ++i)
+    for (unsigned i = 0; i < paths_of(chosen.handoff); ++i)
         admin.create_all(journal_of(path_of(i)));
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         for (std::size_t member = 0; member < ensemble.size(); ++member)
@@ -71,6 +71,22 @@ void scene::for_each_member(const std::function<void(test::network::site)>& f)
 {
     for (test::network::site member = 0; member < chosen.members; ++member)
         f(member);
+}
+
+// --- servers -----------------------------------------------------------------------------------------------------
+
+bool scene::any_server_killed()
+{
+    bool found = false;
+    for_each_member([&](test::network::site member) { found = found || !ensemble[member].running(); });
+    return found;
+}
+
+bool scene::any_server_stopped()
+{
+    bool found = false;
+    for_each_member([&](test::network::site member) { found = found || ensemble[member].paused(); });
+    return found;
 }
 
 // --- clients --------------------------------------------------------------------------------------------------------
@@ -108,6 +124,7 @@ void scene::pause_client(std::size_t client)
     auto& c = clients_.at(client);
     c.process.pause();
     c.paused_at = now();
+    c.stood_still = true;
 }
 
 void scene::resume_client(std::size_t client)
@@ -117,6 +134,16 @@ void scene::resume_client(std::size_t client)
         return;
     pauses_[c.number].emplace_back(std::exchange(c.paused_at, 0), now());
     c.process.resume();
+}
+
+bool scene::client_killed(std::size_t client) const
+{
+    return killed_.contains(clients_.at(client).number);
+}
+
+bool scene::client_stopped(std::size_t client) const
+{
+    return clients_.at(client).stood_still;
 }
 
 void scene::make_hold_on(std::size_t client)
@@ -151,6 +178,7 @@ void scene::notice_stop(client_process& c)
     if (c.paused_at != 0 || !c.process.paused())
         return;
     c.paused_at = now();
+    c.stood_still = true;
     if (!c.may_stop)
         resume_client(static_cast<std::size_t>(&c - clients_.data()));
 }
@@ -179,6 +207,20 @@ void scene::pass(milliseconds time, const std::function<void()>& now_and_then)
     }
 }
 
+void scene::pass_until(const std::function<bool()>& holds, const std::function<void()>& now_and_then)
+{
+    const auto end = test::steady_clock::now() + test::default_limit;
+    while (!holds() && test::steady_clock::now() < end)
+        pass(milliseconds(50), now_and_then);
+}
+
+std::size_t scene::grants()
+{
+    for (int number = 1; number <= last_process_; ++number)
+        grants_ += grants_noted(file("events-", number), grants_read_[number]);
+    return grants_;
+}
+
 void scene::heal()
 {
     net.heal_all();
@@ -191,6 +233,7 @@ void scene::heal()
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         clients_[i].may_stop = false;
         resume_client(i);
+        clients_[i].stood_still = false;
         if (killed_.contains(clients_[i].number))
             start_client(i);
         else
@@ -201,9 +244,7 @@ void scene::heal()
 
 void scene::finish(std::vector<std::string>& violations)
 {
-    for (auto& c : clients_)
-        c.process.signal(SIGTERM);
-    for (auto& c : clients_)
+    const auto end = [&](client_process& c) {
         try {
             test::wait_until("end of process " + std::to_string(c.number), longest_end, [&] {
                 notice_stop(c);
@@ -216,8 +257,15 @@ void scene::finish(std::vector<std::string>& violations)
             violations.push_back(e.what());
             c.process.kill(); // what it noted tells which operation it is stuck in
         }
+    };
+    // The last one is alone, so what it does at its end depends on nobody.
+    const auto last = clients_.end() - 1;
+    std::for_each(clients_.begin(), last, [](auto& c) { c.process.signal(SIGTERM); });
+    std::for_each(clients_.begin(), last, end);
+    last->process.signal(SIGTERM);
+    end(*last);
     std::vector<std::string> paths;
-    for (unsigned i = 0; i < worker_options().paths; ++i)
+    for (unsigned i = 0; i < paths_of(chosen.handoff); ++i)
         paths.push_back(path_of(i));
     try {
         test::expect_clean(ensemble, paths, chosen.session_timeout + longest_end);
@@ -232,7 +280,7 @@ std::vector<executed_commit> scene::executed()
     const instant ahead = std::chrono::nanoseconds(since_epoch).count() - now(); // of the servers' clock
     std::vector<executed_commit> all;
     test::admin_client admin(ensemble[ensemble.leader()].port());
-    for (unsigned i = 0; i < worker_options().paths; ++i) {
+    for (unsigned i = 0; i < paths_of(chosen.handoff); ++i) {
         const std::string journal = journal_of(path_of(i));
         admin.sync(journal);
         for (const auto& child : admin.children(journal)) { // sorted by their numbers

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <ios>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -51,10 +52,15 @@ public:
     /// Cuts, slows … everything between a client and the members.
     void for_each_member(const std::function<void(test::network::site)>& f);
 
+    [[nodiscard]] bool any_server_killed();  ///< and not started again
+    [[nodiscard]] bool any_server_stopped(); ///< stands still
+
     void kill_client(std::size_t client);
     void start_client(std::size_t client);
     void pause_client(std::size_t client);
     void resume_client(std::size_t client);
+    [[nodiscard]] bool client_killed(std::size_t client) const;
+    [[nodiscard]] bool client_stopped(std::size_t client) const; ///< since heal(), also if it goes on
     /// It gives no lock back that it has or gets before heal().
     void make_hold_on(std::size_t client);
     /// It holds on, and soon stops itself between the look at a guard and the write.
@@ -69,6 +75,11 @@ public:
     /// Lets time pass while it looks after the clients: throws client_ended when one does. Calls `now_and_then`
     /// every 50 ms.
     void pass(milliseconds time, const std::function<void()>& now_and_then = {});
+    /// The same until it holds, or for default_limit.
+    void pass_until(const std::function<bool()>& holds, const std::function<void()>& now_and_then = {});
+
+    /// How many locks the processes have noted to be granted.
+    [[nodiscard]] std::size_t grants();
 
     /// Everything runs and can talk, and the members have found each other.
     void heal();
@@ -88,7 +99,8 @@ private:
         test::child_process process;
         std::string servers;
         instant paused_at = 0;
-        bool may_stop = false; ///< it was asked to
+        bool may_stop = false;    ///< it was asked to
+        bool stood_still = false; ///< since heal()
     };
     void look_after_clients();
     void notice_stop(client_process& c);
@@ -99,6 +111,8 @@ private:
     resource resource_;
     std::vector<client_process> clients_;
     int last_process_ = 0;
+    std::map<int, std::streamoff> grants_read_; ///< of each process's notes
+    std::size_t grants_ = 0;
     std::map<int, instant> killed_;
     std::map<int, std::vector<std::pair<instant, instant>>> pauses_;
 };

@@ -60,14 +60,16 @@ std::string name_of(const error_code& ec)
 struct held_path {
     unsigned operation = 0;
     std::string path;
+    const char* kind = ""; ///< of lock: see operation
     std::int64_t token = 0;
+    std::string node{};
 };
 
 class worker {
 public:
     explicit worker(const worker_options& options)
         : options_(options), random_(options.seed), client_(context_, options_of_client()),
-          signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), contender_ended_(context_), events_(options.events)
+          signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), part_ended_(context_), events_(options.events)
     {
         signals_.add(SIGHUP);
     }
@@ -130,27 +132,41 @@ private:
 
     awaitable<void> live()
     {
-        for (running_ = 0; running_ < options_.contenders; ++running_)
-            asio::co_spawn(context_, contend(), [this](std::exception_ptr e) {
-                if (e)
-                    std::rethrow_exception(e);
-                --running_;
-                contender_ended_.cancel();
-            });
-        while (running_ != 0) {
-            contender_ended_.expires_at(asio::steady_timer::time_point::max());
-            co_await contender_ended_.async_wait(test::as_tuple);
+        for (unsigned i = 0; i < options_.contenders; ++i)
+            begin(contend());
+        co_await until_all_ended();
+        if (options_.handoff) {
+            begin(visit_locks());
+            begin(visit_cohort());
+            begin(visit_cohort());
+            begin(visit_shared());
+        } else {
+            begin(visit_all());
         }
-        local::socket writing(context_);
-        co_await connect(writing);
-        for (unsigned i = 0; i < options_.paths; ++i) {
-            co_await visit(i, "unlimited", writing);
-        }
+        co_await until_all_ended();
         const auto [ec] = co_await client_.close(test::as_tuple);
         if (ec)
             throw std::runtime_error("close: " + ec.message());
         events_.note("closed", 0, now());
         signals_.cancel();
+    }
+
+    void begin(awaitable<void> part)
+    {
+        ++running_;
+        asio::co_spawn(context_, std::move(part), [this](std::exception_ptr e) {
+            if (e)
+                std::rethrow_exception(e);
+            --running_;
+            part_ended_.cancel();
+        });
+    }
+    awaitable<void> until_all_ended()
+    {
+        while (running_ != 0) {
+            part_ended_.expires_at(asio::steady_timer::time_point::max());
+            co_await part_ended_.async_wait(test::as_tuple);
+        }
     }
 
     awaitable<void> connect(local::socket& writing)
@@ -167,46 +183,129 @@ private:
                                                 "unlimited", "try",   "cancelled"};
         while (!stopping_) {
             const std::string_view mode = modes[between(0, std::size(modes) - 1)];
-            co_await visit(between(0, options_.paths - 1), mode, writing);
+            co_await visit(any_path(), mode, writing);
             co_await pass(milliseconds(between(0, 60)));
         }
     }
 
-    /// Acquires the lock of that path. With the hand-off the second one lingers, with a cohort; the last one has
-    /// readers and writers; and some acquire the first two as one.
+    /// The one that lingers is less in use: where somebody waits all the time, no node lingers.
+    [[nodiscard]] unsigned any_path()
+    {
+        static constexpr unsigned with_handoff[] = {0, 0, 1, 2, 2, 3, 3};
+        return options_.handoff ? with_handoff[between(0, std::size(with_handoff) - 1)] : between(0, paths_ - 1);
+    }
+
+    /// Acquires the lock of that path: see paths_of().
     awaitable<void> visit(unsigned path, std::string_view mode, local::socket& writing)
     {
-        std::vector<held_path> wanted{{0, path_of(path), 0}};
-        mutex_options own;
         if (!options_.handoff) {
-            mutex lock(client_, path_of(path), own);
-            co_await turn<guard>(lock, wanted, mode, writing);
-        } else if (path + 1 == options_.paths) {
-            shared_mutex shared(client_, path_of(path));
-            if (between(0, 1) == 0)
-                co_await turn<guard>(shared, wanted, mode, writing, &shared);
-            else
-                co_await read(shared.shared(), wanted, mode, writing);
-        } else {
-            mutex_options lingering;
-            lingering.linger = milliseconds(200);
-            lingering.cohort = 3;
-            mutex first(client_, path_of(0), own), second(client_, path_of(1), lingering);
-            if (between(0, 3) == 0) {
-                wanted = {{0, path_of(0), 0}, {0, path_of(1), 0}};
-                multi_lock both(first, second);
-                co_await turn<multi_guard>(both, wanted, mode, writing);
-            } else {
-                co_await turn<guard>(path == 0 ? first : second, wanted, mode, writing);
-            }
+            mutex lock(client_, path_of(path));
+            co_await visit_one(lock, path, "mutex", mode, writing);
+            co_return;
         }
+        switch (path) {
+        case 0:
+            if (between(0, 2) == 0)
+                co_await visit_several(mode, writing);
+            else
+                co_await visit_first(mode, writing);
+            break;
+        case 1: co_await visit_lingering(mode, between(0, 1) == 0 ? "try" : mode, writing); break;
+        case 2: co_await visit_cohort(mode, writing); break;
+        default:
+            if (between(0, 1) == 0)
+                co_await write_shared(mode, between(0, 1) == 0, writing);
+            else
+                co_await read_shared(mode, writing);
+        }
+    }
+
+    awaitable<void> visit_one(mutex& lock, unsigned path, const char* kind, std::string_view mode,
+                              local::socket& writing)
+    {
+        std::vector<held_path> wanted{{0, path_of(path), kind}};
+        co_await turn<guard>(lock, wanted, mode, writing);
+    }
+    awaitable<void> visit_first(std::string_view mode, local::socket& writing)
+    {
+        mutex lock(client_, path_of(0));
+        co_await visit_one(lock, 0, "mutex", mode, writing);
+    }
+    /// Again at once, while its node may still be there.
+    awaitable<void> visit_lingering(std::string_view mode, std::string_view mode_then, local::socket& writing)
+    {
+        mutex lock = lingering();
+        co_await visit_one(lock, 1, "lingering", mode, writing);
+        co_await visit_one(lock, 1, "lingering", mode_then, writing);
+    }
+    awaitable<void> visit_several(std::string_view mode, local::socket& writing)
+    {
+        std::vector<held_path> wanted{{0, path_of(0), "several"}, {0, path_of(1), "several"}};
+        multi_lock both(mutex(client_, path_of(0)), lingering());
+        co_await turn<multi_guard>(both, wanted, mode, writing);
+    }
+    awaitable<void> visit_cohort(std::string_view mode, local::socket& writing)
+    {
+        mutex_options together;
+        together.cohort = 3;
+        mutex lock(client_, path_of(2), together);
+        co_await visit_one(lock, 2, "cohort", mode, writing);
+    }
+    awaitable<void> write_shared(std::string_view mode, bool downgrades, local::socket& writing)
+    {
+        std::vector<held_path> wanted{{0, path_of(3), "writer"}};
+        shared_mutex shared(client_, path_of(3));
+        co_await turn<guard>(shared, wanted, mode, writing, downgrades ? &shared : nullptr);
+    }
+    awaitable<void> read_shared(std::string_view mode, local::socket& writing)
+    {
+        shared_mutex shared(client_, path_of(3));
+        co_await read(shared.shared(), mode, writing);
+    }
+    [[nodiscard]] mutex lingering() const
+    {
+        mutex_options options;
+        options.linger = milliseconds(200);
+        options.cohort = 3;
+        return {client_, path_of(1), options};
+    }
+
+    // At its end. With the hand-off, whoever is alone then does all that the hand-off is for.
+
+    awaitable<void> visit_all()
+    {
+        local::socket writing(context_);
+        co_await connect(writing);
+        for (unsigned i = 0; i < paths_; ++i)
+            co_await visit(i, "unlimited", writing);
+    }
+    awaitable<void> visit_locks()
+    {
+        local::socket writing(context_);
+        co_await connect(writing);
+        co_await visit_lingering("unlimited", "try", writing);
+        co_await visit_first("unlimited", writing);
+        co_await visit_several("unlimited", writing);
+    }
+    awaitable<void> visit_cohort()
+    {
+        local::socket writing(context_);
+        co_await connect(writing);
+        co_await visit_cohort("unlimited", writing);
+    }
+    awaitable<void> visit_shared()
+    {
+        local::socket writing(context_);
+        co_await connect(writing);
+        co_await write_shared("unlimited", true, writing);
+        co_await read_shared("unlimited", writing);
     }
 
     using reading_side = const acquirable<guard>; ///< of a shared mutex
 
-    awaitable<void> read(reading_side readers, std::vector<held_path>& wanted, std::string_view mode,
-                         local::socket& writing)
+    awaitable<void> read(reading_side readers, std::string_view mode, local::socket& writing)
     {
+        std::vector<held_path> wanted{{0, path_of(3), "reader"}};
         co_await turn<guard>(readers, wanted, mode, writing);
     }
 
@@ -227,7 +326,7 @@ private:
         const auto started = now();
         for (auto& each : all) {
             each.operation = ++last_operation_;
-            events_.note("start", each.operation, started, mode, in_nanoseconds(limit), each.path);
+            events_.note("start", each.operation, started, mode, in_nanoseconds(limit), each.path, each.kind);
             if (reads)
                 events_.note("shares", each.operation, started);
         }
@@ -255,22 +354,28 @@ private:
         Guard held = std::move(std::get<Guard>(ended));
         const error_code ec = std::get<error_code>(ended);
         const bool is_held = static_cast<bool>(held);
-        take_tokens(all, held);
+        if (!ec)
+            take_nodes(all, held);
         for (const auto& each : all)
-            events_.note("end", each.operation, at, ec ? name_of(ec) : "granted", each.token, is_held);
+            events_.note("end", each.operation, at, ec ? name_of(ec) : "granted", each.token, is_held,
+                         ec ? "-" : each.node);
         note_handoffs();
         if (!ec)
-            co_await hold<Guard>(all, std::move(held), writing, reads, between(0, 1) == 0 ? downgrades : nullptr);
+            co_await hold<Guard>(all, std::move(held), writing, reads, downgrades);
     }
 
-    static void take_tokens(std::vector<held_path>& all, const guard& held)
+    static void take_nodes(std::vector<held_path>& all, const guard& held)
     {
         all.front().token = held.fencing_token();
+        all.front().node = held.node();
     }
-    static void take_tokens(std::vector<held_path>& all, const multi_guard& held)
+    static void take_nodes(std::vector<held_path>& all, const multi_guard& held)
     {
-        for (const auto& lock : held.locks())
-            std::ranges::find(all, lock.path, &held_path::path)->token = lock.fencing_token;
+        for (const auto& lock : held.locks()) {
+            const auto each = std::ranges::find(all, lock.path, &held_path::path);
+            each->token = lock.fencing_token;
+            each->node = lock.node;
+        }
     }
 
     /// By which of its grants the client has been ahead of the servers.
@@ -303,8 +408,6 @@ private:
             }
             believed = looked_at;
             lease_end = until;
-            if (!holding_on_ && looked_at - begun >= longest)
-                break;
             if constexpr (std::is_same_v<Guard, guard>)
                 if (downgrades && looked_at - begun >= longest / 2) {
                     reads = true;
@@ -315,6 +418,8 @@ private:
                     drops = ec.failed(); // it was lost, and there is no guard any more
                     continue;
                 }
+            if (!holding_on_ && looked_at - begun >= longest)
+                break;
             if (!reads && commits)
                 co_await commit(all, held);
             else if (!reads)
@@ -367,11 +472,12 @@ private:
     }
 
     worker_options options_;
+    const unsigned paths_ = paths_of(options_.handoff);
     std::mt19937_64 random_;
     asio::io_context context_;
     client client_;
     asio::signal_set signals_;
-    asio::steady_timer contender_ended_;
+    asio::steady_timer part_ended_;
     event_file events_;
     unsigned last_operation_ = 0;
     std::size_t last_commit_ = 0;
@@ -383,6 +489,11 @@ private:
 };
 
 } // namespace
+
+unsigned paths_of(bool handoff)
+{
+    return handoff ? 4 : 3;
+}
 
 std::string path_of(unsigned number)
 {

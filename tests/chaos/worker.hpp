@@ -14,11 +14,13 @@ struct worker_options {
     std::uint64_t seed = 0;
     bool handoff = false; ///< clients tell each other past the servers; and more kinds of locks are acquired
     unsigned contenders = 4;
-    unsigned paths = 3;
     std::int64_t session_timeout = 2000; ///< milliseconds
     std::int64_t server_tick = 200;      ///< likewise
 };
 
+/// How many there are. With the hand-off: a plain mutex; one that lingers, with a cohort; one with a cohort; and one
+/// for readers and writers.
+[[nodiscard]] unsigned paths_of(bool handoff);
 [[nodiscard]] std::string path_of(unsigned number);
 /// Where the holders of a path commit, each time a node.
 [[nodiscard]] std::string journal_of(const std::string& path);

@@ -80,9 +80,16 @@ void network::heal(site a, site b)
 void network::heal_all()
 {
     thread_.call([&] {
-        for (auto& [sites, w] : ways_)
+        for (auto& [sites, w] : ways_) {
             open(w);
+            w.disturbed = false;
+        }
     });
+}
+
+bool network::disturbed(site a, site b)
+{
+    return thread_.call([&] { return between(a, b).disturbed || between(b, a).disturbed; });
 }
 
 steady_clock::time_point network::last_passed(site from, site to)
@@ -99,22 +106,31 @@ template <class F> void network::for_each_connection(site a, site b, F f)
 
 void network::reset(site a, site b)
 {
-    const auto close = [](connection& c) {
-        boost::system::error_code closed_already;
-        c.near.close(closed_already);
-        c.far.close(closed_already);
-    };
-    thread_.call([&] { for_each_connection(a, b, close); });
+    thread_.call([&] {
+        for_each_connection(a, b, [this](connection& c) {
+            close(c, c.near);
+            close(c, c.far);
+        });
+    });
 }
 
 void network::half_open(site left, site gone)
 {
-    const auto close = [gone](connection& c) {
-        boost::system::error_code closed_already;
-        c.half_open = true;
-        (c.from == gone ? c.near : c.far).close(closed_already);
-    };
-    thread_.call([&] { for_each_connection(left, gone, close); });
+    thread_.call([&] {
+        for_each_connection(left, gone, [this, gone](connection& c) {
+            c.half_open = true;
+            close(c, c.from == gone ? c.near : c.far);
+        });
+    });
+}
+
+void network::close(const connection& c, tcp::socket& end)
+{
+    if (!end.is_open())
+        return;
+    boost::system::error_code closed_already;
+    end.close(closed_already);
+    between(c.from, c.to).disturbed = true;
 }
 
 asio::awaitable<void> network::accept(entrance& e)
@@ -132,6 +148,7 @@ asio::awaitable<void> network::accept(entrance& e)
 
 asio::awaitable<void> network::until_open(way& w)
 {
+    w.disturbed = w.disturbed || w.blocked;
     while (w.blocked)
         co_await w.opened.async_wait(as_tuple);
 }
@@ -175,6 +192,7 @@ asio::awaitable<void> network::pass(std::shared_ptr<connection> c, bool forward)
         const auto [ended, count] = co_await source.async_read_some(asio::buffer(bytes), as_tuple);
         bytes.resize(count);
         if (w.delay != milliseconds::zero()) {
+            w.disturbed = true;
             timer.expires_after(w.delay);
             co_await timer.async_wait(as_tuple);
         }

@@ -41,6 +41,8 @@ public:
     void heal(site a, site b);                    ///< ends block() and slow()
     void heal_all();
 
+    /// Whether anything between the two was kept, delayed or closed since heal_all().
+    [[nodiscard]] bool disturbed(site a, site b);
     /// When `to` was last sent something of `from`. Nothing so far: the clock's epoch.
     [[nodiscard]] steady_clock::time_point last_passed(site from, site to);
 
@@ -57,6 +59,7 @@ private:
         {
         }
         bool blocked = false;
+        bool disturbed = false;
         milliseconds delay{};
         steady_clock::time_point last_passed{};
         boost::asio::steady_timer opened; ///< never expires; cancelled when `blocked` ends
@@ -82,6 +85,7 @@ private:
     awaitable<void> connect(std::shared_ptr<connection> c, std::uint16_t target);
     awaitable<void> pass(std::shared_ptr<connection> c, bool forward);
     awaitable<void> until_open(way& w);
+    void close(const connection& c, tcp::socket& end);
     [[nodiscard]] way& between(site from, site to);
     void open(way& w);
     void redirect(const connection& c, std::string& bytes) const;

@@ -67,6 +67,7 @@ public:
     void restore(); ///< while it does not run: to its data of back_up()
     void pause();   ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
     void resume();
+    [[nodiscard]] bool paused() const { return process_.paused(); }
     [[nodiscard]] server_options& options() { return options_; } ///< for the next start(); of `java` and `heap` alone
     void start();                                                ///< after kill(): same port, same data. Does not wait.
     void restart();                                              ///< kill(), start(), wait_serving()

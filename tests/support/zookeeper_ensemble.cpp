@@ -7,7 +7,9 @@
 
 namespace zklock::test {
 
-zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options& options, const peer_route& route)
+zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options& options, const peer_route& route,
+                                       std::size_t observers)
+    : observers_(observers)
 {
     // Somebody outside these tests may take a port between our look and a server's bind.
     constexpr int attempts = 3;
@@ -27,6 +29,7 @@ zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options
 void zookeeper_ensemble::start(std::size_t servers, const server_options& options, const peer_route& route)
 {
     servers_.clear();
+    const auto observes = [&](std::size_t member) { return member + observers_ >= servers; };
     quorum_ports_ = std::vector<port_lease>(2 * servers);
     for (std::size_t from = 0; from < servers; ++from) {
         std::vector<std::string> lines;
@@ -36,8 +39,10 @@ void zookeeper_ensemble::start(std::size_t servers, const server_options& option
                 const bool direct = !route || from == to;
                 line += ":" + std::to_string(direct ? lease->port() : route(from, to, lease->port()));
             }
-            lines.push_back(line);
+            lines.push_back(line + (observes(to) ? ":observer" : ""));
         }
+        if (observes(from))
+            lines.emplace_back("peerType=observer");
         servers_.emplace_back(
             new zookeeper_server{options, port_lease{}, {.id = static_cast<int>(from + 1), .lines = lines}});
     }
@@ -102,7 +107,7 @@ void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
             }
             const auto mode = server_mode(server->port());
             leaders += mode == "leader";
-            followers += mode == "follower";
+            followers += mode == "follower" || mode == "observer";
         }
         return leaders == 1 && leaders + followers >= members;
     });
@@ -110,7 +115,7 @@ void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
 
 void zookeeper_ensemble::wait_quorum(milliseconds limit)
 {
-    wait_serving(servers_.size() / 2 + 1, limit);
+    wait_serving((servers_.size() - observers_) / 2 + 1, limit);
 }
 
 void zookeeper_ensemble::wait_all(milliseconds limit)

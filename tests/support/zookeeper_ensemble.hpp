@@ -16,9 +16,9 @@ using peer_route = std::function<std::uint16_t(std::size_t from, std::size_t to,
 /// Several servers that form one ensemble.
 class zookeeper_ensemble {
 public:
-    /// Starts them and returns when all of them serve.
+    /// Starts them and returns when all of them serve. The last so many are observers: they have no vote.
     explicit zookeeper_ensemble(std::size_t servers, const server_options& options = server_options(),
-                                const peer_route& route = peer_route());
+                                const peer_route& route = peer_route(), std::size_t observers = 0);
 
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
     [[nodiscard]] zookeeper_server& operator[](std::size_t index) { return *servers_.at(index); }
@@ -42,6 +42,7 @@ private:
     std::size_t find(const std::string& mode, milliseconds limit);
     void wait_serving(std::size_t members, milliseconds limit);
 
+    std::size_t observers_;
     std::vector<port_lease> quorum_ports_; // bound again at every restart: reserved as long as the ensemble lives
     std::vector<std::unique_ptr<zookeeper_server>> servers_;
 };

@@ -1,38 +1,46 @@
 // sanitizers: none
 // program: told
-// Servers that check access lists before they ask their leader (enableEagerACLCheck): what a follower refuses by itself
-// says nothing of the session, and its refusals come out of order.
+// What servers do without their leader, which says nothing of the session: a follower or an observer refuses by itself
+// what an access list forbids (enableEagerACLCheck), out of order; it answers reads, and begins sessions
+// (localSessionsEnabled).
 #include "integration/ensemble_scene.hpp"
 #include "support/network.hpp"
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include <cstddef>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 using namespace zklock;
 using namespace zklock::test;
+using namespace asio::experimental::awaitable_operators;
 
 namespace {
 
 constexpr milliseconds patient_session{10'000};
 const access_rule readers{1, "world", "anyone"};
-const std::string locked = "/held", refused_path = "/refused_path";
+const std::string refused_path = "/refused_path", open_path = "/open_path";
 
-/// Followers that go on serving for twenty ticks, more than a session, when they hear nothing of their leader.
-server_options patient_servers()
+/// Followers and observers that go on serving for twenty ticks, more than a session, when they hear nothing of their
+/// leader.
+server_options patient_servers(std::vector<std::string> config)
 {
     server_options options;
     options.heap = "128m";
-    options.config = {"syncLimit=24", "enableEagerACLCheck=true"};
+    options.config = std::move(config);
+    options.config.emplace_back("syncLimit=24");
     return options;
 }
 
-struct three_servers {
-    three_servers()
-        : servers(3, patient_servers(),
-                  [this](std::size_t from, std::size_t to, std::uint16_t port) { return net.route(from, to, port); })
+struct servers_apart {
+    explicit servers_apart(std::vector<std::string> config, std::size_t observers = 0)
+        : servers(
+              3 + observers, patient_servers(std::move(config)),
+              [this](std::size_t from, std::size_t to, std::uint16_t port) { return net.route(from, to, port); },
+              observers)
     {
-        admin_client admin(servers[servers.leader()].port());
-        admin.create(refused_path, {}, create_mode::persistent, {readers});
     }
     void cut_off(std::size_t server)
     {
@@ -45,61 +53,156 @@ struct three_servers {
     zookeeper_ensemble servers;
 };
 
-client_options options_at(zookeeper_server& server)
+struct eager_servers : servers_apart {
+    explicit eager_servers(std::size_t observers = 0) : servers_apart({"enableEagerACLCheck=true"}, observers)
+    {
+        admin_client admin(servers[servers.leader()].port());
+        admin.create(refused_path, {}, create_mode::persistent, {readers});
+        admin.create(open_path);
+    }
+};
+
+client_options options_at(zookeeper_server& server, milliseconds session_timeout = patient_session)
 {
-    auto options = fault_options(server.address(), patient_session);
+    auto options = fault_options(server.address(), session_timeout);
     options.lease_margin = usual_tick;
     return options;
 }
 
-} // namespace
-
-TEST_CASE("a cut-off follower refuses all the same: a holder there is told before the next is granted")
+/// With a list that no server takes.
+mutex_options strange_list()
 {
-    three_servers all;
-    const std::size_t follower = all.servers.follower();
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        client holder(executor, options_at(all.servers[follower]));
-        client next(executor, options_at(all.servers[all.servers.leader()]));
-        auto held = begin_acquire(mutex(holder, locked));
+    mutex_options options;
+    options.access = access_list({access_entry("world", "someone")});
+    return options;
+}
+
+/// The answer of a server that may not answer at all.
+template <class Value> awaitable<error_code> end_soon(pending<Value> asked)
+{
+    const auto latest = steady_clock::now() + 500ms;
+    co_await until("it has ended, or its time is up",
+                   [&asked, latest] { return asked.ended() || steady_clock::now() > latest; });
+    if (!asked.ended())
+        asked.cancel();
+    co_return co_await asked.end();
+}
+
+/// What a server answers without its leader.
+constexpr std::size_t kinds = 5;
+constexpr const char* names[kinds]{"an acquire that may not", "an acquire with an access list that is none",
+                                   "a write that may not", "a create with an access list that is none", "a read"};
+
+awaitable<bool> answered_alone(client zk, std::size_t kind)
+{
+    pending<node_stat> set;
+    pending<std::string> created;
+    pending<node_content> got;
+    switch (kind) {
+    case 0: co_return co_await end_soon(begin_acquire(mutex(zk, refused_path))) == errc::access_denied;
+    case 1: co_return co_await end_soon(begin_acquire(mutex(zk, open_path, strange_list()))) == errc::invalid_option;
+    case 2: zk.set(refused_path, "", set.handler()); co_return co_await end_soon(set) == errc::access_denied;
+    case 3:
+        zk.create("/strange", "", node_kind::persistent, *strange_list().access, created.handler());
+        co_return co_await end_soon(created) == errc::invalid_option;
+    default: zk.get(refused_path, got.handler()); co_return !co_await end_soon(got);
+    }
+}
+
+/// A lock is held by a client of a server that is cut off and goes on answering, and waited for by one of the leader's.
+struct cut_off_holder {
+    cut_off_holder(asio::any_io_executor executor, servers_apart& own_servers, std::size_t server_of_holder)
+        : all(own_servers), server(server_of_holder), mode(server_mode(all.servers[server].port())),
+          holder(executor, options_at(all.servers[server])),
+          next(executor, options_at(all.servers[all.servers.leader()]))
+    {
+    }
+
+    awaitable<void> play()
+    {
+        const mutex lock(holder, "/held/" + mode);
+        auto held = begin_acquire(lock);
         REQUIRE(!co_await held.end());
         auto lost = begin_wait_lost(held.value());
-        auto waiting = begin_acquire(mutex(next, locked));
-        const auto renewed = [&held, last = held.value().held_until()] { return held.value().held_until() > last; };
-        co_await until("a heartbeat renews the lease", renewed);
-        all.cut_off(follower);
+        auto waiting = begin_acquire(mutex(next, lock.path()));
+        co_await look_at_paths();
+        const auto beats = holder.metrics().heartbeats.count();
+        const auto last = held.value().held_until();
+        co_await until("a heartbeat renews the lease",
+                       [&] { return holder.metrics().heartbeats.count() > beats && held.value().held_until() > last; });
+        all.cut_off(server);
         const auto held_until = held.value().held_until();
-        int refused = 0;
+        std::size_t answers[kinds]{};
+        const auto begun = steady_clock::now();
         // The next heartbeat is not answered, and refusals that come before its answer end the connection.
-        for (const auto begun = steady_clock::now(); steady_clock::now() < begun + 2s;) {
-            auto denied = begin_acquire(mutex(holder, refused_path), 500ms);
-            refused += co_await denied.end() == errc::access_denied;
-            const auto next_one = steady_clock::now() + 100ms;
+        for (std::size_t turn = 0; steady_clock::now() < begun + 2s; ++turn) {
+            answers[turn % kinds] += co_await answered_alone(holder, turn % kinds);
+            INFO(names[turn % kinds], " at the ", mode);
+            CHECK(held.value().held_until() == held_until);
+            const auto next_one = begun + turn * 80ms;
             co_await until("a while has passed", [next_one] { return steady_clock::now() > next_one; });
         }
-        CHECK(refused >= 10);
-        CHECK(held.value().held_until() == held_until);
+        for (std::size_t kind = 0; kind < kinds; ++kind) {
+            INFO(names[kind], " at the ", mode);
+            CHECK(answers[kind] >= 2);
+        }
         REQUIRE(!co_await waiting.end());
         CHECK(lost.ended());
         if (!lost.ended())
             REQUIRE(!co_await lost.end());
-        MESSAGE("told ", std::chrono::duration_cast<milliseconds>(waiting.ended_at() - lost.ended_at()).count(),
+        MESSAGE("at the ", mode, ": told ",
+                std::chrono::duration_cast<milliseconds>(waiting.ended_at() - lost.ended_at()).count(),
                 " ms before the next was granted");
         CHECK(lost.ended_at() < waiting.ended_at());
         co_await release_well(waiting);
-        all.net.heal_all();
+    }
+
+    /// An acquire on a path that is new to its client looks at it as well. A refusal may come before that answer, and
+    /// so end the connection.
+    awaitable<void> look_at_paths()
+    {
+        auto once = begin_acquire(mutex(holder, open_path));
+        REQUIRE(!co_await once.end());
+        co_await release_well(once);
+        auto refused = begin_acquire(mutex(holder, refused_path));
+        CHECK(co_await refused.end() == errc::access_denied);
+    }
+
+    awaitable<void> close()
+    {
         for (client* zk : {&holder, &next}) {
             const result<void> closed = co_await zk->close();
             CHECK(!closed.has_error());
         }
+    }
+
+    servers_apart& all;
+    const std::size_t server;
+    const std::string mode;
+    client holder, next;
+};
+
+} // namespace
+
+TEST_CASE("a cut-off follower or observer answers all the same: a holder there is told before the next is granted")
+{
+    eager_servers all(1);
+    const auto story = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        cut_off_holder of_follower(executor, all, all.servers.follower());
+        cut_off_holder of_observer(executor, all, all.servers.size() - 1);
+        REQUIRE(of_observer.mode == "observer");
+        co_await (of_follower.play() && of_observer.play());
+        all.net.heal_all();
+        co_await of_follower.close();
+        co_await of_observer.close();
     };
     run_test(test_limit, story);
 }
 
 TEST_CASE("a refusal that comes out of order ends the connection, and the log says why")
 {
-    three_servers all;
+    eager_servers all;
     bool told = false;
     const auto story = [&]() -> awaitable<void> {
         auto options = options_at(all.servers[all.servers.follower()]);
@@ -125,6 +228,67 @@ TEST_CASE("a refusal that comes out of order ends the connection, and the log sa
         CHECK(told);
         const result<void> closed = co_await zk.close();
         CHECK(!closed.has_error());
+    };
+    run_test(test_limit, story);
+}
+
+namespace {
+
+/// Whether all servers know the session, says one of them.
+bool known_to_all(zookeeper_server& server, std::int64_t session)
+{
+    const auto dump = four_letter_word(server.port(), "dump");
+    std::ostringstream id;
+    id << "0x" << std::hex << session << '\t';
+    return dump.substr(dump.find("Global Sessions(")).find(id.str()) != dump.npos;
+}
+
+} // namespace
+
+TEST_CASE("sessions that a follower begins alone: a holder is told before the next, and none holds by it")
+{
+    constexpr milliseconds session{3'000};
+    servers_apart all({"localSessionsEnabled=true", "localSessionsUpgradingEnabled=true"});
+    const auto story = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const std::size_t cut_off = all.servers.follower();
+        auto& follower = all.servers[cut_off];
+        client holder(executor, options_at(follower, session));
+        client next(executor, options_at(all.servers[all.servers.leader()], session));
+        // The leader hears of the session with its first node, long after the lease began.
+        co_await until("the session is older than its time-out",
+                       [&] { return holder.metrics().heartbeats.count() > 5; });
+        CHECK_FALSE(known_to_all(follower, holder.session_id()));
+        auto held = begin_acquire(mutex(holder, "/held"));
+        REQUIRE(!co_await held.end());
+        CHECK(known_to_all(follower, holder.session_id()));
+        all.cut_off(cut_off);
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(next, "/held"));
+
+        client alone(executor, options_at(follower, session));
+        const result<void> connected = co_await alone.wait_connected(default_limit);
+        CHECK(!connected.has_error());
+        CHECK_FALSE(known_to_all(follower, alone.session_id()));
+        auto in_vain = begin_acquire(mutex(alone, "/other"), 1s);
+        CHECK(co_await in_vain.end() == errc::not_connected);
+
+        REQUIRE(!co_await waiting.end());
+        CHECK(lost.ended());
+        if (!lost.ended())
+            REQUIRE(!co_await lost.end());
+        MESSAGE("told ", std::chrono::duration_cast<milliseconds>(waiting.ended_at() - lost.ended_at()).count(),
+                " ms before the next was granted");
+        CHECK(lost.ended_at() < waiting.ended_at());
+        co_await release_well(waiting);
+        all.net.heal_all();
+        auto at_last = begin_acquire(mutex(alone, "/other"));
+        REQUIRE(!co_await at_last.end());
+        co_await release_well(at_last);
+        for (client* zk : {&holder, &next, &alone}) {
+            const result<void> closed = co_await zk->close();
+            CHECK(!closed.has_error());
+        }
     };
     run_test(test_limit, story);
 }

@@ -74,7 +74,8 @@ struct lease_times {
 ///
 /// 1. If the leader leads: the client talks to a follower, who tells the leader which sessions it heard from with its
 ///    answer to each ping, and these come every half tick. The second answer shows that the two were in touch after the
-///    ping that followed the first. A margin of half a tick is enough.
+///    ping that followed the first. A margin of half a tick is enough. An observer that has a follower for its master
+///    (`observerMasterPort`) is two such steps away: a tick is enough.
 /// 2. If it does not, and does not know: let D be when the last of those followers gave it up who then made a quorum
 ///    with another leader. That one begins after D, and gives each session the whole of T again, to the end of a tick.
 ///    So it is enough that the first was answered before D. How long after D may the old leader answer? A follower
@@ -99,6 +100,18 @@ struct lease_times {
 ///
 /// A new session, in contrast, is known to the leader at once. One that is taken up again is not: a leader that slept
 /// while others took over confirms it in the moment before it notices.
+///
+/// So only writes that were done count, and syncs. All else a follower or an observer answers by itself, also when it
+/// has lost its leader, who may have ended the session meanwhile: reads; watches that are set or taken back; pings and
+/// credentials; a session's end where the secret is wrong; what it throttles (-127); and, with `enableEagerACLCheck`,
+/// what an access list forbids or is wrong in. A leader does the same when others have replaced it. Nor does a sync's
+/// answer say that the leader knows the session: it does not look.
+///
+/// With `localSessionsEnabled` a server also begins sessions by itself, takes them up again, and counts their time,
+/// until the first ephemeral node makes them known to the leader. The lease of such a session is counted as of any
+/// other, and holds: nothing is granted without an ephemeral node, and the leader counts the whole of T from that one's
+/// create, before which all was sent that has counted so far. (What such a server still has of a session that others
+/// have called ended may be done later, a create too. The node is nobody's then, and goes after T.)
 class lease {
 public:
     using time_point = lease_clock::time_point;

@@ -10,7 +10,9 @@
 namespace zklock::unit::connecting {
 namespace {
 
-constexpr connector::settings with_names{12s, 100ms, 5s, true};
+constexpr connector::settings with_names{12s, 100ms, 5s, true, 2s};
+// The time-out, a quarter of it as the lease's margin, and a tick.
+constexpr auto till_over = 12s + 3s + 2s;
 
 /// A connector whose addresses come from names, each of which was asked at some time.
 struct names_scene : connector_scene {
@@ -218,7 +220,7 @@ TEST_CASE("names that cannot be asked confirm their last addresses once the sess
 {
     names_scene s;
     s.connect_and_lose({"a", "b"});
-    const auto over = s.now + 12s;
+    const auto over = s.now + till_over;
     CHECK(s.ask_again({"a", "b"}) == step::wait);
     REQUIRE(s.next() == step::attempt);
     CHECK_FALSE(s.c.believes_expiry(over - 1ms));
@@ -230,6 +232,29 @@ TEST_CASE("names that cannot be asked confirm their last addresses once the sess
     CHECK_FALSE(s.c.take_unanswered()); // once is enough
     CHECK(s.c.lost(loss::session, s.now) == step::wait);
     CHECK(s.next() == step::attempt); // and there is a new one
+}
+
+TEST_CASE(
+    "a machine that sleeps: the session runs out meanwhile; a name that was asked before has its time to answer after")
+{
+    names_scene s;
+    s.connect_and_lose({"a"});
+    CHECK(s.ask_again({"a"}) == step::wait);
+    REQUIRE(s.next() == step::attempt);
+    SUBCASE("asked long before")
+    {
+        s.now += 2s;
+        s.c.slept += till_over - 2s - 1ms;
+        CHECK_FALSE(s.c.believes_expiry(s.now));
+        s.c.slept += 1ms;
+        CHECK(s.c.believes_expiry(s.now));
+    }
+    SUBCASE("asked right before")
+    {
+        s.c.slept += 1h;
+        CHECK_FALSE(s.c.believes_expiry(s.now + 2s - 1ms));
+        CHECK(s.c.believes_expiry(s.now + 2s));
+    }
 }
 
 TEST_CASE("credentials are refused for good at confirmed addresses only, and not while another was not believed")

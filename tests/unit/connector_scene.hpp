@@ -9,6 +9,7 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// A namespace of its own, since some of the names are short.
@@ -23,6 +24,31 @@ using loss = connector::loss;
 using test::addresses;
 
 inline constexpr connector::settings usual{12s, 100ms, 5s};
+
+/// A connector on a machine that has slept for so long: its two clocks differ by that.
+class sleeper : public connector {
+public:
+    using connector::connector;
+
+    clock::duration slept{};
+
+    [[nodiscard]] moment at(clock::time_point now) const
+    {
+        return {now, lease_clock::time_point(now.time_since_epoch() + slept)};
+    }
+    [[nodiscard]] bool believes_expiry(clock::time_point now) { return connector::believes_expiry(at(now)); }
+    [[nodiscard]] bool session_is_overdue(clock::time_point now) const
+    {
+        return connector::session_is_overdue(at(now).lease);
+    }
+    [[nodiscard]] step begin(clock::time_point now) { return connector::begin(at(now)); }
+    [[nodiscard]] step names_known(names known, clock::time_point now)
+    {
+        return connector::names_known(std::move(known), at(now));
+    }
+    [[nodiscard]] step lost(bridge::loss what, clock::time_point now) { return connector::lost(what, at(now)); }
+    [[nodiscard]] step time_passed(clock::time_point now) { return connector::time_passed(at(now)); }
+};
 
 /// A connector and a clock that the test moves.
 struct connector_scene {
@@ -61,7 +87,7 @@ struct connector_scene {
     }
 
     clock_type::time_point now{1h};
-    connector c;
+    sleeper c;
 };
 
 } // namespace zklock::unit::connecting

@@ -1,5 +1,4 @@
-#include "address_scene.hpp"
-#include "bridge/connection/connector.hpp"
+#include "connector_scene.hpp"
 #include "support/fresh_seed.hpp"
 #include "support/sanitized.hpp"
 
@@ -230,7 +229,7 @@ private:
     std::mt19937 random_;
     const connector::settings settings_;
     time_point now_{1h};
-    connector connector_;
+    zklock::unit::connecting::sleeper connector_;
     std::map<std::string, server> servers_;
     std::string present_; ///< the server of the last attempt
     std::set<std::string> tried_;

@@ -294,6 +294,83 @@ TEST_CASE("a session that is over needs no hurry")
     CHECK(s.now - before >= 3300ms);
 }
 
+TEST_CASE("when the session should be over: after its time-out, margin and tick, though the machine may have slept")
+{
+    connector_scene s({12s, 100ms, 5s, false, 2s});
+    s.begin({"a"});
+    CHECK_FALSE(s.c.session_is_overdue(s.now + 1h)); // there is none
+    clock_type::time_point lost_at;
+    const auto lose = [&] {
+        lost_at = s.now;
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        REQUIRE(s.next() == step::attempt);
+    };
+    const auto check_overdue_after = [&](clock_type::duration time) {
+        CHECK_FALSE(s.c.session_is_overdue(lost_at + time - 1ms));
+        CHECK(s.c.session_is_overdue(lost_at + time));
+    };
+    s.c.opened(12s);
+    s.now += 1min;
+    CHECK_FALSE(s.c.session_is_overdue(s.now));
+
+    SUBCASE("awake")
+    {
+        lose();
+        check_overdue_after(12s + 3s + 2s);
+    }
+    SUBCASE("asleep for a while")
+    {
+        lose();
+        s.c.slept += 10s;
+        check_overdue_after(7s);
+    }
+    SUBCASE("asleep before, while it was connected")
+    {
+        s.c.slept += 10s;
+        lose();
+        check_overdue_after(17s);
+    }
+    SUBCASE("a server that takes it up for a shorter time: the next leader knows the one that it began with")
+    {
+        lose();
+        s.c.opened(6s);
+        CHECK_FALSE(s.c.session_is_overdue(s.now + 1h));
+        s.now += 1min;
+        lose();
+        check_overdue_after(12s + 2s + 2s);
+    }
+    SUBCASE("or for a longer time")
+    {
+        lose();
+        s.c.opened(16s);
+        s.now += 1min;
+        lose();
+        check_overdue_after(16s + 4s + 2s);
+    }
+    SUBCASE("another session")
+    {
+        lose();
+        CHECK(s.c.lost(loss::session, s.now) == step::wait);
+        REQUIRE(s.next() == step::attempt);
+        CHECK_FALSE(s.c.session_is_overdue(s.now + 1h));
+        s.c.opened(6s);
+        s.now += 1min;
+        lose();
+        check_overdue_after(6s + 2s + 2s);
+    }
+}
+
+TEST_CASE("when the session should be over: the lease's margin may be stated")
+{
+    connector_scene s({12s, 100ms, 5s, false, 2s, 500ms});
+    s.begin({"a"});
+    s.c.opened(12s);
+    s.now += 1min;
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    CHECK_FALSE(s.c.session_is_overdue(s.now + 14s + 499ms));
+    CHECK(s.c.session_is_overdue(s.now + 14s + 500ms));
+}
+
 TEST_CASE("refused credentials are the end of all attempts when every server that answers in a cycle refuses them")
 {
     connector_scene s;

@@ -24,7 +24,8 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
       options_(std::move(options)), target_(options_), made_(requests), wire_(inbox_, *this, options_), strand_(strand),
       resolver_(std::make_shared<host_resolver>(strand, target_.servers, turns_)),
       connector_({options_.session_timeout, options_.connect_backoff, options_.connect_backoff_limit,
-                  !std::ranges::all_of(target_.servers, &host_port::numeric)},
+                  !std::ranges::all_of(target_.servers, &host_port::numeric), options_.server_tick,
+                  options_.lease_margin},
                  std::random_device{}(), clock::now()),
       alarm_(strand), dialer_(*this, options_, strand, connector_, wire_, socket_)
 {
@@ -43,7 +44,7 @@ void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
     if (strand_ && !target_.servers.empty())
-        post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
+        post([](connection& c) { c.take(c.connector_.begin(connector::moment::now())); });
 }
 
 // ---- connecting
@@ -109,7 +110,8 @@ void connection::resolve()
 
 void connection::tell_names()
 {
-    take(connector_.names_known({resolver_->found(), resolver_->busy(), resolver_->complete()}, clock::now()));
+    take(connector_.names_known({resolver_->found(), resolver_->busy(), resolver_->complete()},
+                                connector::moment::now()));
 }
 
 void connection::go_on_with_attempt(const std::function<void()>& step)

@@ -125,7 +125,6 @@ private:
     void refresh();
     void follow_wire();
     [[nodiscard]] history_check::verdict judge_history();
-    [[nodiscard]] bool session_is_overdue();
     void part_from_socket(bool told_of_fork = false);
     [[nodiscard]] std::shared_ptr<const void> keep() override { return shared_from_this(); }
     void wait_ended(bool for_writing, bool ready) override;

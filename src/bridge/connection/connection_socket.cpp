@@ -51,7 +51,7 @@ void connection::follow_wire()
         const auto lost = wire_.take_loss();
         if (lost == loss::session)
             history_.session_is_over();
-        take(connector_.lost(lost, clock::now()));
+        take(connector_.lost(lost, connector::moment::now()));
         if (connector_.now_in() == phase::closed) {
             wire_.refused_by_all();
             alarm_.cancel(); // or the executor would have work until then
@@ -68,17 +68,10 @@ history_check::verdict connection::judge_history()
         part_from_socket(); // what ends the session has to arrive
     else
         dialer_.drop_socket();
-    const bool may_ask = history_.ends() ? connector_.believes_expiry(clock::now()) : session_is_overdue();
+    const auto now = connector::moment::now();
+    const bool is_time = history_.ends() || connector_.session_is_overdue(now.lease);
+    const bool may_ask = is_time && connector_.believes_expiry(now);
     return history_.answered(wire_.take_answer(), may_ask, connector_.addresses());
-}
-
-/// Nothing was heard of it for its time-out, and for what a lease counts beside that. And who is asked would be
-/// believed.
-bool connection::session_is_overdue()
-{
-    const auto ends = connector_.session_ends();
-    const auto margin = options_.lease_margin.value_or(std::max(wire_.granted() / 4, options_.server_tick));
-    return ends && clock::now() >= *ends + margin + options_.server_tick && connector_.believes_expiry(clock::now());
 }
 
 /// In good order, so that what the library sent last arrives.
@@ -118,7 +111,7 @@ void connection::on_socket(bool writable)
     }
     refresh_due_ = true;
     if (connector_.now_in() == phase::connecting)
-        wire_.believe_expiry(connector_.believes_expiry(clock::now()));
+        wire_.believe_expiry(connector_.believes_expiry(connector::moment::now()));
     bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, wire::packets_at_once);
     follow_wire();
     deliver();
@@ -152,7 +145,7 @@ void connection::on_time()
 {
     if (const auto when = alarm_.rung(); clock::now() < when)
         return wake_at(when);
-    go_on(connector_.time_passed(clock::now()));
+    go_on(connector_.time_passed(connector::moment::now()));
     deliver();
 }
 

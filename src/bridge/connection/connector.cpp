@@ -20,8 +20,9 @@ constexpr std::chrono::seconds time_for_a_farewell{1};
 } // namespace
 
 connector::connector(const settings& s, std::minstd_rand::result_type seed, clock::time_point now)
-    : session_timeout_(s.session_timeout), has_names_(s.has_names), random_(seed), unconnected_since_(now),
-      pauses_(s.backoff, s.backoff_limit), unserved_since_(now)
+    : session_timeout_(s.session_timeout), has_names_(s.has_names), server_tick_(s.server_tick),
+      lease_margin_(s.lease_margin), random_(seed), unconnected_since_(now), pauses_(s.backoff, s.backoff_limit),
+      unserved_since_(now)
 {
 }
 
@@ -42,20 +43,20 @@ bool connector::take_unanswered() noexcept
 
 // ---- names
 
-auto connector::begin(clock::time_point now) -> step
+auto connector::begin(moment now) -> step
 {
     return phase_ == phase::pausing ? resolve(now) : step::wait;
 }
 
-auto connector::resolve(clock::time_point now) -> step
+auto connector::resolve(moment now) -> step
 {
     phase_ = phase::resolving;
-    due_ = now + time_for_names;
+    due_ = now.awake + time_for_names;
     return step::resolve;
 }
 
 /// An address that is known too late for the beginning of a cycle is still tried in it.
-auto connector::names_known(names known, clock::time_point now) -> step
+auto connector::names_known(names known, moment now) -> step
 {
     known_ = std::move(known);
     if (phase_ == phase::resolving)
@@ -70,7 +71,7 @@ auto connector::names_known(names known, clock::time_point now) -> step
 
 /// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance,
 /// and the names that have failed are asked for again, after a pause.
-auto connector::try_known(clock::time_point now) -> step
+auto connector::try_known(moment now) -> step
 {
     names_missing_ = names_missing_ || !known_.complete;
     cycle_.begin(
@@ -81,58 +82,59 @@ auto connector::try_known(clock::time_point now) -> step
     return step::wait;
 }
 
-bool connector::is_unanswered(const server_address& address, clock::time_point now) const
+bool connector::is_unanswered(const server_address& address, moment now) const
 {
     return address.asked < lost_at_ && address.unanswered_since &&
-           now >= std::max(session_ends_, *address.unanswered_since + time_for_an_answer);
+           now.awake >= *address.unanswered_since + time_for_an_answer &&
+           (!has_session_ || session_is_overdue(now.lease));
 }
 
-bool connector::is_confirmed(const server_address& address, clock::time_point now) const
+bool connector::is_confirmed(const server_address& address, moment now) const
 {
     const auto named = find_same(known_.addresses, address);
     return named != known_.addresses.end() && ((*named)->asked >= lost_at_ || is_unanswered(**named, now));
 }
 
 /// Where no name leads to any address, those that were known may still take the session up.
-bool connector::is_usable(const server_address& address, clock::time_point now) const
+bool connector::is_usable(const server_address& address, moment now) const
 {
     if (!has_session_)
         return is_confirmed(address, now);
     return known_.addresses.empty() || find_same(known_.addresses, address) != known_.addresses.end();
 }
 
-bool connector::believes_expiry(clock::time_point now) noexcept
+bool connector::believes_expiry(moment now) noexcept
 {
     note_unanswered(now);
     return is_confirmed(address(), now);
 }
 
-void connector::note_unanswered(clock::time_point now) noexcept
+void connector::note_unanswered(moment now) noexcept
 {
     const auto named = find_same(known_.addresses, address());
     if (unanswered_ == unanswered::no && named != known_.addresses.end() && is_unanswered(**named, now))
         unanswered_ = unanswered::yes;
 }
 
-void connector::join_cycle(const address_ptr& address, clock::time_point now)
+void connector::join_cycle(const address_ptr& address, moment now)
 {
     const bool all_tried = cycle_.all_tried();
     const bool joined = cycle_.join(address, is_usable(*address, now), is_confirmed(*address, now));
     if (joined && phase_ == phase::pausing && all_tried)
-        due_ = now;
+        due_ = now.awake;
 }
 
-void connector::forget_unusable(clock::time_point now)
+void connector::forget_unusable(moment now)
 {
     cycle_.keep_if([&](const server_address& each) { return is_usable(each, now); });
 }
 
-auto connector::attempt(clock::time_point now) -> step
+auto connector::attempt(moment now) -> step
 {
     phase_ = phase::connecting;
     cycle_.attempt_begins();
-    last_attempt_ = now;
-    due_ = now + attempt_limit();
+    last_attempt_ = now.awake;
+    due_ = now.awake + attempt_limit();
     note_unanswered(now);
     return step::attempt;
 }
@@ -151,7 +153,8 @@ auto connector::attempt_limit() const -> clock::duration
 void connector::opened(clock::duration granted)
 {
     phase_ = phase::connected;
-    has_session_ = true;
+    if (!std::exchange(has_session_, true))
+        first_granted_ = granted;
     unanswered_ = unanswered::no;
     cycle_.believe();
     granted_ = granted;
@@ -170,17 +173,17 @@ void connector::served(clock::time_point now) noexcept
     last_lost_unproved_.reset();
 }
 
-auto connector::lost(loss what, clock::time_point now) -> step
+auto connector::lost(loss what, moment now) -> step
 {
     if (!attempting_or_connected())
         return step::wait;
     const bool was_connected = phase_ == phase::connected;
     const bool was_confirmed = is_confirmed(address(), now);
     if (was_connected) {
-        unconnected_since_ = lost_at_ = now;
-        session_ends_ = now + granted_;
+        unconnected_since_ = lost_at_ = now.awake;
+        session_ends_ = now.lease + std::max(granted_, first_granted_);
         if (proved_) {
-            unserved_since_ = now;
+            unserved_since_ = now.awake;
         } else {
             ++lost_unproved_;
             last_lost_unproved_ = cycle_.present();
@@ -207,7 +210,7 @@ auto connector::lost(loss what, clock::time_point now) -> step
         if (was_connected) {
             reconnect(what, now);
         } else {
-            silence_ = silence_ || now >= due_;
+            silence_ = silence_ || now.awake >= due_;
             attempt_failed(what == loss::security, now);
         }
         break;
@@ -215,7 +218,7 @@ auto connector::lost(loss what, clock::time_point now) -> step
     return was_connected && has_names_ && phase_ == phase::pausing ? step::resolve : step::wait;
 }
 
-void connector::attempt_failed(bool by_tls, clock::time_point now)
+void connector::attempt_failed(bool by_tls, moment now)
 {
     phase_ = phase::pausing;
     if (by_tls)
@@ -224,7 +227,7 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
     forget_unusable(now);
     all_insecure_ = all_insecure_ && by_tls;
     if (!cycle_.all_tried()) {
-        due_ = now;
+        due_ = now.awake;
         return;
     }
     if (cycle_.all_refused() && known_.complete) { // another that answers would have ended the cycle
@@ -233,12 +236,12 @@ void connector::attempt_failed(bool by_tls, clock::time_point now)
     }
     all_insecure_ = cycle_.all_insecure();
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
-    due_ = now + next_pause(now);
+    due_ = now.awake + next_pause(now);
 }
 
 /// A server did answer. The next attempt comes at once; but if that was so before, and no connection has proved itself
 /// since, after a pause.
-void connector::reconnect(loss what, clock::time_point now)
+void connector::reconnect(loss what, moment now)
 {
     phase_ = phase::pausing;
     what == loss::session ? cycle_.repeat() : cycle_.go_on();
@@ -248,21 +251,26 @@ void connector::reconnect(loss what, clock::time_point now)
     silent_cycles_ = 0;
     silence_ = false;
     bool& done_before = what == loss::session ? has_renewed_ : has_retried_;
-    due_ = std::exchange(done_before, true) ? now + next_pause(now) : now;
+    due_ = std::exchange(done_before, true) ? now.awake + next_pause(now) : now.awake;
 }
 
 /// While the session may live, what it holds depends on how soon the client finds out that the servers are back: so a
 /// pause is an eighth of its time-out at most, in which 17 connects can come then. The servers may see it live longer
 /// than the client knows: those that are started again give each session the whole of its time once more.
-auto connector::next_pause(clock::time_point now) -> clock::duration
+auto connector::next_pause(moment now) -> clock::duration
 {
-    const bool may_live = now < session_ends_ + granted_;
+    const bool may_live = now.lease < session_ends_ + granted_;
     return pauses_.next(may_live ? granted_ / 8 : clock::duration::max(), random_);
 }
 
-auto connector::time_passed(clock::time_point now) -> step
+auto connector::beyond_the_session() const noexcept -> clock::duration
 {
-    if (now < due_)
+    return lease_margin_.value_or(std::max(granted_ / 4, server_tick_)) + server_tick_;
+}
+
+auto connector::time_passed(moment now) -> step
+{
+    if (now.awake < due_)
         return step::wait;
     switch (phase_) {
     case phase::pausing: return cycle_.all_tried() ? resolve(now) : attempt(now);

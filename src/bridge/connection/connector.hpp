@@ -3,6 +3,7 @@
 #include "bridge/connection/connect_pauses.hpp"
 #include "bridge/names/server_address.hpp"
 #include "bridge/wire/session_question.hpp"
+#include "zklock/events.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -34,11 +35,23 @@ class connector {
 public:
     using clock = std::chrono::steady_clock;
 
+    /// What time it is. Sessions run out by a clock that goes on while the machine sleeps, as the servers' do.
+    /// Attempts, pauses and questions have their time while it is awake: nobody could have answered before.
+    struct moment {
+        clock::time_point awake;
+        lease_clock::time_point lease;
+
+        [[nodiscard]] static moment now() noexcept { return {clock::now(), lease_clock::now()}; }
+    };
+
     struct settings {
         std::chrono::milliseconds session_timeout; ///< as asked for
         std::chrono::milliseconds backoff;         ///< after the first cycle that fails, at most
         std::chrono::milliseconds backoff_limit;
         bool has_names = false; ///< the list has host names
+        // What a lease counts beside the time-out.
+        std::chrono::milliseconds server_tick{0};
+        std::optional<std::chrono::milliseconds> lease_margin{}; ///< other than a quarter of it, and a tick at least
     };
 
     enum class phase : std::uint8_t {
@@ -90,10 +103,11 @@ public:
     void name_unanswered() noexcept { cycle_.skip_name(); }
     /// So many are tried in a cycle.
     [[nodiscard]] std::size_t addresses() const noexcept { return cycle_.size(); }
-    /// When the last session should be over, if it was not taken up again; nothing if there is none to take up.
-    [[nodiscard]] std::optional<clock::time_point> session_ends() const noexcept
+    /// There is a session to take up, and it should be over: since its connection ended, as much time has passed as it
+    /// was ever granted, and what a lease counts beside that. (Until then the servers may have heard of it.)
+    [[nodiscard]] bool session_is_overdue(lease_clock::time_point now) const noexcept
     {
-        return session_ends_ == clock::time_point() ? std::nullopt : std::optional(session_ends_);
+        return has_session_ && phase_ != phase::connected && now >= session_ends_ + beyond_the_session();
     }
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept { return phase_ == phase::pausing && cycle_.all_tried(); }
@@ -127,21 +141,21 @@ public:
     /// When the last connection was lost; the beginning of time, if there has been none.
     [[nodiscard]] clock::time_point last_loss() const noexcept { return lost_at_; }
     /// Whether the server of the present attempt is believed when it says that the session is over.
-    [[nodiscard]] bool believes_expiry(clock::time_point now) noexcept;
+    [[nodiscard]] bool believes_expiry(moment) noexcept;
     /// True, once in the time without a connection, if an address counts as confirmed because no name that led there
     /// can be asked.
     [[nodiscard]] bool take_unanswered() noexcept;
 
-    [[nodiscard]] step begin(clock::time_point now);
-    [[nodiscard]] step names_known(names, clock::time_point now);
+    [[nodiscard]] step begin(moment);
+    [[nodiscard]] step names_known(names, moment);
     /// The present attempt ends by then, if it does not end sooner.
     void attempt_ends_by(clock::time_point latest) noexcept { due_ = std::min(due_, latest); }
     /// The attempt has brought a session, which the servers keep for `granted` without a connection.
     void opened(clock::duration granted);
     /// A sync or a write was answered, and well, over the present connection.
     void served(clock::time_point now) noexcept;
-    [[nodiscard]] step lost(loss, clock::time_point now);
-    [[nodiscard]] step time_passed(clock::time_point now);
+    [[nodiscard]] step lost(loss, moment);
+    [[nodiscard]] step time_passed(moment);
 
     /// From now on nothing is connected. A connection that is there has a moment for its farewell.
     [[nodiscard]] step close(clock::time_point now);
@@ -150,22 +164,25 @@ public:
     void finished() noexcept { phase_ = phase::closed; }
 
 private:
-    [[nodiscard]] step resolve(clock::time_point now);
-    [[nodiscard]] step try_known(clock::time_point now);
-    [[nodiscard]] step attempt(clock::time_point now);
-    void attempt_failed(bool by_tls, clock::time_point now);
-    void join_cycle(const address_ptr& address, clock::time_point now);
-    void forget_unusable(clock::time_point now);
-    void note_unanswered(clock::time_point now) noexcept;
-    [[nodiscard]] bool is_confirmed(const server_address&, clock::time_point now) const;
-    [[nodiscard]] bool is_usable(const server_address&, clock::time_point now) const;
-    [[nodiscard]] bool is_unanswered(const server_address&, clock::time_point now) const;
-    void reconnect(loss, clock::time_point now);
+    [[nodiscard]] step resolve(moment);
+    [[nodiscard]] step try_known(moment);
+    [[nodiscard]] step attempt(moment);
+    void attempt_failed(bool by_tls, moment);
+    void join_cycle(const address_ptr& address, moment);
+    void forget_unusable(moment);
+    void note_unanswered(moment) noexcept;
+    [[nodiscard]] bool is_confirmed(const server_address&, moment) const;
+    [[nodiscard]] bool is_usable(const server_address&, moment) const;
+    [[nodiscard]] bool is_unanswered(const server_address&, moment) const;
+    void reconnect(loss, moment);
     [[nodiscard]] clock::duration attempt_limit() const;
-    [[nodiscard]] clock::duration next_pause(clock::time_point now);
+    [[nodiscard]] clock::duration next_pause(moment);
+    [[nodiscard]] clock::duration beyond_the_session() const noexcept;
 
     const clock::duration session_timeout_;
     const bool has_names_;
+    const clock::duration server_tick_;
+    const std::optional<clock::duration> lease_margin_;
     std::minstd_rand random_;
 
     phase phase_ = phase::pausing;
@@ -192,9 +209,10 @@ private:
     bool proved_ = false;
     clock::time_point unserved_since_; ///< as long as no connection has proved itself
 
-    clock::duration granted_{};        ///< the session's time-out
-    bool has_session_ = false;         ///< to be taken up again
-    clock::time_point session_ends_{}; ///< at the latest, if it is not taken up again
+    clock::duration granted_{};              ///< the session's time-out
+    clock::duration first_granted_{};        ///< when it began: a leader that takes over knows of no other
+    bool has_session_ = false;               ///< to be taken up again
+    lease_clock::time_point session_ends_{}; ///< at the latest, by the servers' clocks, if it is not taken up again
 };
 
 } // namespace zklock::bridge

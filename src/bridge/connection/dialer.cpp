@@ -16,7 +16,7 @@ dialer::dialer(owner& whose, const client_options& options, const runtime::stran
 void dialer::attempt(session_question asks)
 {
     wire_.begin(connector_.address().text, asks);
-    wire_.believe_expiry(connector_.believes_expiry(connector::clock::now()));
+    wire_.believe_expiry(connector_.believes_expiry(connector::moment::now()));
 #ifdef ZKLOCK_WITH_TLS
     if (options_.tls.enabled)
         return load_tls_files();

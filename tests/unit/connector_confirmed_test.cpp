@@ -235,6 +235,45 @@ TEST_CASE("names that cannot be asked confirm their last addresses once the sess
 }
 
 TEST_CASE(
+    "of two names that led there, one moves in the attempt, and the other cannot be asked: there is a warning, too")
+{
+    names_scene s;
+    s.connect_and_lose({"a"});
+    const auto lost_at = s.now;
+    s.now += 2s;
+    CHECK(s.answer({"a"}) == step::wait);
+    REQUIRE(s.next() == step::attempt);
+    CHECK(s.c.lost(loss::session, s.now) == step::wait);
+    REQUIRE(s.next() == step::attempt);
+    CHECK_FALSE(s.c.take_unanswered());
+    CHECK(s.tell({{"a", s.asked, lost_at}}) == step::wait);
+    CHECK(s.c.take_unanswered());
+}
+
+TEST_CASE("once the session is over, each address has one attempt for a new one, whatever was said there before")
+{
+    for (unsigned seed = 1; seed < 20; ++seed) {
+        names_scene s(seed);
+        s.connect_and_lose({"a", "b"});
+        const auto lost_at = s.now;
+        const auto ask_in_vain = [&] { return s.tell({{"a", s.asked, lost_at}, {"b", s.asked, lost_at}}); };
+        CHECK(ask_in_vain() == step::wait);
+        REQUIRE(s.next() == step::attempt);
+        CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
+        REQUIRE(s.next() == step::attempt);
+        s.now += till_over;
+        CHECK(s.c.believes_expiry(s.now));
+        CHECK(s.c.lost(loss::session, s.now) == step::wait);
+        for (int each = 0; each < 2; ++each) {
+            REQUIRE(s.next() == step::attempt);
+            CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        }
+        CHECK(ask_in_vain() == step::wait);
+        CHECK(s.next() == step::resolve);
+    }
+}
+
+TEST_CASE(
     "a machine that sleeps: the session runs out meanwhile; a name that was asked before has its time to answer after")
 {
     names_scene s;
@@ -283,6 +322,21 @@ TEST_CASE("credentials are refused for good at confirmed addresses only, and not
         CHECK(s.c.address().text == lost);
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
         CHECK(s.c.now_in() == phase::pausing);
+    }
+    SUBCASE("two that were not confirmed say so, and then one of them refuses: the other is asked again, too")
+    {
+        CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
+        REQUIRE(s.next() == step::attempt);
+        CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
+        CHECK(s.answer({"a", "b"}) == step::wait);
+        REQUIRE(s.next() == step::attempt);
+        const std::string refuses = s.c.address().text;
+        CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
+        REQUIRE(s.c.now_in() == phase::pausing);
+        CHECK(s.next() == step::attempt);
+        CHECK(s.c.address().text != refuses);
+        CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
+        CHECK(s.c.now_in() == phase::closed);
     }
 }
 

@@ -1,7 +1,5 @@
 #include "bridge/connection/connect_cycle.hpp"
 
-#include <utility>
-
 namespace zklock::bridge {
 
 void connect_cycle::attempt_begins() noexcept
@@ -28,9 +26,8 @@ bool connect_cycle::join(const address_ptr& address, bool usable, bool confirmed
     put_present_first();
     const auto same = find_same(addresses_, *address);
     if (same != addresses_.end()) {
-        const bool was_disbelieved = std::exchange(*same, address) == disbelieved_;
-        if (was_disbelieved)
-            disbelieved_ = address;
+        *same = address;
+        const bool was_disbelieved = find_same(disbelieved_, *address) != disbelieved_.end();
         const auto place = static_cast<std::size_t>(same - addresses_.begin());
         if (!was_disbelieved || place < in_use() || !confirmed)
             return false;
@@ -58,8 +55,8 @@ void connect_cycle::leave(std::size_t place)
         --attempts_;
         insecure_ = 0; // it may have been one of these
     }
-    if (addresses_[place] == disbelieved_)
-        disbelieved_.reset();
+    if (const auto doubted = find_same(disbelieved_, *addresses_[place]); doubted != disbelieved_.end())
+        disbelieved_.erase(doubted);
     addresses_.erase(addresses_.begin() + static_cast<std::ptrdiff_t>(place));
 }
 

@@ -21,10 +21,13 @@ public:
         std::shuffle(addresses_.begin(), addresses_.end(), random);
         next_ = 0;
         begin_again();
-        disbelieved_.reset();
     }
     /// The same addresses are to be tried once more, in this order.
-    void begin_again() noexcept { attempts_ = insecure_ = refusals_ = 0; }
+    void begin_again() noexcept
+    {
+        attempts_ = insecure_ = refusals_ = 0;
+        believe();
+    }
 
     [[nodiscard]] std::size_t size() const noexcept { return addresses_.size(); }
     [[nodiscard]] bool empty() const noexcept { return addresses_.empty(); }
@@ -46,12 +49,12 @@ public:
     // What became of the attempt.
     void count_insecure() noexcept { ++insecure_; }
     void count_refusal() noexcept { ++refusals_; }
-    void disbelieve() { disbelieved_ = present(); }
-    void believe() noexcept { disbelieved_.reset(); }
+    void disbelieve() { disbelieved_.push_back(present()); }
+    void believe() noexcept { disbelieved_.clear(); }
     /// All that were tried have failed by TLS.
     [[nodiscard]] bool all_insecure() const noexcept { return attempts_ != 0 && insecure_ == attempts_; }
     /// The credentials were refused, and nobody is left who might take them.
-    [[nodiscard]] bool all_refused() const noexcept { return refusals_ != 0 && !disbelieved_; }
+    [[nodiscard]] bool all_refused() const noexcept { return refusals_ != 0 && disbelieved_.empty(); }
 
     /// An address that is there already may have a name more. It is tried again, if it was disbelieved and is confirmed
     /// now. True if there is one more to try.
@@ -79,7 +82,8 @@ private:
     std::size_t refusals_ = 0;    ///< and so many, because the credentials were refused
     std::size_t name_ = 0;        ///< counted round
     std::size_t names_tried_ = 0; ///< in this attempt
-    address_ptr disbelieved_;     ///< whose server has said that the session is over, before it was confirmed
+    /// Whose servers have said that the session is over, before they were confirmed.
+    std::vector<address_ptr> disbelieved_;
 };
 
 } // namespace zklock::bridge

@@ -66,7 +66,10 @@ auto connector::names_known(names known, moment now) -> step
     for (const auto& address : known_.addresses)
         join_cycle(address, now);
     forget_unusable(now);
-    return phase_ == phase::connecting && !is_usable(address(), now) ? step::leave : step::wait;
+    if (phase_ != phase::connecting)
+        return step::wait;
+    note_unanswered(now); // another name may have led there
+    return is_usable(address(), now) ? step::wait : step::leave;
 }
 
 /// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance,

@@ -11,6 +11,7 @@
 #include <array>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,9 +66,20 @@ election_options for_ever()
 /// A lock that is held, one that is waited for, one that is about to be released; a leader, and another candidate.
 struct users {
     users(asio::any_io_executor executor, const std::string& servers, milliseconds session_timeout = short_session)
-        : a(executor, fault_options(servers, session_timeout)), b(executor, fault_options(servers, session_timeout)),
+        : a(executor, options(servers, session_timeout)), b(executor, options(servers, session_timeout)),
           path(new_path()), first(a, path + "-chair", for_ever()), second(b, path + "-chair", for_ever())
     {
+    }
+
+    /// Notes which servers are told to end a session that they still have.
+    [[nodiscard]] client_options options(const std::string& servers, milliseconds session_timeout)
+    {
+        auto o = fault_options(servers, session_timeout);
+        o.log = [this, log = o.log](log_level level, std::string_view line) {
+            told_to_end += line.find("is told to end it") != line.npos;
+            log(level, line);
+        };
+        return o;
     }
 
     awaitable<void> begin()
@@ -98,12 +110,13 @@ struct users {
     }
 
     /// Both have new sessions soon; the holder has lost, the waiter is granted, and the release has ended.
-    awaitable<void> begin_anew(steady_clock::time_point no_later_than)
+    awaitable<void> begin_anew(steady_clock::time_point no_sooner_than, steady_clock::time_point no_later_than)
     {
         co_await until("both have new sessions", [this] {
             return a.session_id() != 0 && a.session_id() != sessions[0] && b.session_id() != 0 &&
                    b.session_id() != sessions[1];
         });
+        CHECK(steady_clock::now() > no_sooner_than);
         CHECK(steady_clock::now() < no_later_than);
         CHECK(!co_await lost.end());
         co_await ends(releasing);
@@ -147,6 +160,7 @@ struct users {
         }
     }
 
+    int told_to_end = 0;
     client a, b;
     const std::string path;
     election first, second;
@@ -156,96 +170,181 @@ struct users {
     pending<> lost, releasing;
 };
 
-/// `wait`: until all of them serve.
-awaitable<void> come_back_without_data(const std::vector<zookeeper_server*>& servers, const std::string& address,
-                                       const std::function<void()>& wait)
-{
+/// One server, or an ensemble.
+struct servers {
+    explicit servers(std::size_t count)
     {
-        admin_client admin(servers.front()->port());
+        if (count == 1)
+            all = {&one.emplace()};
+        else
+            several.emplace(count);
+        for (std::size_t i = 0; several && i < count; ++i)
+            all.push_back(&(*several)[i]);
+    }
+    [[nodiscard]] std::string address() const { return several ? several->address() : one->address(); }
+    void wait()
+    {
+        if (several)
+            several->wait_all();
+        else
+            one->wait_serving();
+    }
+    /// Not on the clients' thread, which would stop them. Gives when all serve.
+    awaitable<steady_clock::time_point> serve()
+    {
+        auto serving = std::async(std::launch::async, [this] {
+            wait();
+            return steady_clock::now();
+        });
+        co_await until(
+            "all serve", [&serving] { return serving.wait_for(0s) == std::future_status::ready; }, test_limit);
+        co_return serving.get();
+    }
+    void kill()
+    {
+        for (auto* each : all)
+            each->kill();
+    }
+    void start()
+    {
+        for (auto* each : all)
+            each->start();
+    }
+    /// A cold one is made while they do not run.
+    awaitable<void> back_up(bool cold)
+    {
+        if (cold)
+            kill();
+        for (auto* each : all) {
+            if (!cold)
+                admin_client(each->port()).sync("/");
+            each->back_up();
+        }
+        if (cold) {
+            start();
+            co_await serve();
+        }
+    }
+
+    std::optional<zookeeper_server> one;
+    std::optional<zookeeper_ensemble> several;
+    std::vector<zookeeper_server*> all;
+};
+
+/// With what servers come back.
+struct set_back_to {
+    enum { nothing, before_the_sessions, the_sessions } what;
+    bool cold; ///< how the backup was made
+    std::size_t servers;
+    /// Unless they elect a leader, which has a higher epoch than anybody has seen, they hang up on who has seen more.
+    bool hang_up;
+};
+
+awaitable<void> set_back(servers& own, const set_back_to& to)
+{
+    if (to.what == set_back_to::before_the_sessions)
+        co_await own.back_up(to.cold);
+    users all(co_await asio::this_coro::executor, own.address());
+    co_await all.begin();
+    {
+        admin_client admin(own.all[0]->port());
+        co_await until_queued(admin, all.path, 2);
+    }
+    if (to.what == set_back_to::the_sessions) {
+        co_await own.back_up(to.cold);
+        co_await until("both are connected", [&all] {
+            return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
+        });
+        CHECK(all.a.session_id() == all.sessions[0]);
+        CHECK(all.b.session_id() == all.sessions[1]);
+    }
+    {
+        admin_client admin(own.all[0]->port());
         write_much(admin);
     }
-    users all(co_await asio::this_coro::executor, address);
-    co_await all.begin();
-    for (zookeeper_server* server : servers)
-        server->kill();
+    // Each has seen it, and one node of the backup is gone.
+    auto first = begin_release(all.released.value());
+    co_await users::ends(first);
+    all.released = begin_acquire(mutex(all.a, all.path + "-released"));
+    REQUIRE(!co_await all.released.end());
+    const result<std::vector<contender>> seen = co_await mutex(all.b, all.path).contenders();
+    REQUIRE(!seen.has_error());
+
+    own.kill();
     co_await all.suspended();
     const auto noticed = steady_clock::now();
     all.releasing = begin_release(all.released.value());
-    for (zookeeper_server* server : servers) {
-        server->wipe();
-        server->start();
-    }
-    wait();
-    co_await all.begin_anew(std::max(noticed + overdue, steady_clock::now()) + then_at_once);
+    for (auto* each : own.all)
+        if (to.what == set_back_to::nothing)
+            each->wipe();
+        else
+            each->restore();
+    const bool sessions_live = to.what == set_back_to::the_sessions;
+    if (sessions_live) // they have their time-out again, and shall outlast the clients' patience
+        co_await until("they should almost be over", [&] { return steady_clock::now() > noticed + short_session; });
+    own.start();
+    const auto served = co_await own.serve();
+    if (to.hang_up)
+        co_await all.begin_anew(noticed + short_session, std::max(noticed + overdue, served) + then_at_once);
+    else
+        co_await all.begin_anew(noticed, served + then_at_once);
+    CHECK(all.told_to_end == (sessions_live ? 2 : 0));
+    for (auto* each : own.all)
+        co_await nothing_left(each->port());
     co_await all.close();
+}
+
+void set_back(const set_back_to& to)
+{
+    servers own(to.servers);
+    const auto body = [&] { return set_back(own, to); };
+    run_test(test_limit, body);
+    own.wait();
+    if (own.several)
+        expect_clean(*own.several);
+    else
+        expect_clean(*own.one);
 }
 
 } // namespace
 
-TEST_CASE("a server comes back without its data: clients are back when their sessions should be over, and no later")
+// Clients are back when their sessions should be over, and no later.
+
+TEST_CASE("a server comes back without its data")
 {
-    zookeeper_server own;
-    const std::vector<zookeeper_server*> servers{&own};
-    const std::string address = own.address();
-    const std::function<void()> wait = [&own] { own.wait_serving(); };
-    run_test(test_limit, [&]() -> awaitable<void> { return come_back_without_data(servers, address, wait); });
-    expect_clean(own);
+    set_back({.what = set_back_to::nothing, .cold = true, .servers = 1, .hang_up = true});
 }
 
 TEST_CASE("so do the three of an ensemble")
 {
-    zookeeper_ensemble three(3);
-    const std::vector<zookeeper_server*> servers{&three[0], &three[1], &three[2]};
-    const std::string address = three.address();
-    const std::function<void()> wait = [&three] { three.wait_all(); };
-    run_test(test_limit, [&]() -> awaitable<void> { return come_back_without_data(servers, address, wait); });
-    three.wait_all();
-    expect_clean(three);
+    set_back({.what = set_back_to::nothing, .cold = true, .servers = 3, .hang_up = true});
 }
 
 TEST_CASE("a server is restored from a backup in which the sessions live: they are ended, with the nodes in it")
 {
-    zookeeper_server own;
-    const auto body = [&]() -> awaitable<void> {
-        users all(co_await asio::this_coro::executor, own.address());
-        co_await all.begin();
-        {
-            admin_client admin(own.port());
-            co_await until_queued(admin, all.path, 2);
-        }
-        own.kill();
-        own.back_up();
-        own.start();
-        own.wait_serving();
-        const auto connected = [&all] {
-            return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
-        };
-        co_await until("both are connected", connected);
-        {
-            admin_client admin(own.port());
-            write_much(admin);
-        }
-        // Each has seen it, and one node of the backup is gone.
-        auto first = begin_release(all.released.value());
-        co_await users::ends(first);
-        all.released = begin_acquire(mutex(all.a, all.path + "-released"));
-        REQUIRE(!co_await all.released.end());
-        const result<std::vector<contender>> seen = co_await mutex(all.b, all.path).contenders();
-        REQUIRE(!seen.has_error());
+    for (const bool cold : {true, false}) {
+        CAPTURE(cold);
+        set_back({.what = set_back_to::the_sessions, .cold = cold, .servers = 1, .hang_up = true});
+    }
+}
 
-        own.kill();
-        co_await all.suspended();
-        const auto noticed = steady_clock::now();
-        all.releasing = begin_release(all.released.value());
-        own.restore();
-        own.start();
-        own.wait_serving();
-        co_await all.begin_anew(std::max(noticed + overdue, steady_clock::now()) + then_at_once);
-        co_await nothing_left(own.port());
-        co_await all.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(own);
+TEST_CASE(
+    "so are the three of an ensemble, which had been stopped for the backup, and have the epoch again that followed")
+{
+    set_back({.what = set_back_to::the_sessions, .cold = true, .servers = 3, .hang_up = true});
+}
+
+TEST_CASE("a server is restored from a backup made before the sessions began")
+{
+    set_back({.what = set_back_to::before_the_sessions, .cold = false, .servers = 1, .hang_up = true});
+}
+
+TEST_CASE("so are the three of an ensemble: if they ran during the backup, clients are back at once")
+{
+    for (const bool cold : {true, false}) {
+        CAPTURE(cold);
+        set_back({.what = set_back_to::before_the_sessions, .cold = cold, .servers = 3, .hang_up = cold});
+    }
 }
 
 TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no session")

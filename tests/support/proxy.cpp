@@ -97,7 +97,7 @@ public:
     const std::uint16_t server_port;
     proxy_state state;
     std::list<proxy_connection> connections;
-    std::size_t accepted = 0;
+    std::vector<steady_clock::time_point> accepted; ///< when
 
     void set_listening(bool on) // within a change
     {
@@ -157,7 +157,7 @@ private:
                 return;
             unique_fd server{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
             const auto address = loopback(server_port);
-            ++accepted;
+            accepted.push_back(steady_clock::now());
             if (comes_from_) {
                 auto own = loopback(0);
                 ::inet_pton(AF_INET, comes_from_->c_str(), &own.sin_addr);
@@ -308,12 +308,17 @@ std::size_t proxy::connections() const
 
 std::size_t proxy::accepted() const
 {
+    return accepted_at().size();
+}
+
+std::vector<steady_clock::time_point> proxy::accepted_at() const
+{
     return relay_->look([&] { return relay_->accepted; });
 }
 
 void proxy::wait_accepted(std::size_t count, milliseconds limit)
 {
-    relay_->wait("connection number " + std::to_string(count), limit, [&] { return relay_->accepted >= count; });
+    relay_->wait("connection number " + std::to_string(count), limit, [&] { return relay_->accepted.size() >= count; });
 }
 
 std::string proxy::captured() const

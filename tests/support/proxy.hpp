@@ -100,6 +100,7 @@ public:
 
     [[nodiscard]] std::size_t connections() const; ///< open now
     [[nodiscard]] std::size_t accepted() const;    ///< since the start
+    [[nodiscard]] std::vector<steady_clock::time_point> accepted_at() const;
     void wait_accepted(std::size_t count, milliseconds limit = default_limit);
 
     /// All bytes that have come here, a direction of a connection after the other. Only with speech::tls.

@@ -190,6 +190,36 @@ TEST_CASE("servers that take the session and hang up: at most 17 connects in eac
             }
 }
 
+TEST_CASE("a client that ends its sessions: the first is replaced at once, the others after longer pauses")
+{
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        connector_scene s({10s, 500ms, 5s}, seed);
+        s.begin({"a", "b"});
+        s.c.opened(10s);
+        s.c.served(s.now += 2500ms);
+        for (unsigned ended = 0; ended < 10; ++ended) {
+            const auto before = s.now;
+            CHECK(s.c.lost(loss::connection, s.now) == step::wait); // the client hangs up,
+            CHECK(s.next() == step::attempt);
+            CHECK(s.c.lost(loss::session, s.now) == step::wait); // and comes back for its end
+            CHECK(s.next() == step::attempt);
+            const auto paused = s.now - before;
+            CAPTURE(ended);
+            CHECK(s.c.lost_unproved() == ended);
+            if (ended == 0)
+                CHECK(paused == 0s);
+            else
+                CHECK(paused > 0s);
+            if (ended > 3) { // an eighth of the session and the limit, and two thirds of both at least
+                CHECK(paused >= 4166ms);
+                CHECK(paused <= 6250ms);
+            }
+            s.c.opened(10s);
+            s.c.served(s.now + 2499ms); // what is answered before that does not count
+        }
+    }
+}
+
 TEST_CASE("a connection has proved itself when something was written or synced after a quarter of the time-out")
 {
     connector_scene s({12s, 500ms, 5s});

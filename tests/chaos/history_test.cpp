@@ -445,9 +445,10 @@ TEST_CASE("with the hand-off, all has to come that it is for")
         h.writes.resize(1);
         h.processes[1].by_certificate = 1;
         auto& all = h.processes[1].operations;
-        int n = 0;
+        unsigned n = 1;
         const auto add = [&](const char* kind, const char* node, instant from) -> operation& {
-            auto& o = all[static_cast<unsigned>(++n + 1)] = held(from, from + 10 * ms, 20 + n);
+            ++n;
+            auto& o = all[n] = held(from, from + 10 * ms, 20 + n);
             o.path = "/" + std::string(kind);
             o.kind = kind;
             o.node = node;

@@ -90,8 +90,8 @@ template <class Value> awaitable<error_code> end_soon(pending<Value> asked)
 
 /// What a server answers without its leader.
 constexpr std::size_t kinds = 5;
-constexpr const char* names[kinds]{"an acquire that may not", "an acquire with an access list that is none",
-                                   "a write that may not", "a create with an access list that is none", "a read"};
+const std::string names[kinds]{"an acquire that may not", "an acquire with an access list that is none",
+                               "a write that may not", "a create with an access list that is none", "a read"};
 
 awaitable<bool> answered_alone(client zk, std::size_t kind)
 {

@@ -214,7 +214,7 @@ private:
     std::vector<client*> current_;                 ///< by number
     bool all_close_ = false;                       ///< none that fails is replaced any more
     std::vector<std::string> foreign_nodes_;
-    std::set<std::int64_t> written_after_look_; ///< containers, by czxid
+    std::set<std::int64_t> written_after_look_;       ///< containers, by czxid
     std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;
     container_checker containers_;

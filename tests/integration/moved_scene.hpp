@@ -1,0 +1,203 @@
+#pragma once
+// Two ensembles, and addresses that pass from one to the other; names of this machine's own, which may move.
+#include "support/admin_client.hpp"
+#include "support/port_lease.hpp"
+#include "support/skip.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/unique_fd.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zklock::test {
+
+namespace asio = boost::asio;
+
+namespace detail {
+
+using socket_ptr = std::shared_ptr<asio::ip::tcp::socket>;
+
+inline asio::awaitable<void> pump(socket_ptr from, socket_ptr to)
+{
+    std::array<char, 4096> buffer{};
+    for (boost::system::error_code ec;;) {
+        const auto got =
+            co_await from->async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, ec));
+        if (!ec)
+            co_await asio::async_write(*to, asio::buffer(buffer.data(), got),
+                                       asio::redirect_error(asio::use_awaitable, ec));
+        if (ec)
+            break;
+    }
+    boost::system::error_code gone;
+    to->shutdown(asio::ip::tcp::socket::shutdown_both, gone);
+    from->shutdown(asio::ip::tcp::socket::shutdown_both, gone);
+}
+
+} // namespace detail
+
+/// An address at which one server lives, and later another. It works on a thread of its own.
+class place {
+public:
+    place(const std::string& address, std::uint16_t port)
+        : acceptor_(context_, asio::ip::tcp::endpoint(asio::ip::make_address(address), port))
+    {
+        asio::co_spawn(context_, accept(), asio::detached);
+        thread_ = std::thread([this] { context_.run(); });
+    }
+    ~place()
+    {
+        context_.stop();
+        thread_.join();
+    }
+    place(const place&) = delete;
+    place& operator=(const place&) = delete;
+
+    /// From now on that server lives here, or with 0 one that is silent; all connections are cut.
+    void belongs_to(std::uint16_t server_port)
+    {
+        asio::post(context_, [this, server_port] {
+            server_port_ = server_port;
+            boost::system::error_code gone;
+            for (const auto& each : open_)
+                each->shutdown(asio::ip::tcp::socket::shutdown_both, gone);
+            open_.clear();
+        });
+    }
+
+private:
+    asio::awaitable<void> accept()
+    {
+        for (;;) {
+            const auto client =
+                std::make_shared<asio::ip::tcp::socket>(co_await acceptor_.async_accept(asio::use_awaitable));
+            open_.push_back(client);
+            if (server_port_ == 0)
+                continue;
+            const auto server = std::make_shared<asio::ip::tcp::socket>(context_);
+            boost::system::error_code ec;
+            server->connect({asio::ip::address_v4::loopback(), server_port_}, ec);
+            if (ec)
+                continue;
+            asio::co_spawn(context_, detail::pump(client, server), asio::detached);
+            asio::co_spawn(context_, detail::pump(server, client), asio::detached);
+        }
+    }
+
+    asio::io_context context_{1};
+    asio::ip::tcp::acceptor acceptor_;
+    std::vector<detail::socket_ptr> open_;
+    std::uint16_t server_port_ = 0;
+    std::thread thread_;
+};
+
+/// Two ensembles, and two addresses with the same port: the first is ours at the start.
+struct two_ensembles {
+    zookeeper_server ours, other;
+    port_lease port;
+    place old_place{"127.0.0.1", port.port()}, new_place{"127.0.0.2", port.port()};
+
+    two_ensembles()
+    {
+        reset();
+        // The other one has come further, or it would hang up on who has seen more.
+        admin_client admin(other.port());
+        for (int n = 0; n < 300; ++n)
+            admin.create("/n-", "", create_mode::ephemeral_sequential);
+    }
+    void reset()
+    {
+        old_place.belongs_to(ours.port());
+        new_place.belongs_to(ours.port());
+    }
+    [[nodiscard]] std::string at_port(const std::string& host) const
+    {
+        return host + ':' + std::to_string(port.port());
+    }
+    void other_moves_in() { old_place.belongs_to(other.port()); }
+};
+
+/// While it lives, this thread, and those that it starts, have hosts of their own in /etc/hosts, and a network that has
+/// the loopback interface only: so nobody else can be asked.
+class own_hosts {
+public:
+    own_hosts()
+    {
+        if (!network_ || !mounts_ || !here_ || ::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
+            return;
+        entered_ = true;
+        write("");
+        made_ = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                ::mount(file().c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0 && bring_up();
+        error_ = errno;
+    }
+    ~own_hosts()
+    {
+        if (!entered_)
+            return;
+        REQUIRE(::setns(mounts_.get(), CLONE_NEWNS) == 0);
+        REQUIRE(::setns(network_.get(), CLONE_NEWNET) == 0);
+        REQUIRE(::fchdir(here_.get()) == 0);
+    }
+    own_hosts(const own_hosts&) = delete;
+    own_hosts& operator=(const own_hosts&) = delete;
+
+    /// False where none can be had, and the test is skipped: who may not, cannot run it.
+    [[nodiscard]] bool made() const
+    {
+        if (!made_)
+            skip("no network and mount namespaces can be made here (" + std::string(std::strerror(error_)) + ")");
+        return made_;
+    }
+    /// The file stays the same, or the mount would show the old one.
+    void write(const std::string& lines) const { std::ofstream(file()) << lines; }
+
+private:
+    [[nodiscard]] std::string file() const { return directory_.path() / "hosts"; }
+    static bool bring_up()
+    {
+        ifreq loopback{};
+        std::strcpy(loopback.ifr_name, "lo");
+        loopback.ifr_flags = IFF_UP | IFF_RUNNING;
+        const unique_fd any{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+        return ::ioctl(any.get(), SIOCSIFFLAGS, &loopback) == 0;
+    }
+
+    unique_fd network_{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
+    unique_fd mounts_{::open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC)};
+    unique_fd here_{::open(".", O_RDONLY | O_CLOEXEC)};
+    temporary_directory directory_;
+    bool entered_ = false;
+    bool made_ = false;
+    int error_ = errno;
+};
+
+} // namespace zklock::test

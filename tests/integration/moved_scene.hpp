@@ -151,8 +151,10 @@ class own_hosts {
 public:
     own_hosts()
     {
-        if (!network_ || !mounts_ || !here_ || ::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
+        if (!network_ || !mounts_ || !here_ || ::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) {
+            error_ = errno;
             return;
+        }
         entered_ = true;
         write("");
         made_ = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -197,7 +199,7 @@ private:
     temporary_directory directory_;
     bool entered_ = false;
     bool made_ = false;
-    int error_ = errno;
+    int error_ = 0;
 };
 
 } // namespace zklock::test

@@ -418,9 +418,11 @@ private:
                     drops = ec.failed(); // it was lost, and there is no guard any more
                     continue;
                 }
-            if (!holding_on_ && looked_at - begun >= longest)
+            // One that is to stop before a write has to come to a write.
+            const bool holds_on = holding_on_ && !(reads && writes_until_stop_ != 0);
+            if (!holds_on && looked_at - begun >= longest)
                 break;
-            if (!reads && commits)
+            if (!reads && commits && writes_until_stop_ == 0)
                 co_await commit(all, held);
             else if (!reads)
                 for (const auto& each : all)

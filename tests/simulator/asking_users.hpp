@@ -36,13 +36,6 @@ public:
         return asked ? stage_.ensemble.alive(node.owner) : Locks::is_ours(node);
     }
 
-    /// What was asked may be undone, and whoever was asked has heard of it all the same.
-    void set_back() override
-    {
-        Locks::set_back();
-        was_set_back_ = true;
-    }
-
     /// Who acquires late, because its process was paused, may be patient too.
     [[nodiscard]] instant holding_time() const override
     {
@@ -187,7 +180,9 @@ private:
         if (u.now != use::phase::holding)
             return violate(u, "asked to let go of what it does not hold");
         const auto* const n = node_of(u);
-        if (n != nullptr && !n->data.starts_with(queue::revocation_request) && !was_set_back_) {
+        // After a restore what was asked may be undone, and whoever was asked has heard of it all the same.
+        const bool undone = stage_.ensemble.was_set_back();
+        if (n != nullptr && !n->data.starts_with(queue::revocation_request) && !undone) {
             return violate(u, "told that it is asked to let go, and nobody has asked");
         }
         to_go_.push_back(u.given.front().node);
@@ -299,7 +294,6 @@ private:
     std::deque<request> requests_;
     std::vector<std::string> to_go_;
     unsigned patient_ = 0;
-    bool was_set_back_ = false;
 };
 
 } // namespace zklock::simulator

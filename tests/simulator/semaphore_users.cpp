@@ -55,7 +55,6 @@ public:
     void set_back() override
     {
         acquisition_users::set_back();
-        was_set_back_ = true;
         last_token_.clear();
         for (unsigned p = 0; counted_ && p < stage_.the_plan.set.paths; ++p) {
             const auto* const node = stage_.ensemble.leaders_tree().find(count_path(p));
@@ -173,7 +172,7 @@ private:
             return;
         // Nobody deletes the path, nor changes what it says: all go by the number that came first. (Which may be lost
         // with what was written since a backup.)
-        if (compared_ && !was_set_back_ && stage_.the_plan.seed % 2 == 0 &&
+        if (compared_ && !stage_.ensemble.was_set_back() && stage_.the_plan.seed % 2 == 0 &&
             !stage_.the_plan.set.parents_are_containers &&
             tree.find(path_of(path))->data != std::to_string(of_client(u.client))) {
             violate(u, "granted, though its path says " + tree.find(path_of(path))->data);
@@ -292,7 +291,6 @@ private:
     const unsigned permits_;
     bool counted_ = false;
     bool compared_ = false;
-    bool was_set_back_ = false;
     bool other_maximum_ = false; ///< the first client means another number than the rest
     std::map<const client*, std::unique_ptr<recipes::semaphores>> semaphores_;
     std::map<const use*, acquisition_ptr> acquisitions_;

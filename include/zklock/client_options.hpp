@@ -302,20 +302,21 @@ struct client_options {
     /// How much faster than ours the servers' clock may run, as a fraction, 0 to below 0.5: 0.01 is 36 s in an hour.
     double clock_drift = 0.01;
     /// The servers' `tickTime`, or more; more than 0. A leader that its quorum has given up goes on answering for up to
-    /// a tick. State less for servers with shorter ticks and sessions of less than 8 s: their locks then survive longer
-    /// outages, with fewer heartbeats. If you state less than the servers' tick, such an answer may let two hold one
-    /// lock; a client cannot see that, but `zklock doctor` looks, where the servers tell (`conf`; without TLS).
+    /// a tick. State less for servers with shorter ticks and sessions of less than 10 s: their locks then survive
+    /// longer outages, and those of less than 8 s need fewer heartbeats. If you state less than the servers' tick, such
+    /// an answer may let two hold one lock; a client cannot see that, but `zklock doctor` looks, where the servers tell
+    /// (`conf`; without TLS).
     std::chrono::milliseconds server_tick{2'000};
     /// The safety margin of the lease: a request renews the lease only once a later one, sent at least this long after
     /// its answer, is answered too. It is 0 or more, and leaves room in the time-out asked for, beside drift and
     /// notice, for two heartbeats. Empty: 21 % of the time-out, and at least `server_tick`.
     ///
     /// So a lock is held without a connection for about the time-out less this margin, the drift and the age of the
-    /// last heartbeat: 50 to 75 % of a time-out of four ticks or more, 30 to 50 % of one of two. To survive longer
-    /// outages, ask for a longer session. A margin of less than the servers' tick voids the promise that a holder is
-    /// told of its loss before the next is granted: a holder that is cut off from the other servers together with their
-    /// leader may be told later than that, by the difference at most; if the margin is below half a tick, so may a
-    /// holder whose server alone is cut off from the leader.
+    /// last heartbeat: 50 to 75 % of a time-out of five ticks or more, 40 to 75 % of one of four, 30 to 50 % of one of
+    /// two. To survive longer outages, ask for a longer session. A margin of less than the servers' tick voids the
+    /// promise that a holder is told of its loss before the next is granted: a holder that is cut off from the other
+    /// servers together with their leader may be told later than that, by the difference at most; if the margin is
+    /// below half a tick, so may a holder whose server alone is cut off from the leader.
     std::optional<std::chrono::milliseconds> lease_margin;
     /// How long before the end of its lease a guard is declared lost: 0 or more, and within what `lease_margin` leaves.
     std::chrono::milliseconds loss_notice{0};

@@ -62,7 +62,7 @@ private:
 
     awaitable<void> keep_two(unsigned n)
     {
-        // Heartbeats come at most a quarter of the time-out after an answer: this spreads those of the clients evenly.
+        // Of some four heartbeats in a time-out: this spreads those of the clients evenly.
         asio::steady_timer phase(context_, milliseconds(options_.session_timeout / 4) * n / clients_.size());
         co_await phase.async_wait(test::as_tuple);
         if (terminated_)

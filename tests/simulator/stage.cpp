@@ -15,16 +15,6 @@ namespace {
 /// A schedule with more events than this goes round in circles.
 constexpr std::uint64_t most_events = 400'000;
 
-/// In one schedule of four, heartbeats come by chance a little earlier than they are due. In the others they do not,
-/// as when the seeds were found that are known for something: the margin leaves no room.
-std::optional<std::chrono::milliseconds> margin_of(const plan& p)
-{
-    const auto& s = p.set;
-    if (s.stated_margin || !s.granted.empty() || p.seed * 626 % 1051 % 4 == 1)
-        return s.stated_margin;
-    return std::max(s.session_timeout / 4, s.tick);
-}
-
 } // namespace
 
 std::optional<access_list> access_of_locks(const plan& p)
@@ -105,7 +95,7 @@ void stage::start_client(unsigned number)
     options.identifier = "client" + std::to_string(number);
     options.clock_drift = the_plan.set.stated_drift;
     options.server_tick = the_plan.set.tick;
-    options.lease_margin = margin_of(the_plan);
+    options.lease_margin = the_plan.set.stated_margin;
     options.node_budget = the_plan.set.node_budget;
     c.session = std::make_unique<recipes::session>(
         c.store, c.time, c.counters, options,

@@ -6,12 +6,18 @@ namespace zklock::recipes {
 namespace {
 
 constexpr int percent_early = 15; // of an interval
+constexpr int percent_at_least = 100 - percent_early;
+
+constexpr lease_times::duration divided_up(lease_times::duration d, std::int64_t by)
+{
+    return (d - lease_times::duration(1)) / by + lease_times::duration(1);
+}
 
 } // namespace
 
 lease_times::duration lease_times::margin() const noexcept
 {
-    const duration usual = timeout / 4 * (100 - percent_early) / 100;
+    const duration usual = timeout / 4 * percent_at_least / 100;
     return stated_margin.value_or(std::max(usual, tick));
 }
 
@@ -20,23 +26,25 @@ lease_times::duration lease_times::sure() const noexcept
     return std::chrono::duration_cast<duration>(timeout * (1.0 - drift));
 }
 
-lease_times::duration lease_times::interval() const noexcept
+/// When a heartbeat falls due, the one that counts was sent n + 1 intervals before.
+lease_times::rhythm lease_times::beats() const noexcept
 {
-    // Two of them fit into the rest. One that is longer than the margin stands for it, too.
-    const duration fits = rest() <= 2 * margin() ? rest() / 2 : (rest() + margin()) / 3;
-    const duration longest = std::min(timeout / 4, fits);
-    if (longest <= duration::zero())
-        return timeout / 4; // no lease is possible
-    if (margin() <= longest)
-        return longest;
-    const auto in_a_margin = (margin() - duration(1)) / longest + 1;
-    return (margin() - duration(1)) / in_a_margin + duration(1);
-}
-
-lease_times::duration lease_times::earliness() const noexcept
-{
-    const duration still_counts = interval() - margin();
-    return std::clamp(still_counts, duration::zero(), interval() * percent_early / 100);
+    if (!possible())
+        return {1, timeout / 4, timeout / 4 * percent_early / 100};
+    // An interval is left. Where a tick is about a quarter of the time-out, heartbeats come a little farther apart: two
+    // in a margin would be twice the work for the servers.
+    const duration fits = (rest() + margin()) / 3;
+    const duration usual = std::min(timeout / 4, fits);
+    if (margin() <= usual * percent_at_least / 100)
+        return {1, usual, usual * percent_early / 100};
+    const duration farther = divided_up(margin() * 100, percent_at_least);
+    if (farther <= std::min(timeout * 3 / 10, fits))
+        return {1, farther, farther - margin()};
+    // They take an interval, and 15 % of one, more than the margin. Half of the rest is left.
+    const duration longest = std::min(timeout / 4, rest() / 2 * 100 / (100 + percent_early));
+    const std::int64_t n = (margin() * 100 + longest * percent_early - duration(1)) / (longest * 100) + 1;
+    const duration interval = divided_up(margin() * 100, 100 * n - percent_early);
+    return {n, interval, interval - divided_up(margin(), n)};
 }
 
 bool lease_times::possible() const noexcept
@@ -74,14 +82,16 @@ void lease::open(duration session_timeout)
     interval_ = times_.interval();
     earliness_ = times_.earliness();
     sure_ = times_.sure();
+    in_a_margin_ = times_.in_a_margin();
     last_beat_ = beat_sent_ = {};
     early_ = {};
+    next_chance_ = {};
     uncounted_.clear();
 }
 
 void lease::opened(time_point sent, time_point now)
 {
-    confirmed(sent - std::min(margin_, times_.rest() / 2), now);
+    confirmed(sent - std::min(margin_, times_.rest() / 2 - in_a_margin_ * earliness_), now);
     heard(now);
     last_beat_ = {}; // a heartbeat at once: what it confirms is worth more
 }
@@ -133,36 +143,32 @@ bool lease::renewable(time_point now) const noexcept
 
 void lease::heartbeat_answered(time_point sent, time_point now, double chance) noexcept
 {
-    early_ = std::chrono::duration_cast<duration>(earliness_ * chance);
-    // One that stands for a margin waits for its answer. Where several fit into one, their round trips would add up.
-    last_beat_ = margin_ <= interval_ ? now : sent;
+    if (sent >= next_chance_) {
+        early_ = std::chrono::duration_cast<duration>(earliness_ * chance);
+        next_chance_ = sent + margin_;
+    }
+    // One that stands for a margin waits for its answer. Where several do, each takes its part of the waiting.
+    last_beat_ = sent + (now - sent) / in_a_margin_;
     beat_sent_ = sent;
 }
 
 lease::time_point lease::next_heartbeat() const noexcept
 {
-    time_point due = last_beat_ + interval_ - early_;
-    if (margin_ > interval_)
-        due = when_one_counts(due);
+    const time_point due = when_one_counts(last_beat_ + interval_ - early_);
     if (due + in_time() < ends() || !times_.possible())
         return due;
     return std::min(due, soonest_renewal());
 }
 
-/// At about that time an earlier exchange begins to count. Before that moment a heartbeat would be for nothing, and
-/// later it would be late.
+/// A round trip may have taken longer than those after it: what it was for counts a little later. A heartbeat that came
+/// before would be for nothing. One that comes later stays where chance has put it: by a moment that returns each
+/// margin, all would come together again.
 lease::time_point lease::when_one_counts(time_point due) const noexcept
 {
-    time_point best = due;
-    duration off_by = interval_ / 2;
-    for (const exchange& earlier : uncounted_) {
-        const time_point counts = counts_from(earlier);
-        if (const duration off = counts < due ? due - counts : counts - due; off < off_by) {
-            off_by = off;
-            best = counts;
-        }
-    }
-    return best;
+    if (in_a_margin_ == 1 || uncounted_.empty())
+        return due;
+    const time_point counts = counts_from(uncounted_.front());
+    return counts > due && counts - due < interval_ / 2 ? counts : due;
 }
 
 lease::time_point lease::soonest_renewal() const noexcept

@@ -1,9 +1,9 @@
 #pragma once
 #include "zklock/events.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -49,22 +49,30 @@ struct lease_times {
     /// How long after a request's answer another has to be sent for the first to count. Unless it is stated, or a tick
     /// is longer, it is as long as the shortest time between heartbeats that are a quarter of the time-out apart.
     [[nodiscard]] duration margin() const noexcept;
-    /// The longest time between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if
-    /// it is longer.
-    [[nodiscard]] duration interval() const noexcept;
+    /// How many heartbeats, n, come in a margin: each confirms the one that came n before it. As few as fit.
+    [[nodiscard]] std::int64_t in_a_margin() const noexcept { return beats().in_a_margin; }
+    /// The longest time between heartbeats: a quarter of the time-out, or what fits, if the margin is at most 85 % of
+    /// that. Else n of them take a margin and 15 % of an interval.
+    [[nodiscard]] duration interval() const noexcept { return beats().interval; }
     /// How much sooner than that a heartbeat may come, by chance, lest those of many clients go on coming together that
-    /// did so once: 15 % of it. One that came less than a margin after the answer to the one before would not count
-    /// that one, and the lease would be an interval shorter; so it is less where the margin leaves less, or nothing.
-    [[nodiscard]] duration earliness() const noexcept;
+    /// did so once. It is 15 % of the interval for n of them together, which still last for a margin.
+    [[nodiscard]] duration earliness() const noexcept { return beats().earliness; }
     /// How much of the time-out is certain by our clock, if nothing else is taken from it.
     [[nodiscard]] duration sure() const noexcept;
     /// What is left for heartbeats.
     [[nodiscard]] duration rest() const noexcept { return sure() - margin() - notice; }
     /// What is left of a lease when a heartbeat falls due, if every one is answered.
-    [[nodiscard]] duration remainder() const noexcept { return sure() - std::max(margin(), interval()) - interval(); }
+    [[nodiscard]] duration remainder() const noexcept { return sure() - (in_a_margin() + 1) * interval(); }
     /// Two heartbeats of at least 50 ms fit, or of an eighth of a shorter time-out; and of a 64th of a longer one, so
     /// that they are not many in a margin. With less, a connection that is merely slow would lose locks.
     [[nodiscard]] bool possible() const noexcept;
+
+private:
+    struct rhythm {
+        std::int64_t in_a_margin;
+        duration interval, earliness;
+    };
+    [[nodiscard]] rhythm beats() const noexcept;
 };
 
 /// How long the session is known to live, by this machine's clock. A request counts as a sign of life from when it was
@@ -123,8 +131,8 @@ public:
     /// A session with this time-out is there. The span of an earlier one ends.
     void open(duration session_timeout);
     /// The session came into being after `sent`, and the leader knows it. The lease is taken to be a margin shorter, so
-    /// that from the first moment on holders hear of its end at least a margin before it; or shorter by half of the
-    /// rest, if that is less, because it has to last until the first heartbeat counts.
+    /// that from the first moment on holders hear of its end at least a margin before it. It is by less,
+    /// if otherwise less than half of the rest would be left when the first heartbeat counts.
     void opened(time_point sent, time_point now);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
@@ -149,7 +157,8 @@ public:
     /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count. Sooner than
     /// planned if it would end before, or is not there.
     [[nodiscard]] time_point next_heartbeat() const noexcept;
-    /// `chance`, from 0 to 1: by how much of the earliness the next one comes before the interval is over.
+    /// `chance`, from 0 to 1: by how much of the earliness the next ones come before the interval is over, until a
+    /// margin has passed. Were it another for each of many, they would make up for each other.
     void heartbeat_answered(time_point sent, time_point now, double chance) noexcept;
 
 private:
@@ -170,9 +179,11 @@ private:
 
     lease_times times_;
     duration margin_{}, interval_{}, earliness_{}, sure_{}; ///< of these, worked out once
+    std::int64_t in_a_margin_ = 1;                          ///< likewise
     time_point last_beat_{};                                ///< what the next is counted from
     time_point beat_sent_{};                                ///< the last that was answered
     duration early_{};                                      ///< that it comes before an interval is over
+    time_point next_chance_{};                              ///< is taken then
     std::deque<exchange> uncounted_;                        ///< by the leader, for all we know; some way apart
     bool ended_ = false;                                    ///< the span: another begins with the next sign of life
     std::shared_ptr<lease_span> span_;

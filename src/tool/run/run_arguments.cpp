@@ -32,7 +32,7 @@ milliseconds reserve_for(milliseconds session)
 /// one is answered, S/4 later at most (interval() in recipes/lease/lease.hpp), and the next but one is due S/4 after
 /// that. So this much of a lease is always left, as long as all heartbeats are answered:
 ///
-///     0.99 S - S/4 - S/4 = 0.49 S        for S of four ticks or more
+///     0.99 S - S/4 - S/4 = 0.49 S        for S of five ticks or more
 ///
 /// The stop has to begin kill_after + reserve before the end of the lease (client_options::loss_notice). What remains,
 /// 0.49 S - kill_after - reserve, is how long the servers may be silent without costing a lock that could be kept. If

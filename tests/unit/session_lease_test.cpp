@@ -54,6 +54,32 @@ TEST_SUITE("session, lease")
         CHECK(a->handle->held_until() > s.clock.now() + 2s);
     }
 
+    TEST_CASE("that the session was taken up counts from its answer, however long the servers' history is looked at")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        s.clock.pass(1s);
+        s.lose_connection();
+        s.clock.pass(3s);
+        const auto sent = s.clock.now();
+        s.clock.pass(100ms);
+        const auto answered = s.clock.now();
+        s.servers.observer->on_connected({5, 10s, false, sent});
+        s.clock.pass(2s);
+        REQUIRE(s.session->state() != connection_state::connected);
+        show_writes_kept(s);
+        REQUIRE(s.session->state() == connection_state::connected);
+        s.clock.pass(0ms);
+        s.answer_syncs();
+        s.clock.pass(answered + 2125ms - s.clock.now()); // a margin
+        const auto until = a->handle->held_until();
+        CHECK(until < sent + 9s);
+        s.acquire("/q");
+        asked(s).to("create /q/" + prefix(s.uuids)).number(100, 0);
+        CHECK(a->handle->held_until() == sent + 9900ms);
+        CHECK(a->losses == 0);
+    }
+
     TEST_CASE("what is refused does not renew the lease: a write or a sync, by a server alone or the C client")
     {
         connected_scene s;

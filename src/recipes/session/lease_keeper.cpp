@@ -61,7 +61,7 @@ void lease_keeper::open(const store::connect_reply& answer, time_point now)
     if (answer.renewed)
         lease_.opened(answer.sent, now);
     else
-        taken_up_ = answer.sent;
+        taken_up_ = {answer.sent, now};
 }
 
 void lease_keeper::epoch_began()
@@ -69,7 +69,7 @@ void lease_keeper::epoch_began()
     if (!taken_up_)
         return;
     notice_lapse(session_.scheduler.now());
-    lease_.answered(*taken_up_, session_.scheduler.now());
+    lease_.answered(taken_up_->sent, taken_up_->answered);
     taken_up_.reset();
 }
 

@@ -111,7 +111,10 @@ private:
     std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
     /// By the connection before, or by this one.
     std::chrono::nanoseconds last_granted_{0};
-    std::optional<time_point> taken_up_;      ///< the session was after that, in an epoch that may begin
+    struct connect {
+        time_point sent, answered;
+    };
+    std::optional<connect> taken_up_;         ///< the session was by that, in an epoch that may begin
     bool beating_ = false;                    ///< a sync is under way
     std::optional<time_point> awaited_since_; ///< that it becomes renewable
     time_point beat_due_{};

@@ -63,6 +63,21 @@ TEST_SUITE("session, resting paths")
         CHECK_FALSE(next->ended);
         asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
     }
+
+    TEST_CASE("a node that lingers leaves at once for a lock with other options")
+    {
+        connected_scene s;
+        mutex_options lingering;
+        lingering.linger = 1min;
+        const auto held = s.hold("/p", 0, lingering);
+        s.release(*held);
+        asked(s).to("watch children /p").list({scene::node(1, 0)});
+        REQUIRE(s.servers.pending() == "");
+        const auto next = s.acquire("/p");
+        CHECK_FALSE(next->ended);
+        CHECK(s.servers.pending() ==
+              "batch remove /p/" + scene::node(1, 0) + ", create /p/" + prefix(2) + ", watch /p");
+    }
 }
 
 TEST_SUITE("session, watches that are left")

@@ -50,6 +50,13 @@ void lock_path::give_way()
         handoffs_->give_way();
 }
 
+void lock_path::take_over(lock_path& before)
+{
+    recipe_path::take_over(before);
+    before.queue_.stop_lingering();
+    before.carry_out_decisions();
+}
+
 void lock_path::retire_the_rest()
 {
     const bool tell_server =
@@ -67,9 +74,9 @@ bool lock_path::idle() const noexcept
 
 bool lock_path::only_leaving() const noexcept
 {
-    return !parents_.busy() && queue_.own().lingering() == nullptr &&
-           std::none_of(contenders_.begin(), contenders_.end(),
-                        [](const auto& each) { return each.second->waiting() || each.second->holding(); });
+    return !parents_.busy() && std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
+        return each.second->waiting() || each.second->holding();
+    });
 }
 
 std::string_view lock_path::node_of_holder(queue::contender_id id) const

@@ -366,15 +366,15 @@ void checker::set_back()
     tokens_.clear();
     last_token_.clear();
     const auto is_back = [&](const auto& node) { return ensemble_.leaders_tree().find(node) != nullptr; };
-    std::erase_if(deleted_, is_back);
     for (auto& c : records_) {
         if (c.given.node.empty())
             continue;
         if (is_back(c.given.node))
-            c.back.node_is_back();
+            c.back.node_is_back(contains(deleted_, c.given.node));
         else
             deleted_.push_back(c.given.node); // by whom the servers were set back
     }
+    std::erase_if(deleted_, is_back);
     deleted_waiting_.clear();
 }
 

@@ -33,13 +33,17 @@ public:
             return "released without an error, though others had deleted its node before";
         // The end of a session may be heard of as the end of a node first.
         const bool goes_on = store.session_id() == session_ && servers.alive(session_);
-        if (lost && held_ && !deleted && goes_on)
+        if (lost && held_ && !deleted && !deleted_once_ && goes_on)
             return "released as lost, though nobody else has deleted its node";
         return {};
     }
     [[nodiscard]] bool held() const noexcept { return held_; }
-    /// The node that others had deleted is back.
-    void node_is_back() noexcept { deleted_ = false; }
+    /// Its node is there, since the servers were set back. `deleted`: others had deleted it, which may be known.
+    void node_is_back(bool deleted) noexcept
+    {
+        deleted_once_ = deleted_once_ || deleted_ || deleted;
+        deleted_ = false;
+    }
 
     /// It has ended. Where the session should have been over by then, its node may have been there still.
     void ended(const simulated_store& store) { early_ = store.overdue(); }
@@ -48,6 +52,7 @@ public:
 private:
     bool held_ = false;
     bool deleted_ = false;
+    bool deleted_once_ = false;
     bool early_ = false;
     std::int64_t session_ = 0;
     std::uint64_t epoch_ends_ = 0;

@@ -62,10 +62,10 @@ void acquisition_users::set_back()
     tokens_of_.clear();
     registers_.set_back();
     const auto is_there = [&](const auto& node) { return stage_.ensemble.leaders_tree().find(node) != nullptr; };
-    std::erase_if(deleted_, is_there);
     for (use& u : uses_)
         for (const held_lock& l : u.given)
-            is_there(l.node) ? u.back.node_is_back() : deleted_.push_back(l.node);
+            is_there(l.node) ? u.back.node_is_back(contains(deleted_, l.node)) : deleted_.push_back(l.node);
+    std::erase_if(deleted_, is_there);
 }
 
 bool acquisition_users::is_deleted(const use& u) const

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace zklock::recipes {
@@ -15,6 +16,7 @@ using store::outcome;
 
 constexpr std::size_t most_parents = 16;
 constexpr std::size_t most_looks = 64; // at children of all of them: nobody hears of the epoch before
+constexpr std::size_t most_deleted = 1024;
 
 /// Which leader's transaction it is.
 constexpr std::int64_t leader_of(std::int64_t zxid) noexcept
@@ -31,7 +33,16 @@ std::string_view number_of(std::string_view name) noexcept
     return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
 }
 
+/// Of its uuid, which a writer that becomes a reader keeps.
+std::size_t key_of(std::string_view name) noexcept
+{
+    const auto uuid = queue::uuid_of(name);
+    return std::hash<std::string_view>()(uuid ? std::string_view(uuid->data(), uuid->size()) : name);
+}
+
 } // namespace
+
+own_writes::own_writes(session& s) : session_(s), deleted_(most_deleted) {}
 
 void own_writes::made(std::string_view node, std::int64_t czxid)
 {
@@ -164,6 +175,8 @@ void own_writes::note(std::string_view node, state now)
     const bool all = now == state::removed && writes_.front().now == state::all_removed;
     writes_.front().now = all ? state::all_removed : now; // until another is made
     known_by_event_ = false;
+    if (now == state::removed)
+        deleted_.push_back(key_of(queue::name_of(node)));
 }
 
 void own_writes::may_be_gone(std::string_view node) noexcept
@@ -176,6 +189,7 @@ void own_writes::may_be_gone(std::string_view node) noexcept
 void own_writes::session_began() noexcept
 {
     writes_.clear();
+    deleted_.clear();
     known_by_event_ = false;
     largest_ = 0;
 }
@@ -281,6 +295,11 @@ void own_writes::on_children(const store::children_reply& seen)
     for (const std::string_view name : names)
         if (queue::uuid_of(name) && !session_.owns_child(above_, name))
             children_.emplace_back(name);
+    const std::unordered_set<std::size_t> deleted(deleted_.begin(), deleted_.end());
+    const auto back = std::find_if(children_.begin(), children_.end(),
+                                   [&](const std::string& name) { return deleted.contains(key_of(name)); });
+    if (back != children_.end())
+        return session_.distrust_servers(queue::child_of(above_, *back), "has been deleted, and is back");
     std::sort(children_.begin(), children_.end(),
               [](const auto& a, const auto& b) { return number_of(a) > number_of(b); });
     look_at_lowest();

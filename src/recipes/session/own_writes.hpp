@@ -1,7 +1,10 @@
 #pragma once
 #include "store/store.hpp"
 
+#include <boost/circular_buffer.hpp>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -26,7 +29,9 @@ class session;
 ///   at its parent, the children are to have changed by then.
 /// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
 ///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them (no matter
-///   who has deleted it), or one that should be gone is. Then its last write at another parent is asked for.
+///   who has deleted it), or one that should be gone is. The last 1,024 that were deleted are known by name. Of other
+///   unknown ones, 64 are asked for whose they are, the oldest first. Then the last write at another parent is asked
+///   for.
 ///
 /// What is taken for one of ours then is a node of this session whose name has a uuid as ours have, and that nobody
 /// knows: users have no reason to make such.
@@ -35,7 +40,7 @@ class session;
 /// before it was looked for.
 class own_writes {
 public:
-    explicit own_writes(session& s) : session_(s) {}
+    explicit own_writes(session&);
     own_writes(const own_writes&) = delete;
     own_writes& operator=(const own_writes&) = delete;
 
@@ -109,11 +114,12 @@ private:
     session& session_;
     std::vector<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
-    std::int64_t largest_ = 0;          ///< zxid that is known: of this session, or of a parent's children
-    std::vector<write> asked_;          ///< those still to be asked for, the last at the back
-    std::string above_;                 ///< what is looked at there
-    std::vector<std::string> children_; ///< likewise, the lowest number last
-    std::size_t looks_left_ = 0;        ///< at such, in this epoch
+    boost::circular_buffer<std::size_t> deleted_; ///< the last nodes that were, at any parent, by their keys
+    std::int64_t largest_ = 0;                    ///< zxid that is known: of this session, or of a parent's children
+    std::vector<write> asked_;                    ///< those still to be asked for, the last at the back
+    std::string above_;                           ///< what is looked at there
+    std::vector<std::string> children_;           ///< likewise, the lowest number last
+    std::size_t looks_left_ = 0;                  ///< at such, in this epoch
     std::function<void()> known_;
 };
 

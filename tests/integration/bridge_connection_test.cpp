@@ -6,6 +6,7 @@
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/no_free_descriptors.hpp"
 #include "support/one_server.hpp"
 #include "support/own_sockets.hpp"
 #include "support/port_lease.hpp"
@@ -19,7 +20,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,24 +31,6 @@ namespace {
 
 std::atomic<int> resolutions{0}; // names are looked up on threads
 int local_removals = 0;
-
-/// As long as it lives, this process gets no new descriptor.
-class no_free_descriptors {
-public:
-    no_free_descriptors()
-    {
-        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
-        auto none = before_;
-        none.rlim_cur = STDERR_FILENO + 1;
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-    }
-    ~no_free_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-    no_free_descriptors(const no_free_descriptors&) = delete;
-    no_free_descriptors& operator=(const no_free_descriptors&) = delete;
-
-private:
-    rlimit before_{};
-};
 
 std::chrono::nanoseconds time_of_this_thread()
 {

@@ -1,6 +1,7 @@
 // program: handoffs
 // What one client lets go, another hears over TCP; and where it does not, nothing else happens.
 #include "integration/handoff_scene.hpp"
+#include "support/no_free_descriptors.hpp"
 #include "support/tcp_socket.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -9,8 +10,8 @@
 
 #include <algorithm>
 #include <array>
-
-#include <sys/resource.h>
+#include <optional>
+#include <utility>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -240,18 +241,14 @@ TEST_CASE("no descriptor left: the log says so, and who waits to be accepted is 
     asio::io_context io;
     peers_end owner(io), waiting(io);
     const tcp_socket stranger(owner.port(), default_limit); // it is in the kernel's queue
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    rlimit none = before;
-    none.rlim_cur = 3;
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    std::optional<no_free_descriptors> none(std::in_place);
     run_until(io, [&] { return owner.has_line("cannot accept other clients"); });
     CHECK(owner.has_line("Too many open files"));
     CHECK(owner->inbound_count() == 0);
     const auto node = owner.offered();
     waiting.subscribe(node.commitment, owner.endpoint()); // which fails as well
     CHECK(waiting->outbound_count() == 0);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    none.reset();
     run_until(io, [&] { return owner->inbound_count() == 1; });
 }
 

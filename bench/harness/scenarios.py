@@ -185,8 +185,9 @@ class Scale:
 
     def outage(self, kind, session_ms, away_ms):
         clients = self.clients or self.choose(300, 100)
-        # A busy machine takes its time to start a server again, so a quick round is watched for longer.
-        happens = Outage(kind, session_ms, session_ms // 2, away_ms, self.choose(3, 8) * session_ms)
+        # A busy machine takes its time to start a server again, so a quick round with that is watched for longer.
+        watched = 8 if self.quick and kind == "restart" else 3
+        happens = Outage(kind, session_ms, session_ms // 2, away_ms, watched * session_ms)
         values = {"sessions": clients, "session_ms": session_ms, "paths": clients, "outage": kind,
                   "ms": happens.whole_ms()}
         parameters = {"outage": kind, "away_ms": away_ms, "clients": clients, "session_ms": session_ms}

@@ -4,6 +4,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -126,12 +127,15 @@ def processes(bench):
 
 
 def outages(bench):
-    """A fleet whose server starts again, or stands still."""
-    printed, entries = bench.measure(("zklock",), "--scenario", "outage", "--clients", "20")
-    expected = {("zklock", "outage", f"outage={kind}", "away_ms=2000", "clients=20", "session_ms=4000")
-                for kind in ("restart", "stall")}
-    check(kinds(entries) == expected, f"measured was {kinds(entries)}")
+    """Fleets whose server starts again, or stands still."""
+    systems = ("zklock", "curator")
+    printed, entries = bench.measure(systems, "--scenario", "outage", "--clients", "20")
+    expected = {(system, "outage", f"outage={kind}", "away_ms=2000", "clients=20", "session_ms=4000")
+                for kind in ("restart", "stall") for system in systems}
+    check(kinds(entries) == expected and len(entries) == len(expected), f"measured was {kinds(entries)}")
     check("whole x Curator" in printed, "the table of outages")
+    compared = re.findall(r" zklock +requests .* \d+\.\d\d +\d+$", printed, re.MULTILINE)  # and sessions lost
+    check(len(compared) == 2, f"{len(compared)} of two outages are compared with Curator's")
 
 
 def too_short(bench):

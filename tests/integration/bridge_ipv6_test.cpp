@@ -3,23 +3,19 @@
 // Hosts that have addresses of one family only, but for the loopback's: the C client resolves each address that it is
 // given, and knows only the families in which the machine has one.
 #include "integration/bridge_client.hpp"
+#include "support/own_network.hpp"
 #include "support/own_sockets.hpp"
 #include "support/port_lease.hpp"
-#include "support/skip.hpp"
-#include "support/unique_fd.hpp"
 #include "support/zookeeper_server.hpp"
 
-#include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/ipv6.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -31,44 +27,12 @@ namespace {
 constexpr const char* own_ipv4 = "10.0.0.1";
 constexpr const char* own_ipv6 = "fd00::1";
 
-/// While it lives, this thread and the processes that it starts are on a network of their own, with no interface but
-/// the loopback's, which has an address of one family that counts, and none of the other.
-class network_of_one_family {
+/// A network of one's own, whose loopback has an address of one family that counts, and none of the other.
+class network_of_one_family : public own_network {
 public:
-    explicit network_of_one_family(int family)
-    {
-        if (!before_ || ::unshare(CLONE_NEWNET) != 0)
-            return;
-        entered_ = true;
-        made_ = bring_up() && (family == AF_INET6 ? add_ipv6() : add_ipv4());
-        error_ = errno;
-    }
-    ~network_of_one_family()
-    {
-        if (entered_)
-            REQUIRE(::setns(before_.get(), CLONE_NEWNET) == 0);
-    }
-    network_of_one_family(const network_of_one_family&) = delete;
-    network_of_one_family& operator=(const network_of_one_family&) = delete;
-
-    /// False where none can be made, and the test is skipped: who may not, cannot run it.
-    [[nodiscard]] bool made() const
-    {
-        if (!made_)
-            skip("no network namespace can be made here (" + std::string(std::strerror(error_)) + ")");
-        return made_;
-    }
+    explicit network_of_one_family(int family) { add(family == AF_INET6 ? &add_ipv6 : &add_ipv4); }
 
 private:
-    static unique_fd asking(int family) { return unique_fd{::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)}; }
-
-    static bool bring_up()
-    {
-        ifreq loopback{};
-        std::strcpy(loopback.ifr_name, "lo");
-        loopback.ifr_flags = IFF_UP | IFF_RUNNING;
-        return ::ioctl(asking(AF_INET).get(), SIOCSIFFLAGS, &loopback) == 0;
-    }
     static bool add_ipv4()
     {
         ifreq second{};
@@ -86,11 +50,6 @@ private:
         return ::inet_pton(AF_INET6, own_ipv6, &address.ifr6_addr) == 1 &&
                ::ioctl(asking(AF_INET6).get(), SIOCSIFADDR, &address) == 0;
     }
-
-    unique_fd before_{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
-    bool entered_ = false;
-    bool made_ = false;
-    int error_ = errno;
 };
 
 bool is_known_family(const char* address)

@@ -9,7 +9,10 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <dlfcn.h>
 #include <netdb.h>
@@ -78,6 +81,35 @@ client_options options_at(const std::string& servers, milliseconds session_timeo
     return options;
 }
 
+/// A client that a name has led to the old address, where the servers were ours, and that has connected there.
+struct named_client {
+    explicit named_client(std::string its_name, milliseconds session_timeout = 60'000ms,
+                          std::optional<milliseconds> server_tick = std::nullopt)
+        : there(ensembles()), name(std::move(its_name)), c(options(session_timeout, server_tick))
+    {
+        c.wait_connected();
+        session = c.session;
+    }
+    void leads_to(const std::string& address) const { names.say(name, address); }
+    void gives(int error) const { names.say(name, "", error); }
+
+    two_ensembles& there;
+    const std::string name;
+    bridge_client c;
+    answers_at_the_end at_end; // goes before the client
+    std::int64_t session = 0;
+
+private:
+    [[nodiscard]] client_options options(milliseconds session_timeout, std::optional<milliseconds> server_tick) const
+    {
+        there.reset();
+        leads_to("127.0.0.1");
+        auto options = options_at(there.at_port(name), session_timeout);
+        options.server_tick = server_tick.value_or(options.server_tick);
+        return options;
+    }
+};
+
 std::ptrdiff_t lines_with(const bridge_client& c, const std::string& text)
 {
     return std::ranges::count_if(c.log, [&](const std::string& line) { return line.find(text) != line.npos; });
@@ -98,97 +130,76 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
 
 TEST_CASE("another ensemble at the old address is not believed, and the session goes on where the name leads now")
 {
-    two_ensembles& there = ensembles();
-    there.reset();
-    names.say("moves.test", "127.0.0.1");
-    bridge_client c{options_at(there.at_port("moves.test"), 60'000ms)};
-    answers_at_the_end at_end;
-    c.wait_connected();
-    const auto session = c.session;
+    named_client at{"moves.test"};
+    auto& c = at.c;
     REQUIRE(c.create("/kept", node_kind::ephemeral).result == outcome::ok);
 
     names.hold(true);
-    there.other_moves_in();
+    at.there.other_moves_in();
     c.run_until([&] { return lines_with(c, disbelieved) >= 2; });
     CHECK(c.expiries == 0);
     CHECK(c.connections == 1);
-    names.say("moves.test", "127.0.0.2");
+    at.leads_to("127.0.0.2");
     names.hold(false);
     c.wait_connected(2);
-    CHECK(c.session == session);
+    CHECK(c.session == at.session);
     CHECK_FALSE(c.was_renewed);
     CHECK(c.expiries == 0);
-    CHECK(c.get("/kept").stat.ephemeral_owner == session);
+    CHECK(c.get("/kept").stat.ephemeral_owner == at.session);
     c.close();
 }
 
 TEST_CASE("an attempt under way to an address that is named no more is ended")
 {
-    two_ensembles& there = ensembles();
-    there.reset();
-    names.say("moves.test", "127.0.0.1");
-    bridge_client c{options_at(there.at_port("moves.test"), 60'000ms)};
-    answers_at_the_end at_end;
-    c.wait_connected();
-    const auto session = c.session;
+    named_client at{"moves.test"};
+    auto& c = at.c;
 
     names.hold(true);
-    there.old_place.belongs_to(0); // an attempt there lasts for ten seconds
+    at.there.old_place.belongs_to(0); // an attempt there lasts for ten seconds
     c.run_until([&] { return lines_with(c, "connecting to 127.0.0.1:") == 2; });
-    names.say("moves.test", "127.0.0.2");
+    at.leads_to("127.0.0.2");
     names.hold(false);
     const auto start = steady_clock::now();
     c.wait_connected(2);
     CHECK(steady_clock::now() - start < 8s);
     CHECK(lines_with(c, "no host name leads to 127.0.0.1:") == 1);
-    CHECK(c.session == session);
+    CHECK(c.session == at.session);
     c.close();
 }
 
 TEST_CASE("that no such name is known confirms nothing; a name that leads there does")
 {
-    two_ensembles& there = ensembles();
-    there.reset();
-    names.say("goes.test", "127.0.0.1");
-    bridge_client c{options_at(there.at_port("goes.test"), 2000ms)};
-    answers_at_the_end at_end;
-    c.wait_connected();
-    const auto session = c.session;
+    named_client at{"goes.test", 2000ms};
+    auto& c = at.c;
 
-    names.say("goes.test", "", EAI_NONAME);
-    there.other_moves_in();
+    at.gives(EAI_NONAME);
+    at.there.other_moves_in();
     c.wait_disconnected();
     const auto lost = steady_clock::now();
     c.run_until([&] { return steady_clock::now() > lost + 5s && lines_with(c, disbelieved) >= 2; });
     CHECK(c.expiries == 0);
     CHECK(c.connections == 1);
     CHECK(lines_with(c, "host names cannot be asked") == 0);
-    names.say("goes.test", "127.0.0.1");
+    at.leads_to("127.0.0.1");
     c.wait_connected(2);
     CHECK(c.expiries == 1);
     CHECK(c.was_renewed);
-    CHECK(c.session != session);
+    CHECK(c.session != at.session);
     c.close();
 }
 
 TEST_CASE("a name that cannot be asked confirms its last address once the session should be over, with a warning")
 {
-    two_ensembles& there = ensembles();
     for (const bool silent : {false, true}) {
         CAPTURE(silent);
-        there.reset();
-        names.say("fails.test", "127.0.0.1");
-        auto options = options_at(there.at_port("fails.test"), 4000ms);
-        options.server_tick = 500ms;
-        bridge_client c{options};
-        answers_at_the_end at_end;
-        c.wait_connected();
+        named_client at{"fails.test", 4000ms, 500ms};
+        auto& c = at.c;
 
         if (silent)
             names.hold(true);
         else
-            names.say("fails.test", "", EAI_AGAIN);
-        there.other_moves_in();
+            at.gives(EAI_AGAIN);
+        at.there.other_moves_in();
         c.wait_disconnected();
         const auto lost = steady_clock::now();
         c.wait_connected(2);
@@ -204,14 +215,10 @@ TEST_CASE("a name that cannot be asked confirms its last address once the sessio
 
 TEST_CASE("a machine that slept till the session should be over does not wait for that again")
 {
-    two_ensembles& there = ensembles();
-    there.reset();
-    names.say("fails.test", "127.0.0.1");
-    bridge_client c{options_at(there.at_port("fails.test"), 40'000ms)};
-    answers_at_the_end at_end;
-    c.wait_connected();
-    names.say("fails.test", "", EAI_AGAIN);
-    there.other_moves_in();
+    named_client at{"fails.test", 40'000ms};
+    auto& c = at.c;
+    at.gives(EAI_AGAIN);
+    at.there.other_moves_in();
     c.wait_disconnected();
     const auto lost = steady_clock::now();
     c.run_until([&] { return lines_with(c, disbelieved) != 0; });

@@ -1,10 +1,9 @@
 #pragma once
 // Two ensembles, and addresses that pass from one to the other; names of this machine's own, which may move.
 #include "support/admin_client.hpp"
+#include "support/own_network.hpp"
 #include "support/port_lease.hpp"
-#include "support/skip.hpp"
 #include "support/temporary_directory.hpp"
-#include "support/unique_fd.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -17,25 +16,16 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <doctest/doctest.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
-#include <net/if.h>
-#include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::test {
 
@@ -145,61 +135,22 @@ struct two_ensembles {
     void other_moves_in() { old_place.belongs_to(other.port()); }
 };
 
-/// While it lives, this thread, and those that it starts, have hosts of their own in /etc/hosts, and a network that has
-/// the loopback interface only: so nobody else can be asked.
-class own_hosts {
+/// A network of one's own, with hosts of its own in /etc/hosts.
+class own_hosts : public own_network {
 public:
-    own_hosts()
+    own_hosts() : own_network(true)
     {
-        if (!network_ || !mounts_ || !here_ || ::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) {
-            error_ = errno;
-            return;
-        }
-        entered_ = true;
         write("");
-        made_ = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                ::mount(file().c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0 && bring_up();
-        error_ = errno;
+        add([this] { return ::mount(file().c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0; });
     }
-    ~own_hosts()
-    {
-        if (!entered_)
-            return;
-        REQUIRE(::setns(mounts_.get(), CLONE_NEWNS) == 0);
-        REQUIRE(::setns(network_.get(), CLONE_NEWNET) == 0);
-        REQUIRE(::fchdir(here_.get()) == 0);
-    }
-    own_hosts(const own_hosts&) = delete;
-    own_hosts& operator=(const own_hosts&) = delete;
 
-    /// False where none can be had, and the test is skipped: who may not, cannot run it.
-    [[nodiscard]] bool made() const
-    {
-        if (!made_)
-            skip("no network and mount namespaces can be made here (" + std::string(std::strerror(error_)) + ")");
-        return made_;
-    }
     /// The file stays the same, or the mount would show the old one.
     void write(const std::string& lines) const { std::ofstream(file()) << lines; }
 
 private:
     [[nodiscard]] std::string file() const { return directory_.path() / "hosts"; }
-    static bool bring_up()
-    {
-        ifreq loopback{};
-        std::strcpy(loopback.ifr_name, "lo");
-        loopback.ifr_flags = IFF_UP | IFF_RUNNING;
-        const unique_fd any{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-        return ::ioctl(any.get(), SIOCSIFFLAGS, &loopback) == 0;
-    }
 
-    unique_fd network_{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
-    unique_fd mounts_{::open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC)};
-    unique_fd here_{::open(".", O_RDONLY | O_CLOEXEC)};
     temporary_directory directory_;
-    bool entered_ = false;
-    bool made_ = false;
-    int error_ = 0;
 };
 
 } // namespace zklock::test

@@ -107,7 +107,7 @@ kind_of_plan kind_for(std::string_view mutant)
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched" ||
-                         mutant == "found_node_missing_is_trusted";
+                         mutant == "found_node_missing_is_trusted" || mutant == "revocation_deleted_node_may_be_back";
     return kind;
 }
 
@@ -136,6 +136,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"own_node_missing_is_trusted", 2501},
     {"refused_path_still_watched", 7872731377},
     {"renewed_by_what_lasts_alone", 5872907961},
+    {"revocation_deleted_node_may_be_back", 10001101521},
     {"semaphore_attempts_without_end", 6355},
     {"semaphore_granted_without_the_line", 1001529},
     {"semaphore_names_without_numbers_in_order", 21277},

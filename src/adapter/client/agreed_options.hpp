@@ -1,11 +1,9 @@
 #pragma once
 #include <cstddef>
 #include <iterator>
-#include <list>
+#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 
 namespace zklock::detail {
 
@@ -24,46 +22,29 @@ public:
     [[nodiscard]] claim claim_path(const std::string& path, const Options& wanted)
     {
         forget_some();
-        const auto found = by_path_.find(path);
-        if (found != by_path_.end())
-            if (auto theirs = found->second->options.lock())
-                return theirs;
-        auto own = std::make_shared<const Options>(wanted);
-        if (found != by_path_.end()) {
-            found->second->options = own;
-            return own;
-        }
-        entries fresh;
-        fresh.push_back({path, own});
-        by_path_.emplace(fresh.front().path, fresh.begin());
-        entries_.splice(entries_.end(), fresh);
-        return own;
+        auto& known = by_path_[path];
+        auto claimed = known.lock();
+        if (!claimed)
+            known = claimed = std::make_shared<const Options>(wanted);
+        return claimed;
     }
 
-    [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return by_path_.size(); }
 
 private:
-    struct entry {
-        std::string path;
-        std::weak_ptr<const Options> options;
-    };
-    using entries = std::list<entry>;
-
-    /// Looks at the two paths that were not looked at for the longest time: more than one call can add.
+    /// Goes round the paths, and looks at two: more than one call can add.
     void forget_some() noexcept
     {
-        for (int looks = 0; looks < 2 && !entries_.empty(); ++looks) {
-            if (entries_.front().options.expired()) {
-                by_path_.erase(entries_.front().path);
-                entries_.pop_front();
-            } else {
-                entries_.splice(entries_.end(), entries_, entries_.begin());
-            }
+        for (int looks = 0; looks < 2 && !by_path_.empty(); ++looks) {
+            if (next_look_ == by_path_.end())
+                next_look_ = by_path_.begin();
+            next_look_ = next_look_->second.expired() ? by_path_.erase(next_look_) : std::next(next_look_);
         }
     }
 
-    entries entries_; ///< those that were looked at last are the last
-    std::unordered_map<std::string_view, typename entries::iterator> by_path_; ///< the texts are in the entries
+    using paths = std::map<std::string, std::weak_ptr<const Options>>;
+    paths by_path_;
+    typename paths::iterator next_look_ = by_path_.end();
 };
 
 } // namespace zklock::detail

@@ -1,31 +1,16 @@
 #include "bridge/connection/connection.hpp"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace zklock::bridge {
 
-connection::target::target(const client_options& options)
-{
-    auto all = parse_servers(options.servers);
-    auto root = parse_chroot(options.chroot);
-    if (all && root) {
-        servers = std::move(all.value());
-        chroot = std::move(root.value());
-    } else {
-        error = all ? root.error() : all.error();
-    }
-}
-
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                        counters::counter& requests)
-    : store_requests(*turns, inbox_, wire_, options_, target_.chroot), turns_(std::move(turns)),
-      options_(std::move(options)), target_(options_), made_(requests), wire_(inbox_, *this, options_), strand_(strand),
-      resolver_(std::make_shared<host_resolver>(strand, target_.servers, turns_)),
+    : store_requests(*turns, inbox_, wire_, options_, parse_chroot(options.chroot).value()), turns_(std::move(turns)),
+      options_(std::move(options)), made_(requests), wire_(inbox_, *this, options_), strand_(strand),
+      resolver_(std::make_shared<host_resolver>(strand, parse_servers(options_.servers).value(), turns_)),
       connector_({options_.session_timeout, options_.connect_backoff, options_.connect_backoff_limit,
-                  !std::ranges::all_of(target_.servers, &host_port::numeric), options_.server_tick,
-                  options_.lease_margin},
+                  resolver_->has_names(), options_.server_tick, options_.lease_margin},
                  std::random_device{}(), clock::now()),
       alarm_(strand), dialer_(*this, options_, strand, connector_, wire_, socket_)
 {
@@ -43,7 +28,7 @@ owned_connection make_connection(const runtime::strand& strand, const client_opt
 void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
-    if (strand_ && !target_.servers.empty())
+    if (strand_)
         post([](connection& c) { c.take(c.connector_.begin(connector::moment::now())); });
 }
 

@@ -35,11 +35,10 @@ namespace zklock::bridge {
 /// a turn, and delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks
 /// nobody. No function of its caller is ever called inside a call to it or to the wire. See make_connection().
 ///
-/// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
-/// anything runs there. Until it is closed or stopped, it keeps the executor in work.
+/// Everything is called on the strand, except the constructor and attach(), which come before anything runs there.
+/// Until it is closed or stopped, it keeps the executor in work.
 class connection final : public store_requests,
                          public runtime::turns::finisher,
-                         public server_socket::owner,
                          public dialer::owner,
                          public std::enable_shared_from_this<connection> {
 public:
@@ -47,9 +46,6 @@ public:
 
     connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                counters::counter& requests);
-
-    /// Why it will never connect: `errc::invalid_option` for a host list or a chroot that cannot be read.
-    [[nodiscard]] error_code configuration_error() const noexcept { return target_.error; }
 
     /// Starts to connect. The observer must live until `closed` of close() is called, or stop().
     void attach(zklock::store::observer&) override;
@@ -96,15 +92,6 @@ public:
 
 private:
     using phase = connector::phase;
-
-    /// Where to connect, as the options say.
-    struct target {
-        std::vector<host_port> servers{}; ///< none if there is an error
-        std::string chroot{};
-        error_code error{};
-
-        explicit target(const client_options&);
-    };
 
     // Connecting.
     void take(connector::step);
@@ -174,7 +161,6 @@ private:
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
-    const target target_;
     counters::counter& made_; // requests
     inbox inbox_;
     wire wire_;
@@ -205,8 +191,8 @@ private:
 
 using owned_connection = std::unique_ptr<connection, runtime::stops_store>;
 
-/// The requests of a turn leave together, at its end, or a posted turn later if answers were due. They are counted in
-/// `requests` until it is stopped.
+/// Host list and chroot have been looked at, and can be read. The requests of a turn leave together, at its end, or a
+/// posted turn later if answers were due. They are counted in `requests` until it is stopped.
 [[nodiscard]] owned_connection
 make_connection(const runtime::strand&, const client_options&, counters::counter& requests,
                 const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());

@@ -28,11 +28,9 @@ struct sasl_start;
 /// the gate of which the C client waits for its session.
 class dialer {
 public:
-    /// Whose it is.
-    class owner {
+    /// Whose it is, and the socket.
+    class owner : public server_socket::owner {
     public:
-        /// What is under way keeps it in memory.
-        [[nodiscard]] virtual std::shared_ptr<const void> keep() = 0;
         /// Does that in a turn, unless all has been stopped.
         virtual void go_on_with_attempt(const std::function<void()>&) = 0;
         /// The wire has got a socket, or the attempt has ended.

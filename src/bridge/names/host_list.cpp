@@ -1,6 +1,5 @@
 #include "bridge/names/host_list.hpp"
 #include "store/path_check.hpp"
-#include "zklock/errc.hpp"
 
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
@@ -66,7 +65,7 @@ bool read_server(std::string_view text, host_port& server)
 
 } // namespace
 
-parsed<std::vector<host_port>> parse_servers(std::string_view servers)
+std::optional<std::vector<host_port>> parse_servers(std::string_view servers)
 {
     std::vector<std::string> parts;
     boost::algorithm::split(parts, servers, boost::algorithm::is_any_of(","));
@@ -74,7 +73,7 @@ parsed<std::vector<host_port>> parse_servers(std::string_view servers)
     for (const std::string& each : parts) {
         host_port server;
         if (!read_server(boost::algorithm::trim_copy_if(each, boost::algorithm::is_any_of(" \t\r\n")), server))
-            return make_error_code(errc::invalid_option);
+            return std::nullopt;
         if (std::ranges::find(found, server) == found.end())
             found.push_back(std::move(server));
     }
@@ -87,12 +86,12 @@ std::pair<std::string_view, std::string_view> split_chroot(std::string_view serv
     return {servers.substr(0, slash), servers.substr(slash)};
 }
 
-parsed<std::string> parse_chroot(std::string_view chroot)
+std::optional<std::string> parse_chroot(std::string_view chroot)
 {
     if (chroot.empty() || chroot == "/")
         return std::string{};
     if (!store::is_valid_path(chroot))
-        return make_error_code(errc::invalid_option);
+        return std::nullopt;
     return std::string{chroot};
 }
 

@@ -1,9 +1,6 @@
 #pragma once
-#include "zklock/errc.hpp"
-
-#include <boost/outcome/result.hpp>
-
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,18 +16,15 @@ struct host_port {
     friend bool operator==(const host_port&, const host_port&) = default;
 };
 
-/// What was read, or why it cannot be. (The public `result` comes with Asio, which who only reads does not need.)
-template <class T> using parsed = boost::outcome_v2::result<T, error_code>;
-
-/// Reads `host:port,host:port`. IPv6 addresses stand in brackets; the port is 2181 if there is none.
-/// `errc::invalid_option` when it cannot be read.
-[[nodiscard]] parsed<std::vector<host_port>> parse_servers(std::string_view servers);
+/// Reads `host:port,host:port`. IPv6 addresses stand in brackets; the port is 2181 if there is none. Nothing when it
+/// cannot be read.
+[[nodiscard]] std::optional<std::vector<host_port>> parse_servers(std::string_view servers);
 
 /// Takes `host:port,host:port/chroot` apart, the form of other clients. The second begins with the slash, or is empty.
 [[nodiscard]] std::pair<std::string_view, std::string_view> split_chroot(std::string_view servers) noexcept;
 
-/// Brings a chroot into the form in which it is put before paths: empty for none and for "/".
-/// `errc::invalid_option` when it is not a ZooKeeper path.
-[[nodiscard]] parsed<std::string> parse_chroot(std::string_view chroot);
+/// Brings a chroot into the form in which it is put before paths: empty for none and for "/". Nothing when it is not a
+/// ZooKeeper path.
+[[nodiscard]] std::optional<std::string> parse_chroot(std::string_view chroot);
 
 } // namespace zklock::bridge

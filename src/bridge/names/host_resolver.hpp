@@ -32,6 +32,8 @@ public:
     /// that `miss` if the name has no address. A name whose answer is to a question from before `since` is asked again.
     void resolve(clock::time_point since, failed miss, answered news);
 
+    /// There is more in the list than addresses.
+    [[nodiscard]] bool has_names() const noexcept { return !names_.empty(); }
     /// Names that were asked for in this round are still being looked up.
     [[nodiscard]] bool busy() const noexcept { return asked_ != 0; }
     /// No name is being looked up, of this round or an earlier one.

@@ -47,8 +47,8 @@ store::node_stat stat_of(const ::Stat* from)
 }
 
 store_requests::store_requests(runtime::turns& turns, inbox& in, wire& w, const client_options& options,
-                               const std::string& chroot)
-    : turns_(turns), inbox_(in), wire_(w), options_(options), chroot_(chroot),
+                               std::string chroot)
+    : turns_(turns), inbox_(in), wire_(w), options_(options), chroot_(std::move(chroot)),
       access_(std::make_unique<library_access>())
 {
 }
@@ -109,11 +109,8 @@ message store_requests::take_next() noexcept
 {
     if (unsent_.empty() || !std::holds_alternative<disconnected>(inbox_.front()))
         return inbox_.take_front();
-    answer a = never_sent(std::move(unsent_[unsent_answered_++]));
-    if (unsent_answered_ == unsent_.size()) {
-        unsent_.clear();
-        unsent_answered_ = 0;
-    }
+    answer a = never_sent(std::move(unsent_.front()));
+    unsent_.pop_front();
     return a;
 }
 
@@ -221,7 +218,7 @@ void store_requests::exists(std::string_view path, bool watch, stat_done done)
         if (watch)
             r.watch = watch_kind::data;
         r.arms_if_missing = watch;
-        return zoo_awexists(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, watcher_, &on_stat, &r);
+        return zoo_awexists(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, &wire_, &on_stat, &r);
     });
 }
 
@@ -237,7 +234,7 @@ void store_requests::get(std::string_view path, bool watch, get_done done)
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_awget(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, watcher_, read, &r);
+        return zoo_awget(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, &wire_, read, &r);
     });
 }
 
@@ -253,7 +250,7 @@ void store_requests::children(std::string_view path, bool watch, children_done d
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_awget_children2(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, watcher_, listed, &r);
+        return zoo_awget_children2(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, &wire_, listed, &r);
     });
 }
 

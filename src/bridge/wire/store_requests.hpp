@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,12 +44,10 @@ public:
 
     // For the wire, in its calls:
 
-    /// There is a connection, of that handle. `watcher`: what the C client calls for a watch is given that. Returns the
-    /// connection's number.
-    std::uint64_t begin_epoch(_zhandle* handle, void* watcher) noexcept
+    /// There is a connection, of that handle. Returns the connection's number.
+    std::uint64_t begin_epoch(_zhandle* handle) noexcept
     {
         handle_ = handle;
-        watcher_ = watcher;
         return ++epoch_;
     }
     [[nodiscard]] bool in_epoch() const noexcept { return handle_ != nullptr; }
@@ -63,7 +62,7 @@ public:
 
 protected:
     /// These need not live yet.
-    store_requests(runtime::turns&, inbox&, wire&, const client_options&, const std::string& chroot);
+    store_requests(runtime::turns&, inbox&, wire&, const client_options&, std::string chroot);
     ~store_requests() override;
 
     /// The wire has the connection of which the caller has been told.
@@ -80,7 +79,7 @@ protected:
     /// What is to be told next. The inbox is not empty.
     [[nodiscard]] message take_next() noexcept;
     /// What is never answered any more, to be destroyed by who calls this.
-    [[nodiscard]] std::vector<std::unique_ptr<request>> take_unsent() noexcept { return std::exchange(unsent_, {}); }
+    [[nodiscard]] auto take_unsent() noexcept { return std::exchange(unsent_, {}); }
     /// Takes the results of a batch whose answer was given: their memory serves later batches.
     void take_back(std::unique_ptr<batch_results>);
 
@@ -116,9 +115,8 @@ private:
     inbox& inbox_;
     wire& wire_;
     const client_options& options_;
-    const std::string& chroot_;
-    _zhandle* handle_ = nullptr; // while there is a connection
-    void* watcher_ = nullptr;
+    const std::string chroot_;
+    _zhandle* handle_ = nullptr;       // while there is a connection
     std::uint64_t epoch_ = none;       // counts the connections
     std::uint64_t known_epoch_ = none; // as the caller knows it
     std::size_t unanswered_ = 0;
@@ -126,8 +124,7 @@ private:
     server_watches watches_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;
     const std::unique_ptr<library_access> access_; // as the library takes it, of the request that is being made
-    std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
-    std::size_t unsent_answered_ = 0;              // so many of the first
+    std::list<std::unique_ptr<request>> unsent_;   // of an epoch that has ended, which the caller has not been told yet
 };
 
 } // namespace zklock::bridge

@@ -313,7 +313,7 @@ void wire::on_session_event(int state)
     const bool renewed = std::exchange(session_id_, id->client_id) != id->client_id;
     std::memcpy(session_secret_, id->passwd, sizeof session_secret_);
     const auto granted_before = std::exchange(granted_, std::chrono::milliseconds{zoo_recv_timeout(handle_)});
-    const auto epoch = requests_.begin_epoch(handle_, this);
+    const auto epoch = requests_.begin_epoch(handle_);
     const bool may_lag = std::exchange(handle_is_new_, false) && !renewed;
     inbox_.push(connected{epoch, {session_id_, granted_, renewed, {}, may_lag}});
     log_.connected(session_id_, renewed, granted_, granted_before);

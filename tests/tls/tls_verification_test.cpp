@@ -177,7 +177,7 @@ TEST_CASE("a context of the user's own: what the client needs is added, and what
     const tls_scene s;
     const auto own = make_own(s);
     const auto context = std::make_shared<const bridge::tls_context>(own);
-    CHECK(context->of_user() == own);
+    CHECK(context->native() == own->native_handle());
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         CHECK(outcome(context, s.server_named("DNS:zk1", version)) == "open");
         CHECK(outcome(context, s.server_named("DNS:zk2", version)) == "certificate verify failed: hostname mismatch");

@@ -17,7 +17,7 @@ namespace {
 /// Adds the certificates of the text to the store, and counts them. False if there is one that cannot be read.
 bool add_certificates(X509_STORE* store, std::string_view text, std::size_t& count)
 {
-    const owned_bio from(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+    const owned_bio from = over(text);
     if (!from)
         return false;
     for (;;) {

@@ -1,13 +1,11 @@
 #include "bridge/tls/context.hpp"
 #include "bridge/tls/authorities.hpp"
-#include "bridge/tls/files.hpp"
 #include "bridge/tls/identity.hpp"
 #include "bridge/tls/openssl.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace zklock::bridge {
@@ -34,20 +32,9 @@ owned_context make_context(std::string& why)
 
 } // namespace
 
-tls_context::tls_context(SSL_CTX* context, bool trusts_the_systems, std::vector<tls_file> made_of) noexcept
-    : native_(context), trusts_the_systems_(trusts_the_systems), made_of_(std::move(made_of))
+tls_context::tls_context(const std::shared_ptr<boost::asio::ssl::context>& of_user)
+    : native_(of_user, of_user->native_handle()), is_of_user_(true)
 {
-}
-
-tls_context::tls_context(std::shared_ptr<boost::asio::ssl::context> of_user)
-    : of_user_(std::move(of_user)), native_(of_user_->native_handle())
-{
-}
-
-tls_context::~tls_context()
-{
-    if (!of_user_)
-        SSL_CTX_free(native_);
 }
 
 bool verifies_servers(boost::asio::ssl::context& of_user)
@@ -67,9 +54,7 @@ tls_loaded load_tls(const tls_options& options, const std::shared_ptr<const tls_
     if (!made || !load_authorities(*made, options.ca_file, made_of, why) ||
         !load_identity(*made, options, made_of, why))
         return {before, std::move(why)};
-    auto context = std::make_shared<const tls_context>(made.get(), options.ca_file.empty(), std::move(made_of));
-    static_cast<void>(made.release());
-    return {std::move(context), {}};
+    return {std::make_shared<const tls_context>(std::move(made), options.ca_file.empty(), std::move(made_of)), {}};
 }
 
 } // namespace zklock::bridge

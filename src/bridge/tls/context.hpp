@@ -1,38 +1,38 @@
 #pragma once
+#include "bridge/tls/files.hpp"
 #include "zklock/client_options.hpp"
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct ssl_ctx_st; // OpenSSL's SSL_CTX
 
 namespace zklock::bridge {
 
-class tls_file;
-
 /// What all TLS connections of a client share: the authorities, the certificate and the key that `tls_options` name, or
 /// the user's own context. It never changes once it is made: what changes on disk becomes another one. So any thread
 /// may use it.
 class tls_context {
 public:
-    /// Takes `context` over. `made_of` are the files as they were read.
-    tls_context(ssl_ctx_st* context, bool trusts_the_systems, std::vector<tls_file> made_of) noexcept;
+    /// `made_of` are the files as they were read.
+    tls_context(std::shared_ptr<ssl_ctx_st> context, bool trusts_the_systems, std::vector<tls_file> made_of) noexcept
+        : native_(std::move(context)), trusts_the_systems_(trusts_the_systems), made_of_(std::move(made_of))
+    {
+    }
     /// Uses the user's own context, and leaves it as it is.
-    explicit tls_context(std::shared_ptr<boost::asio::ssl::context>);
-    ~tls_context();
-    tls_context(const tls_context&) = delete;
-    tls_context& operator=(const tls_context&) = delete;
+    explicit tls_context(const std::shared_ptr<boost::asio::ssl::context>& of_user);
 
-    [[nodiscard]] ssl_ctx_st* native() const noexcept { return native_; }
+    [[nodiscard]] ssl_ctx_st* native() const noexcept { return native_.get(); }
     [[nodiscard]] const std::vector<tls_file>& made_of() const noexcept { return made_of_; }
     /// It has the system's authorities, because `tls_options::ca_file` is empty.
     [[nodiscard]] bool trusts_the_systems() const noexcept { return trusts_the_systems_; }
-    [[nodiscard]] const std::shared_ptr<boost::asio::ssl::context>& of_user() const noexcept { return of_user_; }
+    [[nodiscard]] bool is_of_user() const noexcept { return is_of_user_; }
 
 private:
-    const std::shared_ptr<boost::asio::ssl::context> of_user_;
-    ssl_ctx_st* const native_; ///< of_user_'s, or owned
+    const std::shared_ptr<ssl_ctx_st> native_;
+    const bool is_of_user_ = false;
     const bool trusts_the_systems_ = false;
     const std::vector<tls_file> made_of_;
 };

@@ -102,15 +102,11 @@ tls_engine::tls_engine(std::shared_ptr<const tls_context> context, const server_
     expect(name);
 }
 
-tls_engine::~tls_engine() = default;
-
 /// What changes the connection: its errors are looked at within, and it may leave something to be sent.
 class tls_engine::call {
 public:
     explicit call(tls_engine& of) noexcept : of_(of) {}
     ~call() { of_.look_for_output(); }
-    call(const call&) = delete;
-    call& operator=(const call&) = delete;
 
 private:
     const own_errors errors_;
@@ -135,7 +131,7 @@ void tls_engine::expect(const server_name& name)
         fail("TLS 1.2 or later is not allowed: ", first_error());
     else if (!(name.numeric ? expect_address(ssl, expected_) : expect_name(ssl, expected_)))
         fail("no certificate can be for \"", name.host, "\"");
-    else if (!context_->of_user()) {
+    else if (!context_->is_of_user()) {
         SSL_set_app_data(ssl, this);
         SSL_set_verify(ssl, SSL_VERIFY_PEER, &note_refusal);
     }

@@ -31,7 +31,6 @@ public:
     /// If `name` is none that a certificate could be for, such as an address with a scope id, or if the user's context
     /// verifies nobody, the engine has failed from the beginning. Throws std::bad_alloc only.
     tls_engine(std::shared_ptr<const tls_context> context, const server_name& name);
-    ~tls_engine() override;
 
     [[nodiscard]] state now_in() const noexcept override { return state_; }
     state advance() noexcept override;

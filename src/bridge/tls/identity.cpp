@@ -27,11 +27,6 @@ struct password {
     }
 };
 
-owned_bio over(std::string_view text)
-{
-    return owned_bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
 /// The first is the client's, the others are on the way to its authority.
 bool use_certificates(SSL_CTX& context, std::string_view text)
 {

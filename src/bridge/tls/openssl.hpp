@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -17,6 +18,12 @@ using owned_bio = std::unique_ptr<BIO, freed_by<&BIO_free>>;
 using owned_certificate = std::unique_ptr<X509, freed_by<&X509_free>>;
 using owned_context = std::unique_ptr<SSL_CTX, freed_by<&SSL_CTX_free>>;
 using owned_key = std::unique_ptr<EVP_PKEY, freed_by<&EVP_PKEY_free>>;
+
+/// To read the text, which has to live as long. Null where there is no memory.
+[[nodiscard]] inline owned_bio over(std::string_view text) noexcept
+{
+    return owned_bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
 
 /// While it lives, what is in this thread's queue of errors came from the calls since its construction: OpenSSL itself
 /// looks there to tell what became of a call. Afterwards the queue is empty, for the program's other uses.

@@ -1,4 +1,5 @@
 #include "bridge/tls/files.hpp"
+#include "bridge/wire/unique_fd.hpp"
 
 #include <cerrno>
 #include <system_error>
@@ -14,37 +15,17 @@ namespace {
 constexpr ::off_t largest_file = 16 * 1024 * 1024;
 constexpr ::time_t settled_after = 2; // s, FAT's step of time
 
-class open_file {
-public:
-    explicit open_file(int fd) noexcept : fd_(fd) {}
-    ~open_file()
-    {
-        if (fd_ != -1)
-            ::close(fd_);
-    }
-    open_file(const open_file&) = delete;
-    open_file& operator=(const open_file&) = delete;
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-private:
-    const int fd_;
-};
-
 std::string error_text(int code)
 {
     return std::generic_category().message(code);
-}
-
-bool same_time(const ::timespec& a, const ::timespec& b) noexcept
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
 } // namespace
 
 void tls_file::note(const struct ::stat& found)
 {
-    traits_ = traits{found.st_dev, found.st_ino, found.st_size, found.st_mtim, found.st_ctim};
+    traits_.emplace(found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec,
+                    found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
     recent_ = found.st_mtim.tv_sec + settled_after >= ::time(nullptr);
 }
 
@@ -60,11 +41,7 @@ bool tls_file::unchanged() const
 {
     tls_file now(path_);
     now.look();
-    if (!traits_ || !now.traits_)
-        return !traits_ && !now.traits_;
-    return !recent_ && traits_->device == now.traits_->device && traits_->number == now.traits_->number &&
-           traits_->size == now.traits_->size && same_time(traits_->written, now.traits_->written) &&
-           same_time(traits_->changed, now.traits_->changed);
+    return traits_ == now.traits_ && !(traits_ && recent_);
 }
 
 std::optional<secret> tls_file::read(std::string& why)
@@ -75,9 +52,9 @@ std::optional<secret> tls_file::read(std::string& why)
         return std::nullopt;
     };
     // Without waiting: a pipe that nobody writes to would wait for ever.
-    const open_file file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const unique_fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct ::stat found {};
-    if (file.get() == -1 || ::fstat(file.get(), &found) != 0)
+    if (!file || ::fstat(file.get(), &found) != 0)
         return failed(error_text(errno));
     note(found);
     if (!S_ISREG(found.st_mode))

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <sys/stat.h>
@@ -28,12 +29,8 @@ public:
     [[nodiscard]] bool unchanged() const;
 
 private:
-    struct traits {
-        ::dev_t device;
-        ::ino_t number;
-        ::off_t size;
-        ::timespec written, changed;
-    };
+    /// Device, number, size; when it was written, and changed otherwise: seconds and nanoseconds.
+    using traits = std::tuple<::dev_t, ::ino_t, ::off_t, ::time_t, long, ::time_t, long>;
     void note(const struct ::stat&);
 
     std::string path_;

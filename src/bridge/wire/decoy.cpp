@@ -2,39 +2,26 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include <cerrno>
 #include <string>
+#include <utility>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge {
 
 namespace ip = boost::asio::ip;
 
-decoy::~decoy()
-{
-    if (fd_ != -1)
-        ::close(fd_);
-}
-
 bool decoy::bind()
 {
-    if (fd_ != -1)
+    if (fd_)
         return true;
     const bool is_ipv4 = family_ == family::ipv4;
     ip::tcp::endpoint own(is_ipv4 ? ip::address(ip::address_v4::loopback()) : ip::address_v6::loopback(), 0);
-    const int fd = ::socket(own.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd == -1)
-        return false;
+    unique_fd fd(::socket(own.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     auto size = static_cast<socklen_t>(own.size());
-    if (::bind(fd, own.data(), size) != 0 || ::getsockname(fd, own.data(), &size) != 0) {
-        const int error = errno;
-        ::close(fd);
-        errno = error;
+    if (!fd || ::bind(fd.get(), own.data(), size) != 0 || ::getsockname(fd.get(), own.data(), &size) != 0)
         return false;
-    }
-    fd_ = fd;
+    fd_ = std::move(fd);
     const std::string port = std::to_string(own.port());
     // The C client takes what follows the last colon for the port, and knows no brackets. All these are short enough to
     // need no memory of the heap.

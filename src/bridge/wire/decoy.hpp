@@ -1,4 +1,6 @@
 #pragma once
+#include "bridge/wire/unique_fd.hpp"
+
 #include <cstdint>
 #include <string>
 
@@ -12,9 +14,6 @@ public:
     enum class family : std::uint8_t { ipv4, ipv6 };
 
     explicit decoy(family f) noexcept : family_(f) {}
-    ~decoy();
-    decoy(const decoy&) = delete;
-    decoy& operator=(const decoy&) = delete;
 
     /// Binds the port, if that was not done. False, with errno, where there is no descriptor or no such family.
     [[nodiscard]] bool bind();
@@ -25,7 +24,7 @@ public:
 
 private:
     const family family_;
-    int fd_ = -1;
+    unique_fd fd_;
     std::string address_, logged_;
 };
 

@@ -55,7 +55,7 @@ first_answer look_at_first_answer(int fd)
     const bool ended = is_ready(fd, POLLRDHUP); // before the look, so that nothing comes between
     const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got < 0)
-        return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}, 0};
+        return {errno == EAGAIN || errno == EINTR ? kind::incomplete : kind::none, {}, 0};
     const std::string_view bytes{reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got)};
     if (!layout::may_begin(bytes))
         // A record of the type alert, of any version of TLS, and of SSL 3.

@@ -9,7 +9,6 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -24,24 +23,7 @@ constexpr std::size_t most_gathered = 64 * 1024;
 // More than that waits only for a server that has the engine answer again and again, and reads none of the answers.
 constexpr std::size_t most_unsent = 1024 * 1024;
 
-void close_descriptor(int& fd) noexcept
-{
-    if (const int open = std::exchange(fd, -1); open != -1)
-        ::close(open);
-}
-
-bool would_block(int error) noexcept
-{
-    return error == EAGAIN || error == EWOULDBLOCK;
-}
-
 } // namespace
-
-pair_relay::~pair_relay()
-{
-    close_descriptor(own_end_);
-    close_descriptor(clients_end_);
-}
 
 auto pair_relay::now_in() const noexcept -> state
 {
@@ -58,7 +40,7 @@ bool pair_relay::has_failed() const noexcept
 {
     if (now_in() != state::ended || engine_->heard())
         return false;
-    const bool agreed = own_end_ != -1;
+    const bool agreed = static_cast<bool>(own_end_);
     return !agreed || (engine_->now_in() == engine::state::failed && !hung_up_);
 }
 
@@ -80,21 +62,16 @@ int pair_relay::open_pair() noexcept
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == -1)
         return -1;
-    own_end_ = ends[0];
-    clients_end_ = ends[1];
-    return clients_end_;
-}
-
-void pair_relay::close_clients_end() noexcept
-{
-    close_descriptor(clients_end_);
+    own_end_ = unique_fd(ends[0]);
+    clients_end_ = unique_fd(ends[1]);
+    return ends[1];
 }
 
 bool pair_relay::is_empty() const noexcept
 {
     int unread = 0; // of what was given to the C client
-    return !holds_input() && !holds_output() && !is_ready(own_end_, POLLIN) &&
-           ::ioctl(own_end_, SIOCOUTQ, &unread) == 0 && unread == 0;
+    return !holds_input() && !holds_output() && !is_ready(own_end_.get(), POLLIN) &&
+           ::ioctl(own_end_.get(), SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
 /// Has the engine take what came, and returns how much that was; 0 also where the connection has ended.
@@ -115,7 +92,7 @@ std::size_t pair_relay::receive(int server) noexcept
         return static_cast<std::size_t>(got);
     }
     const int error = errno;
-    if (got == 0 || !would_block(error)) {
+    if (got == 0 || error != EAGAIN) {
         hung_up_ = true;
         engine_->no_more(got == 0 ? std::string_view() : std::string_view(std::strerror(error)));
     }
@@ -148,10 +125,10 @@ void pair_relay::bring_in(int server) noexcept
 bool pair_relay::give_to_client() noexcept
 {
     while (!waiting_.empty()) {
-        const auto took = ::send(own_end_, waiting_.data(), waiting_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        const auto took = ::send(own_end_.get(), waiting_.data(), waiting_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (took >= 0)
             waiting_ = waiting_.subspan(static_cast<std::size_t>(took));
-        else if (would_block(errno))
+        else if (errno == EAGAIN)
             return false;
         else if (errno != EINTR)
             waiting_ = {}; // the C client has closed its end
@@ -162,7 +139,7 @@ bool pair_relay::give_to_client() noexcept
 void pair_relay::end_input() noexcept
 {
     if (!std::exchange(input_ended_, true))
-        ::shutdown(own_end_, SHUT_WR);
+        ::shutdown(own_end_.get(), SHUT_WR);
 }
 
 void pair_relay::bring_out(int server) noexcept
@@ -173,7 +150,7 @@ void pair_relay::bring_out(int server) noexcept
         if (holds_output())
             return;
         while (!all && engine_->pending().size() < most_gathered) {
-            const auto got = ::recv(own_end_, plain.data(), plain.size(), MSG_DONTWAIT);
+            const auto got = ::recv(own_end_.get(), plain.data(), plain.size(), MSG_DONTWAIT);
             if (got == -1 && errno == EINTR)
                 continue;
             // Less than there is room for is all: nobody writes meanwhile.
@@ -199,7 +176,7 @@ void pair_relay::send_pending(int server) noexcept
         const auto took = ::send(server, out.data(), out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (took >= 0) {
             engine_->sent(static_cast<std::size_t>(took));
-        } else if (would_block(errno)) {
+        } else if (errno == EAGAIN) {
             return;
         } else if (errno != EINTR) {
             // What came before can still be read; after it, the end.

@@ -1,5 +1,6 @@
 #pragma once
 #include "bridge/wire/engine.hpp"
+#include "bridge/wire/unique_fd.hpp"
 
 #include <array>
 #include <cstddef>
@@ -28,7 +29,6 @@ public:
     };
 
     explicit pair_relay(std::unique_ptr<engine> speaks) noexcept : engine_(std::move(speaks)) {}
-    ~pair_relay();
 
     [[nodiscard]] state now_in() const noexcept;
 
@@ -39,7 +39,7 @@ public:
     /// that fails, the result is -1, and errno says why.
     [[nodiscard]] int open_pair() noexcept;
     /// The C client has a duplicate of its end, and alone has one from here on.
-    void close_clients_end() noexcept;
+    void close_clients_end() noexcept { clients_end_.reset(); }
 
     /// Another engine, which has taken over from the first one, speaks from here on.
     void go_on_with(std::unique_ptr<engine> next) noexcept { engine_ = std::move(next); }
@@ -78,8 +78,8 @@ private:
     void end_input() noexcept;
 
     std::unique_ptr<engine> engine_;
-    int own_end_ = -1;
-    int clients_end_ = -1;
+    unique_fd own_end_;
+    unique_fd clients_end_;
     bool hung_up_ = false;            ///< the server, or the network between
     bool input_ended_ = false;        ///< and the C client has been told
     std::span<const char> waiting_{}; ///< in input_: for the C client

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -371,8 +372,8 @@ TEST_CASE("credentials: the password is taken, and DIGEST-MD5 asks nobody")
     options.mechanism = sasl_mechanism::digest_md5;
     options.user = "bob";
     options.password = "a password that is longer than what a string holds by itself";
-    const sasl_credentials credentials(options);
-    CHECK(options.password.empty());
+    const sasl_credentials credentials(std::move(options));
+    CHECK(options.password.empty()); // NOLINT: by the move
     CHECK_FALSE(credentials.may_block());
     CHECK(std::string(credentials.mechanism_name()) == "DIGEST-MD5");
     const auto start = start_sasl(credentials, {});

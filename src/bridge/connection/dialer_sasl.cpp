@@ -2,14 +2,17 @@
 // it may come from a KDC. The exchange itself passes through the relay, behind whose gate the C client waits for its
 // session. Where nothing is encrypted, the C client is given the server's socket itself then.
 #include "bridge/connection/dialer.hpp"
-#include "bridge/connection/sasl_login.hpp"
+#include "bridge/connection/dialer_call.hpp"
+#include "bridge/sasl/credentials.hpp"
 #include "bridge/sasl/kdc_calls.hpp"
+#include "bridge/sasl/sasl_engine.hpp"
 #include "bridge/wire/readiness.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zklock::bridge {
 
@@ -32,22 +35,46 @@ std::vector<std::string> names_of(const server_address& server, const host_port&
 
 } // namespace
 
-void ticket_call::run() noexcept
-{
-    try {
-        const stops_with_process here;
-        start = start_sasl(*credentials_, hosts);
-    } catch (...) { // std::bad_alloc
-        start = {};
+/// Has the first token made for a server of these names: that may ask a KDC.
+class ticket_call final : public dialer_call {
+public:
+    ticket_call(std::shared_ptr<const sasl_credentials> whose, std::vector<std::string> names,
+                std::weak_ptr<dialer> asker)
+        : dialer_call(std::move(asker)), hosts(std::move(names)), credentials_(std::move(whose))
+    {
     }
-}
+
+    void run() noexcept override
+    {
+        try {
+            const stops_with_process here;
+            start = start_sasl(*credentials_, hosts);
+        } catch (...) { // std::bad_alloc
+            start = {};
+        }
+    }
+    void fail(const char* why) { start = {nullptr, why}; }
+
+    const std::vector<std::string> hosts;
+    sasl_start start{}; ///< what came of it, once that is told
+
+private:
+    const std::shared_ptr<const sasl_credentials> credentials_;
+};
+
+/// How the connections of a client identify it by SASL.
+struct sasl_login {
+    std::shared_ptr<const sasl_credentials> credentials;
+    std::shared_ptr<ticket_call> call{};    ///< under way
+    std::unique_ptr<mechanism> beginning{}; ///< for the server that is being dialed
+    bool warned = false;                    ///< as the log has told
+};
 
 auto dialer::login_of(const client_options& options) -> owned_login
 {
     if (options.sasl.mechanism == sasl_mechanism::off)
         return {nullptr, nullptr};
-    sasl_options own = options.sasl;
-    auto made = std::make_unique<sasl_login>(sasl_login{std::make_shared<const sasl_credentials>(own)});
+    auto made = std::make_unique<sasl_login>(sasl_login{std::make_shared<const sasl_credentials>(options.sasl)});
     return {made.release(), [](sasl_login* each) { delete each; }};
 }
 

@@ -6,28 +6,26 @@
 
 namespace zklock::bridge {
 
-sasl_credentials::sasl_credentials(sasl_options& from)
-    : mechanism_(from.mechanism), user_(from.user), password_(std::move(from.password)),
-      server_principal_(from.server_principal), keytab_(from.keytab), credential_cache_(from.credential_cache),
-      tickets_(keytab_.empty() || !credential_cache_.empty() ? nullptr : std::make_unique<kerberos_tickets>(keytab_))
+sasl_credentials::sasl_credentials(sasl_options from) : options_(std::move(from))
 {
+    if (!options_.keytab.empty() && options_.credential_cache.empty())
+        tickets_.emplace(options_.keytab);
 }
-
-sasl_credentials::~sasl_credentials() = default;
 
 const char* sasl_credentials::mechanism_name() const noexcept
 {
-    return mechanism_ == sasl_mechanism::gssapi ? "Kerberos" : "DIGEST-MD5";
+    return options_.mechanism == sasl_mechanism::gssapi ? "Kerberos" : "DIGEST-MD5";
 }
 
 sasl_start start_sasl(const sasl_credentials& from, const std::vector<std::string>& hosts)
 {
-    if (from.mechanism_ == sasl_mechanism::digest_md5) {
+    if (from.options_.mechanism == sasl_mechanism::digest_md5) {
         if (std::string why = digest_md5::missing(); !why.empty())
             return {nullptr, std::move(why)};
-        return {std::make_unique<digest_md5>(from.user_, from.password_.text(), digest_md5::particulars{}), {}};
+        return {std::make_unique<digest_md5>(from.options_.user, from.options_.password, digest_md5::particulars{}),
+                {}};
     }
-    kerberos_names names{from.server_principal_, false, from.keytab_, from.credential_cache_};
+    kerberos_names names{from.options_.server_principal, false, from.options_.keytab, from.options_.credential_cache};
     if (from.tickets_) {
         names.own = from.tickets_->current();
         names.cache = names.own->name();

@@ -1,41 +1,32 @@
 #pragma once
 #include "bridge/sasl/mechanism.hpp"
-#include "bridge/tls/secret.hpp"
+#include "bridge/sasl/tickets.hpp"
 #include "zklock/client_options.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace zklock::bridge {
 
-class kerberos_tickets;
-
 /// What a client identifies itself with. It is wiped when it is no longer needed. One object serves all connections of
 /// a client, from several threads at once: tickets that were got with a keytab are kept in it.
 class sasl_credentials {
 public:
-    /// Wipes the options' password, which it has from then on. The mechanism is not `off`.
-    explicit sasl_credentials(sasl_options& from);
-    ~sasl_credentials();
-    sasl_credentials(const sasl_credentials&) = delete;
-    sasl_credentials& operator=(const sasl_credentials&) = delete;
+    /// The mechanism is not `off`.
+    explicit sasl_credentials(sasl_options from);
 
     /// In logs: `Kerberos`, `DIGEST-MD5`.
     [[nodiscard]] const char* mechanism_name() const noexcept;
     /// Whether start_sasl() may ask the network, or files: then it has to be called in a call of `kdc_calls`.
-    [[nodiscard]] bool may_block() const noexcept { return mechanism_ == sasl_mechanism::gssapi; }
+    [[nodiscard]] bool may_block() const noexcept { return options_.mechanism == sasl_mechanism::gssapi; }
 
 private:
     friend struct sasl_start start_sasl(const sasl_credentials&, const std::vector<std::string>& hosts);
 
-    const sasl_mechanism mechanism_;
-    const std::string user_;
-    const secret password_;
-    const std::string server_principal_;
-    const std::string keytab_;
-    const std::string credential_cache_;
-    const std::unique_ptr<kerberos_tickets> tickets_;
+    const sasl_options options_;
+    mutable std::optional<kerberos_tickets> tickets_;
 };
 
 /// The beginning of an exchange with one server.

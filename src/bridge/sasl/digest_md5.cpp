@@ -4,13 +4,15 @@
 #include "bridge/tls/openssl.hpp"
 
 #include <boost/algorithm/hex.hpp>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <initializer_list>
 #include <iomanip>
 #include <iterator>
@@ -19,6 +21,7 @@
 #include <span>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 namespace zklock::bridge {
 
@@ -82,16 +85,9 @@ std::string drawn_nonce()
 
 bool lists(std::string_view all, std::string_view wanted)
 {
-    for (;;) {
-        const auto begin = all.find_first_not_of(", \t\r\n");
-        if (begin == all.npos)
-            return false;
-        all.remove_prefix(begin);
-        const auto one = all.substr(0, all.find_first_of(", \t\r\n"));
-        if (one == wanted)
-            return true;
-        all.remove_prefix(one.size());
-    }
+    std::vector<std::string> each;
+    boost::algorithm::split(each, all, boost::algorithm::is_any_of(", \t\r\n"));
+    return std::ranges::find(each, wanted) != each.end();
 }
 
 /// What ISO 8859-1 holds is hashed in it, though it is sent as UTF-8.

@@ -1,6 +1,7 @@
 #include "bridge/sasl/gate.hpp"
 #include "bridge/wire/connect_response.hpp"
 
+#include <boost/endian/arithmetic.hpp>
 #include <boost/endian/conversion.hpp>
 
 #include <utility>
@@ -33,12 +34,6 @@ std::uint32_t number_at(std::string_view bytes, std::size_t place)
 std::int32_t signed_at(std::string_view bytes, std::size_t place)
 {
     return static_cast<std::int32_t>(number_at(bytes, place));
-}
-
-void append(std::string& to, std::uint32_t value)
-{
-    for (const int shift : {24, 16, 8, 0})
-        to += static_cast<char>(value >> shift & 0xff);
 }
 
 } // namespace
@@ -192,10 +187,9 @@ bool sasl_gate::fail(sasl_failure by, std::string why)
 void sasl_gate::send_token(std::string_view token)
 {
     const auto size = static_cast<std::uint32_t>(token.size());
-    append(to_server_, static_cast<std::uint32_t>(bytes_at - 8) + size);
-    append(to_server_, number);
-    append(to_server_, kind_sasl);
-    append(to_server_, size);
+    const boost::endian::big_uint32_t head[] = {static_cast<std::uint32_t>(bytes_at - 8) + size, number, kind_sasl,
+                                                size};
+    to_server_.append(reinterpret_cast<const char*>(head), sizeof head);
     to_server_ += token;
 }
 

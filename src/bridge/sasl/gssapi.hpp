@@ -1,6 +1,5 @@
 #pragma once
 #include "bridge/sasl/credentials.hpp"
-#include "bridge/sasl/tickets.hpp"
 
 #include <memory>
 #include <string>

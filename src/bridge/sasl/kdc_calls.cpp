@@ -201,8 +201,6 @@ void kdc_calls::stop_if_process_ends()
 
 kdc_calls::kdc_calls(asio::execution_context& context) : service(context), home_(std::make_shared<home>()) {}
 
-kdc_calls::~kdc_calls() = default;
-
 void kdc_calls::begin(std::shared_ptr<runtime::blocking_call> call, runtime::call_told told)
 {
     static std::atomic<bool> registered{false};

@@ -44,7 +44,6 @@ public:
     static constexpr std::size_t at_once = 8;
 
     explicit kdc_calls(boost::asio::execution_context& context);
-    ~kdc_calls() override;
 
     /// Makes the call on a thread, and then says so, unless the context ends before, or nobody wants the call when its
     /// turn comes. From any thread. What is told may use the context. The call outlives that, if it ends before, and so

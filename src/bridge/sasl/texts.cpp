@@ -1,20 +1,14 @@
 #include "bridge/sasl/texts.hpp"
 
+#include <boost/algorithm/string/case_conv.hpp>
+
+#include <algorithm>
+#include <locale>
 #include <utility>
 
 namespace zklock::bridge {
 
 namespace {
-
-bool is_space(char c) noexcept
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-char in_small(char c) noexcept
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 /// Takes what a challenge has from its beginning.
 class challenge_reader {
@@ -23,11 +17,7 @@ public:
 
     [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
 
-    void skip_spaces() noexcept
-    {
-        while (!rest_.empty() && is_space(rest_.front()))
-            rest_.remove_prefix(1);
-    }
+    void skip_spaces() noexcept { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
 
     bool take(char c) noexcept
     {
@@ -97,8 +87,7 @@ std::optional<std::map<std::string, std::string>> read_directives(std::string_vi
         if (reader.at_end())
             return all;
         std::string name = reader.token();
-        for (char& c : name)
-            c = in_small(c);
+        boost::algorithm::to_lower(name, std::locale::classic());
         reader.skip_spaces();
         if (name.empty() || !reader.take('='))
             return std::nullopt;

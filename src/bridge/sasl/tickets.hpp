@@ -18,8 +18,6 @@ public:
     /// If it cannot be made, its name is empty, and why() says why.
     memory_cache();
     ~memory_cache(); ///< wipes it, but in a forked process leaves it alone: there a lock may be locked for ever
-    memory_cache(const memory_cache&) = delete;
-    memory_cache& operator=(const memory_cache&) = delete;
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const std::string& why() const noexcept { return why_; }

@@ -236,44 +236,48 @@ void wire::hung_up_unanswered()
                         options_.tls.enabled ? "" : ", or is a port for TLS: client_options::tls is off");
 }
 
-std::optional<std::string> wire::attempt() const
+/// What the log says of an attempt that has come so far, behind the server's address.
+struct wire::how_far {
+    const char* so_far = nullptr; ///< null where there is no attempt
+    log_level level{};
+    const char* in_time = nullptr; ///< that it came no further, in its time
+};
+
+auto wire::has_come() const noexcept -> how_far
 {
-    const std::string& address = log_.address();
     switch (phase_) {
-    case phase::identifying: return address + " was not dialed yet: no Kerberos server (KDC) has answered yet";
-    case phase::dialing: return address + " has not accepted the connection yet";
+    case phase::identifying:
+        return {" was not dialed yet: no Kerberos server (KDC) has answered yet", log_level::warning,
+                " was not dialed: no Kerberos server (KDC) has answered in time"};
+    case phase::dialing:
+        return {" has not accepted the connection yet", log_level::info, " did not accept the connection in time"};
     case phase::securing:
-        return address +
-               " has accepted the connection and has not agreed on TLS yet: it speaks no TLS, or is overloaded";
+        return {" has accepted the connection and has not agreed on TLS yet: it speaks no TLS, or is overloaded",
+                log_level::info,
+                " accepted the connection and did not agree on TLS in time: it speaks no TLS, or is overloaded"};
     case phase::associating:
         if (authenticating_)
-            return address + " has granted a session and is still authenticating this client";
-        return address + " has accepted the connection and has not answered yet: it is no ZooKeeper server, or "
-                         "overloaded";
+            return {" has granted a session and is still authenticating this client", log_level::warning,
+                    " granted a session and did not authenticate this client in time"};
+        return {" has accepted the connection and has not answered yet: it is no ZooKeeper server, or overloaded",
+                log_level::info,
+                " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded"};
     case phase::none:
     case phase::connected: break;
     }
-    return std::nullopt;
+    return {};
+}
+
+std::optional<std::string> wire::attempt() const
+{
+    const char* const so_far = has_come().so_far;
+    return so_far ? std::optional(log_.address() + so_far) : std::nullopt;
 }
 
 void wire::give_up()
 {
-    if (phase_ == phase::identifying)
-        log_.attempt_failed(log_level::warning, log_.address(),
-                            " was not dialed: no Kerberos server (KDC) has answered in time");
-    else if (phase_ == phase::associating && authenticating_)
-        log_.attempt_failed(log_level::warning, log_.address(),
-                            " granted a session and did not authenticate this client in time");
-    else if (phase_ == phase::dialing)
-        log_.attempt_failed(log_level::info, log_.address(), " did not accept the connection in time");
-    else if (phase_ == phase::securing)
-        log_.attempt_failed(log_level::info, log_.address(),
-                            " accepted the connection and did not agree on TLS in time: it speaks no TLS, or is "
-                            "overloaded");
-    else if (phase_ == phase::associating)
-        log_.attempt_failed(log_level::info, log_.address(),
-                            " accepted the connection and did not answer in time: it is no ZooKeeper server, or "
-                            "overloaded");
+    if (const auto [so_far, level, in_time] = has_come(); so_far)
+        log_.attempt_failed(level, log_.address(), in_time);
     sever();
 }
 

@@ -152,6 +152,8 @@ private:
     [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
     void hung_up_unanswered();
+    struct how_far;
+    [[nodiscard]] how_far has_come() const noexcept;
     void fail(loss, std::string_view by, std::string_view why);
     void settle();
     [[nodiscard]] bool must_cut() const noexcept { return must_cut_ || requests_.in_doubt(); }

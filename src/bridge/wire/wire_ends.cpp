@@ -30,8 +30,7 @@ void wire::sever()
 void wire::close()
 {
     library_call in_library(*this);
-    if (handle_)
-        drop_handle();
+    drop_handle();
     end_epoch();
 }
 
@@ -46,11 +45,9 @@ void wire::abandon()
         phase_ = phase::none;
     if (handle_ && has_socket())
         prepare_to_close();
-    if (handle_)
-        drop_handle();
+    drop_handle();
     take_handle_back();
-    if (handle_)
-        drop_handle();
+    drop_handle();
     end_epoch();
 }
 
@@ -165,8 +162,7 @@ void wire::follow_question()
         cut(); // or the library would end the session
     log_.question_answered(session_id_, asks_, answer_);
     phase_ = phase::none;
-    if (handle_)
-        drop_handle();
+    drop_handle();
     take_handle_back();
 }
 
@@ -187,8 +183,7 @@ void wire::give_session_up()
 {
     library_call in_library(*this);
     log_.session_given_up(session_id_);
-    if (handle_)
-        drop_handle();
+    drop_handle();
     session_id_ = 0;
     loss_ = loss::session;
     inbox_.push(expired{});
@@ -238,6 +233,8 @@ void wire::fail_unanswered()
 
 void wire::drop_handle()
 {
+    if (!handle_)
+        return;
     zookeeper_close(std::exchange(handle_, nullptr));
     phase_ = phase::none;
     fd_ = -1;

@@ -78,8 +78,31 @@ connection_state client::state() const noexcept
 
 metrics client::metrics() const
 {
-    auto& state = *state_->state();
-    return state.counted().read(state);
+    detail::client_state& state = *state_->state();
+    const detail::client_counters& counted = state.counted();
+    zklock::metrics m;
+    m.state = state.state();
+    m.reconnects = counted.connection.reconnects.read();
+    m.disconnects = counted.connection.disconnects.read();
+    m.expiries = counted.connection.expiries.read();
+    m.authentication_failures = counted.connection.authentication_failures.read();
+    m.requests = counted.connection.requests.read();
+    m.unseen = counted.unseen_guards.counted;
+    m.heartbeats = counted.connection.heartbeats.read();
+    m.heartbeat_delays = counted.connection.heartbeat_delays.read();
+    m.handoff = counted.connection.handoff.read();
+    m.by_name = counted.locks.read();
+    const bool ended = !state.alive(); // what was left over then is counted nowhere
+    if (ended) {
+        m.handoff.listens = false;
+        m.handoff.connected_to = m.handoff.connected_from = 0;
+    }
+    for (lock_metrics& l : m.by_name) {
+        if (ended)
+            l.waiting = l.held = 0;
+        m.all += l;
+    }
+    return m;
 }
 
 std::int64_t client::session_id() const noexcept

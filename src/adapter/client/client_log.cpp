@@ -10,37 +10,24 @@
 namespace zklock::detail {
 namespace {
 
-class client_lines {
-public:
-    client_lines(store::log_function to, std::string identifier, std::function<std::int64_t()> session)
-        : to_(std::move(to)), identifier_(std::move(identifier)), session_(std::move(session))
-    {
-    }
+struct client_lines {
+    store::log_function to;
+    std::string identifier;
+    std::function<std::int64_t()> session;
+    std::int64_t last_session = 0;
+    store::repeats_by_key said{};
 
     void write(log_level level, std::string_view text)
     {
-        const auto left_out = said_.say(text, lease_clock::now());
+        const auto left_out = said.say(text, lease_clock::now());
         if (!left_out)
             return;
-        if (const std::int64_t now = session_(); now != 0)
-            last_session_ = now;
-        std::string line = identifier_;
-        if (last_session_ != 0) {
-            line += ' ';
-            store::logger::add(line, store::session_name{last_session_});
-        }
-        line += ": ";
-        line += text;
-        store::logger::add(line, store::times_left_out{*left_out});
-        to_(level, line);
+        if (const std::int64_t now = session(); now != 0)
+            last_session = now;
+        const std::string who =
+            last_session != 0 ? store::logger::line(identifier, " ", store::session_name{last_session}) : identifier;
+        to(level, store::logger::line(who, ": ", text, store::times_left_out{*left_out}));
     }
-
-private:
-    const store::log_function to_;
-    const std::string identifier_;
-    const std::function<std::int64_t()> session_;
-    std::int64_t last_session_ = 0;
-    store::repeats_by_key said_;
 };
 
 } // namespace
@@ -52,7 +39,8 @@ store::log_function client_log(store::log_function to, std::string identifier, s
     if (!to)
         return {};
     const log_level most = store::most_taken(to).value_or(log_level::error);
-    const auto lines = std::make_shared<client_lines>(std::move(to), std::move(identifier), std::move(session));
+    const auto lines =
+        std::make_shared<client_lines>(client_lines{std::move(to), std::move(identifier), std::move(session)});
     return store::leveled_log{most, [lines](log_level level, std::string_view text) { lines->write(level, text); }};
 }
 

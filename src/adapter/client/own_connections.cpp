@@ -17,28 +17,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-using lease_timer = asio::basic_waitable_timer<lease_clock, asio::wait_traits<lease_clock>, runtime::strand>;
+template <class Clock> using timer_of = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, runtime::strand>;
 
 /// A timer that is due makes its execution context look at all timers of that clock.
 void look_at_timers(const runtime::strand& strand)
 {
-    const auto due = std::make_shared<lease_timer>(strand, lease_clock::now());
+    const auto due = std::make_shared<timer_of<lease_clock>>(strand, lease_clock::now());
     due->async_wait([due](const error_code&) {});
 }
-
-/// Keeps the execution context in work, as a socket does that is waited for. Made and destroyed on the strand.
-class work {
-public:
-    explicit work(const runtime::strand& strand)
-        : until_destroyed_(strand, std::chrono::steady_clock::time_point::max())
-    {
-        until_destroyed_.async_wait([](const error_code&) {});
-    }
-
-private:
-    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, runtime::strand>
-        until_destroyed_;
-};
 
 std::shared_ptr<runtime::client_store> store_in_memory(const runtime::strand& strand,
                                                        const std::shared_ptr<runtime::turns>& turns,
@@ -48,7 +34,10 @@ std::shared_ptr<runtime::client_store> store_in_memory(const runtime::strand& st
     const auto make = runtime::maker_of_stores();
     if (!make)
         return nullptr;
-    const auto in_work = std::make_shared<const work>(strand);
+    // Keeps the execution context in work, as a socket does that is waited for. Made and destroyed on the strand.
+    using clock = std::chrono::steady_clock;
+    const auto in_work = std::make_shared<timer_of<clock>>(strand, clock::time_point::max());
+    in_work->async_wait([](const error_code&) {});
     return make({options, scheduler,
                  [strand, turns, in_work](store::unique_function<void()> f) {
                      asio::post(strand, [turns, f = std::move(f)] { turns->run([&] { f(); }); });

@@ -10,11 +10,7 @@ namespace zklock::detail {
 /// is done once, if it is posted again before that.
 class strand_task : public boost::intrusive::slist_base_hook<> {
 public:
-    strand_task() = default;
     virtual ~strand_task() = default;
-    strand_task(const strand_task&) = delete;
-    strand_task& operator=(const strand_task&) = delete;
-
     virtual void run() = 0;
 
 private:

@@ -34,8 +34,7 @@ store::log_function log_without_session(const client_options& options)
 
 } // namespace
 
-unopened_client::unopened_client(client_options options)
-    : fault_(check(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code())
+unopened_client::unopened_client(client_options options) : fault_(check(options))
 {
     options_.emplace(std::move(options));
 }
@@ -50,8 +49,7 @@ void unopened_client::tell_made() const
 
 void unopened_client::tell_fault()
 {
-    tell("the client cannot be used: ", to_string(*fault_), invalid_);
-    fault_.reset();
+    tell("the client cannot be used: ", to_string(*fault_), fault());
 }
 
 void unopened_client::tell_failure(std::string_view words, const error_code& why) noexcept

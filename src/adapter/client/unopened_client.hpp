@@ -15,7 +15,10 @@ public:
     explicit unopened_client(client_options);
 
     /// What is wrong with the options, if anything: the client will never open.
-    [[nodiscard]] error_code fault() const noexcept { return invalid_; }
+    [[nodiscard]] error_code fault() const noexcept
+    {
+        return fault_ ? make_error_code(errc::invalid_option) : error_code();
+    }
     void tell_made() const;
     /// Once: the client ends with that fault.
     void tell_fault();
@@ -29,8 +32,7 @@ public:
 private:
     void tell(std::string_view what, std::string_view words, const error_code& why) noexcept;
 
-    std::optional<option_fault> fault_; ///< until it is told
-    const error_code invalid_;
+    const std::optional<option_fault> fault_;
     std::optional<client_options> options_;
 };
 

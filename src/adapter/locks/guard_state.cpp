@@ -94,7 +94,7 @@ void guard_state::drop() noexcept
         return;
     hold_->leave();
     if (hold_->looked_at == hold::first_look::missed)
-        client_->counted().unseen_guards.count();
+        ++client_->counted().unseen_guards.counted;
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     hold_->client = client_;
     static_cast<void>(client_->post_task(std::move(hold_)));

@@ -1,6 +1,6 @@
-#pragma once
 #include "adapter/client/context_service.hpp"
 #include "zklock/detail/event_sink.hpp"
+#include "zklock/events.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
@@ -14,9 +14,20 @@
 #include <mutex>
 #include <utility>
 
-namespace zklock::detail {
+namespace zklock {
+namespace detail {
+namespace {
 
 namespace asio = boost::asio;
+
+bool is_dropped_last(const lock_event& e) noexcept
+{
+    return e.what == lock_event::kind::lost;
+}
+bool is_dropped_last(const connection_event&) noexcept
+{
+    return false;
+}
 
 /// Calls a function with one event after the other. It may outlive the context of its executor, as the options of a
 /// lock may: what must not is the executor, which goes in context_gone().
@@ -32,8 +43,6 @@ public:
         registry_->add(*this);
     }
     ~listener() override { registry_->remove(*this); }
-    listener(const listener&) = delete;
-    listener& operator=(const listener&) = delete;
 
     void notify(const Event& event) override
     {
@@ -109,4 +118,19 @@ private:
     bool calling_ = false;      ///< a call is under way or posted
 };
 
-} // namespace zklock::detail
+} // namespace
+} // namespace detail
+
+lock_listener listen(boost::asio::any_io_executor executor, std::function<void(const lock_event&)> told,
+                     std::size_t most)
+{
+    return std::make_shared<detail::listener<lock_event>>(std::move(executor), std::move(told), most);
+}
+
+connection_listener listen_to_connection(boost::asio::any_io_executor executor,
+                                         std::function<void(const connection_event&)> told, std::size_t most)
+{
+    return std::make_shared<detail::listener<connection_event>>(std::move(executor), std::move(told), most);
+}
+
+} // namespace zklock

@@ -68,8 +68,6 @@ public:
     enum class cause : std::uint8_t { loss, other };
 
     virtual ~run_control() = default;
-    run_control(const run_control&) = delete;
-    run_control& operator=(const run_control&) = delete;
 
     /// The body runs on it and is cancelled on it, so that on a pool of threads the two never meet.
     [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }

@@ -45,14 +45,20 @@ std::shared_ptr<const election_target> election_of(const lock_state& lock)
     return std::static_pointer_cast<const election_target>(lock.target());
 }
 
-class resign_operation final : public operation<> {
+class election_operation : public operation<> {
 public:
-    resign_operation(const lock_state& lock, void_handler handler)
+    election_operation(const lock_state& lock, void_handler handler)
         : operation(lock.client(), std::move(handler)), election_(election_of(lock)->election())
     {
     }
 
-private:
+protected:
+    const std::shared_ptr<recipes::election> election_;
+};
+
+class resign_operation final : public election_operation {
+    using election_operation::election_operation;
+
     void begin() override
     {
         auto* const core = client()->open_core();
@@ -65,18 +71,11 @@ private:
             complete(asio::error::operation_aborted);
     }
     void resigned() { complete({}); }
-
-    std::shared_ptr<recipes::election> election_;
 };
 
-class leadership_wait final : public operation<> {
-public:
-    leadership_wait(const lock_state& lock, void_handler handler)
-        : operation(lock.client(), std::move(handler)), election_(election_of(lock)->election())
-    {
-    }
+class leadership_wait final : public election_operation {
+    using election_operation::election_operation;
 
-private:
     void begin() override
     {
         if (auto* const core = enter_open_client())
@@ -94,7 +93,6 @@ private:
         operation::end_as_closed();
     }
 
-    std::shared_ptr<recipes::election> election_;
     recipes::election::wait_id wait_ = 0;
 };
 

@@ -190,8 +190,6 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     // From here on others may read, though it may last until somebody here learns of that. So nobody is told any more
     // that the lock is held alone.
     hold_->live.set_shared(true);
-    const auto take_back = [](live_hold* live) { live->set_shared(false); };
-    std::unique_ptr<live_hold, decltype(take_back)> unless_it_begins(&hold_->live, take_back);
     // The acquisition keeps the function, and is kept by this.
     downgrading_ = hold_->acquisition->downgrade(
         [weak = weak_from_this(), done = std::move(done)](error_code ec, const recipes::grant& now) {
@@ -205,8 +203,8 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
             }
             done(ec);
         });
-    if (downgrading_)
-        static_cast<void>(unless_it_begins.release());
+    if (!downgrading_)
+        hold_->live.set_shared(false);
     return downgrading_;
 }
 

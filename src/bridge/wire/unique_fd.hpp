@@ -1,4 +1,5 @@
 #pragma once
+#include <cerrno>
 #include <utility>
 
 #include <unistd.h>
@@ -20,10 +21,14 @@ public:
 
     [[nodiscard]] int get() const noexcept { return fd_; }
     [[nodiscard]] explicit operator bool() const noexcept { return fd_ != -1; }
+    /// Leaves errno as it is.
     void reset() noexcept
     {
-        if (fd_ != -1)
-            ::close(std::exchange(fd_, -1));
+        if (fd_ == -1)
+            return;
+        const int error = errno;
+        ::close(std::exchange(fd_, -1));
+        errno = error;
     }
 
 private:

@@ -2,10 +2,6 @@
 // What nobody gives back: guards that are forgotten in every way, and processes that are killed with all they hold.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <functional>
-#include <memory>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -4,8 +4,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-
 using namespace zklock;
 using namespace zklock::test;
 

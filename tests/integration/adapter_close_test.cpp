@@ -4,11 +4,6 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -12,14 +12,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <doctest/doctest.h>
 
 #include <atomic>
-#include <functional>
 #include <future>
-#include <optional>
 #include <thread>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -6,15 +6,6 @@
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
-#include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -14,12 +14,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <future>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -9,10 +9,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/strand.hpp>
 
-#include <algorithm>
 #include <limits>
-#include <string>
-#include <utility>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,11 +2,7 @@
 // What the tests of the adapter have in common: a context that the test runs by hand.
 #include "integration/run_until.hpp"
 #include "support/options_for.hpp"
-#include "support/polling.hpp"
 #include "zklock/zklock.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <doctest/doctest.h>
 
 #include <utility>
 

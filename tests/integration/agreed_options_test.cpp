@@ -5,11 +5,6 @@
 
 #include "zklock/client_options.hpp"
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -3,10 +3,8 @@
 // program: told
 // What is not right: each a clear error, reported by the operation; nothing is sent that should not be, nothing lost.
 #include "integration/refusal_scene.hpp"
-#include "support/port_lease.hpp"
 
 #include <cmath>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,7 +2,6 @@
 // What an attempt to connect may meet, and what may be asked of a server in it.
 #include "integration/bridge_client.hpp"
 #include "support/one_server.hpp"
-#include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -12,10 +11,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string_view>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,7 +2,6 @@
 // program: bridge
 // Batches, over a real server: what `conformance/` does not compare.
 #include "integration/bridge_client.hpp"
-#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/one_server.hpp"

@@ -2,17 +2,14 @@
 // program: bridge_replaced
 // How a store ends: in good order, in a hurry, inside its own completions, and with its context.
 #include "integration/bridge_client.hpp"
-#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/one_server.hpp"
-#include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 
 #include <boost/asio/execution_context.hpp>
 
 #include <algorithm>
-#include <memory>
 
 #include <dlfcn.h>
 #include <poll.h>

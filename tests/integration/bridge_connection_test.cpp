@@ -3,16 +3,13 @@
 // replaces: zoo_aremove_all_watches
 // Connections that end in every way the library knows, and how the store comes back.
 #include "integration/bridge_client.hpp"
-#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/no_free_descriptors.hpp"
 #include "support/one_server.hpp"
 #include "support/own_sockets.hpp"
-#include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 #include "support/replaced_c_client.hpp"
-#include "support/zookeeper_ensemble.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -20,9 +17,8 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -9,12 +9,9 @@
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 #include "support/replaced_c_client.hpp"
-#include "support/unique_fd.hpp"
 
 #include <cerrno>
 #include <charconv>
-#include <string>
-#include <vector>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

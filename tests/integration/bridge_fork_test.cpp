@@ -7,25 +7,17 @@
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/own_sockets.hpp"
-#include "support/polling.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include <poll.h>
 

@@ -2,28 +2,15 @@
 // program: memory
 // No memory for the strand and what is posted to it, or for the scheduler: what counts on kept memory goes on.
 #include "integration/bridge_client.hpp"
-#include "runtime/asio_scheduler.hpp"
-#include "runtime/strand.hpp"
 #include "support/failing_memory.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <doctest/doctest.h>
 
 #include <array>
-#include <chrono>
-#include <functional>
 #include <future>
-#include <memory>
-#include <new>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -1,18 +1,15 @@
 // Host names of which the system's resolver takes its time: they may cost neither a session nor a server that is known.
 #include "integration/bridge_client.hpp"
 #include "support/one_server.hpp"
-#include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 #include "zklock/zklock.hpp"
 
 #include <algorithm>
 #include <condition_variable>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <new>
 #include <set>
-#include <string_view>
 
 #include <dlfcn.h>
 #include <netdb.h>

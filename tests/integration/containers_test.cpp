@@ -4,12 +4,6 @@
 // are so far apart that they do not help.
 #include "integration/semaphore_scene.hpp"
 
-#include "support/four_letter_words.hpp"
-#include "support/one_server.hpp"
-
-#include <cstdlib>
-#include <iostream>
-
 using namespace zklock;
 using namespace zklock::test;
 

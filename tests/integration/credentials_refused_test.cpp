@@ -3,17 +3,7 @@
 // A client whose credentials the servers refuse, or that has not those which they demand: what its metrics tell, its
 // listener and its log, at the first connection and when it holds a lock. Also what servers refuse for rarer reasons.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 #include "support/prometheus_page.hpp"
-#include "support/zookeeper_ensemble.hpp"
-#include "support/zookeeper_server.hpp"
-
-#include <algorithm>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

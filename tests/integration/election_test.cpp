@@ -2,14 +2,11 @@
 // program: public_headers
 // election: who leads, for how long, and how it ends.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/redirect_error.hpp>
 
 #include <array>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

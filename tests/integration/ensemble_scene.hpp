@@ -1,9 +1,6 @@
 #pragma once
 // What the tests with several servers have in common: clients at each of them, and a queue of contenders from all.
 #include "integration/fault_scene.hpp"
-#include "support/zookeeper_ensemble.hpp"
-
-#include <optional>
 
 namespace zklock::test {
 

@@ -4,9 +4,6 @@
 // time limit: 900 s
 #include "integration/ensemble_scene.hpp"
 
-#include "support/tcp_socket.hpp"
-#include "support/wire.hpp"
-
 #include <boost/asio/co_spawn.hpp>
 
 #include <condition_variable>

@@ -4,12 +4,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
 
-#include <algorithm>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 namespace zklock::test {
 
 /// Where a lock is.

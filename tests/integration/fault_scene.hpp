@@ -1,41 +1,26 @@
 #pragma once
 // What the tests of faults have in common: sessions behind proxies of their own, operations that go on in the
 // background, and a look at what is left on the server while the clients are still open.
-#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
-#include "support/polling.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace zklock::test {
 

@@ -1,7 +1,6 @@
 // program: faults
 // Clients that are closed in the middle of something, and how long that takes at most.
 #include "integration/play.hpp"
-#include "support/port_lease.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 

@@ -8,8 +8,6 @@
 #include <boost/asio/post.hpp>
 
 #include <array>
-#include <deque>
-#include <random>
 
 using namespace zklock;
 using namespace zklock::test;

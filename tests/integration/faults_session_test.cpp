@@ -3,8 +3,6 @@
 // Sessions that end, and servers that restart or are away.
 #include "integration/play.hpp"
 
-#include <deque>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -2,10 +2,6 @@
 // What the tests of processes that are forked off have in common.
 #include "integration/run_until.hpp"
 
-#include <doctest/doctest.h>
-
-#include <functional>
-
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -9,11 +9,6 @@
 #include "zklock/detail/access.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-
-#include <memory>
-#include <optional>
-#include <utility>
 
 using namespace zklock;
 using namespace zklock::test;

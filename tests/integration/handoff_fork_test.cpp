@@ -5,7 +5,6 @@
 #include "integration/handoff_scene.hpp"
 
 #include <array>
-#include <memory>
 
 #include <sys/wait.h>
 #include <unistd.h>

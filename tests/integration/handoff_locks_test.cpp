@@ -2,11 +2,6 @@
 // Locks that are handed over past the servers: a holder's delete is kept from them, and its successor is granted the
 // lock all the same; and where there is no way past the servers, the lock goes by theirs.
 #include "integration/requests_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <algorithm>
-#include <deque>
-#include <map>
 
 using namespace zklock;
 using namespace zklock::test;

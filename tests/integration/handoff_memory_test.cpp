@@ -7,9 +7,6 @@
 #include "support/four_letter_words.hpp"
 #include "support/one_server.hpp"
 
-#include <optional>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -5,19 +5,14 @@
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
-#include "support/polling.hpp"
 #include "zklock/client_options.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <doctest/doctest.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

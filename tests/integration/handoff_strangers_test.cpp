@@ -2,7 +2,6 @@
 // Strangers who reach a client's port: what they do costs it a bounded number of connections, and never its turn.
 #include "integration/handoff_scene.hpp"
 #include "support/tcp_socket.hpp"
-#include "support/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,6 @@
 // A server that takes the session and answers, but hangs up at each create (which is too long for it, say).
 #include "integration/recipe_scene.hpp"
 
-#include <cstddef>
-#include <optional>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::test;
 using namespace std::chrono_literals;

@@ -5,8 +5,6 @@
 
 #include <boost/asio/detached.hpp>
 
-#include <memory>
-
 using namespace zklock;
 using namespace zklock::test;
 

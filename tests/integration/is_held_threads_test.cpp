@@ -5,7 +5,6 @@
 
 #include <boost/asio/use_future.hpp>
 
-#include <atomic>
 #include <future>
 #include <thread>
 

@@ -4,9 +4,6 @@
 // like.
 #include "integration/play.hpp"
 
-#include <stdexcept>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::test;
 

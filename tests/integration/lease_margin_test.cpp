@@ -4,9 +4,6 @@
 #include "integration/fault_scene.hpp"
 #include "support/undisturbed.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock::test;
 using namespace std::chrono_literals;
 using boost::asio::awaitable;

@@ -3,19 +3,10 @@
 // throws.
 #include "integration/recipe_scene.hpp"
 #include "support/failing_executor.hpp"
-#include "support/one_server.hpp"
 #include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <new>
-#include <optional>
-#include <stdexcept>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

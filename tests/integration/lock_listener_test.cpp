@@ -3,14 +3,9 @@
 // Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders()
 // tells of whoever they are.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 
-#include <atomic>
-#include <deque>
-#include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 

@@ -1,20 +1,13 @@
 #pragma once
 // What the tests of the mutex have in common, besides what they share with those of faults.
 #include "integration/play.hpp"
-#include "support/child_process.hpp"
-#include "support/failure_report.hpp"
 #include "support/sanitized.hpp"
-#include "support/temporary_directory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <atomic>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <mutex>
 
 namespace zklock::test {

@@ -10,9 +10,7 @@
 #include <future>
 #include <thread>
 
-#include <sys/types.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 using namespace zklock::test;
 using namespace std::chrono_literals;

@@ -1,16 +1,9 @@
 // program: faults
 // Being told that the lock is lost: when, how often, and before anybody else can have it.
-#include "integration/play.hpp"
 #include "integration/recipe_scene.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
-#include <deque>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

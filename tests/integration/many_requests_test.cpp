@@ -2,15 +2,6 @@
 // program: requests
 // Users who ask for very much at once, and what the locks of their client notice of it.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdlib>
-#include <optional>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

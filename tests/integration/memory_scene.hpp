@@ -10,10 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
-#include <functional>
 #include <memory>
-#include <new>
-#include <string>
 #include <utility>
 
 namespace zklock::test {

@@ -1,12 +1,9 @@
 // program: told
 // What clients count of their locks and connections, and what their listener hears of connections.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 
-#include <atomic>
-#include <mutex>
 #include <thread>
 
 using namespace zklock;

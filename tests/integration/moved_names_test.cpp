@@ -3,18 +3,6 @@
 // and knows the right place.
 #include "integration/fault_scene.hpp"
 #include "integration/moved_scene.hpp"
-#include "support/expect_clean.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

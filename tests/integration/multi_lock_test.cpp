@@ -2,7 +2,6 @@
 // program: recipes
 // multi_lock: all of them, or none.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 

@@ -3,7 +3,6 @@
 // Cancellation: wherever an acquire or a release is suspended, it ends, and nothing of it stays on the server while its
 // client lives.
 #include "integration/waiting_scene.hpp"
-#include "support/port_lease.hpp"
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -13,10 +12,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <array>
-#include <exception>
 #include <future>
-#include <memory>
 
 using namespace zklock;
 using namespace zklock::test;

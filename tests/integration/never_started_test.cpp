@@ -2,7 +2,6 @@
 // program: adapter
 // An operation that is never started does nothing, whatever it is, and keeps nothing: guards keep their locks.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 

@@ -4,11 +4,6 @@
 // not last.
 #include "integration/recipe_scene.hpp"
 #include "store/store.hpp"
-#include "support/one_server.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-
-#include <algorithm>
 
 using namespace zklock;
 using namespace zklock::test;

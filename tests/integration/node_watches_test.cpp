@@ -2,18 +2,6 @@
 // Waiting for nodes, on real servers: what ends a wait, what it costs, what it survives, and that users and locks share
 // their watches.
 #include "integration/requests_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <deque>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -8,17 +8,12 @@
 #include "recipes/composed/hold_counts.hpp"
 
 #include "integration/fault_scene.hpp"
-#include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
-#include <algorithm>
 #include <deque>
-#include <functional>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -3,12 +3,7 @@
 // A client with options that cannot be: find_fault() and the log name the same one. And servers with a chroot behind
 // them, the form of other clients.
 #include "integration/recipe_scene.hpp"
-#include "support/admin_client.hpp"
-#include "support/one_server.hpp"
 #include "zklock/client_options.hpp"
-
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -4,10 +4,7 @@
 // for others who have the lock, or who have deleted a node.
 #include "integration/recipe_scene.hpp"
 
-#include <chrono>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,12 +2,10 @@
 // program: shared_mutexes
 // owned_shared_mutex: one owner, several holds as a writer and as a reader, one node.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
 #include <array>
-#include <string_view>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -4,8 +4,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/watched_scene.hpp"
 
-#include <array>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -5,14 +5,7 @@
 #include "support/undisturbed.hpp"
 
 #include <concepts>
-#include <cstddef>
 #include <deque>
-#include <optional>
-#include <source_location>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

@@ -2,15 +2,8 @@
 // program: told
 // The text of the metrics, read by a strict parser, and by Prometheus's own tool where that is installed.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 #include "support/prometheus_page.hpp"
 #include "support/skip.hpp"
-#include "support/temporary_directory.hpp"
-
-#include <cstdlib>
-#include <fstream>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

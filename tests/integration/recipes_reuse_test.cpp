@@ -2,7 +2,6 @@
 // program: recipes
 // Recipes whose locks linger or serve cohorts: what they promise stays the same, with fewer nodes.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/redirect_error.hpp>
 

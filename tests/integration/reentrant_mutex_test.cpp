@@ -2,7 +2,6 @@
 // program: recipes
 // reentrant_mutex: one owner, several holds, one node.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>

@@ -8,10 +8,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include <cstddef>
 #include <sstream>
-#include <string>
-#include <string_view>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -5,7 +5,6 @@
 #include "integration/requests_scene.hpp"
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;

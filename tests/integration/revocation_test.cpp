@@ -4,7 +4,6 @@
 #include "integration/watched_scene.hpp"
 
 #include <array>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -4,8 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
-#include <functional>
-
 namespace zklock::test {
 
 /// Runs the context on this thread until that holds. It is asked until then, and no more: it may read.

@@ -17,16 +17,11 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <exception>
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace zklock::test {

@@ -4,10 +4,6 @@
 // where they refuse, and what is cut.
 #include "integration/sasl_scene.hpp"
 
-#include <filesystem>
-#include <utility>
-#include <vector>
-
 #include <sys/socket.h>
 
 using namespace zklock;

@@ -4,10 +4,6 @@
 #include "integration/fork_scene.hpp"
 #include "integration/sasl_scene.hpp"
 
-#include <deque>
-#include <filesystem>
-#include <optional>
-
 using namespace zklock;
 using namespace zklock::test;
 

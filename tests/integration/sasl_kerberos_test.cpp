@@ -4,9 +4,6 @@
 // servers that speak something else are told apart.
 #include "integration/sasl_scene.hpp"
 
-#include <filesystem>
-#include <memory>
-
 using namespace zklock;
 using namespace zklock::test;
 

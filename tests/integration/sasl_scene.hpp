@@ -4,12 +4,6 @@
 #include "integration/tls_scene.hpp"
 #include "support/sasl_servers.hpp"
 #include "support/skip.hpp"
-#include "support/zookeeper_ensemble.hpp"
-
-#include <algorithm>
-#include <map>
-#include <string>
-#include <utility>
 
 namespace zklock::test {
 

@@ -4,9 +4,6 @@
 // tickets are got on threads of their own.
 #include "integration/sasl_scene.hpp"
 
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 

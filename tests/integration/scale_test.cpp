@@ -3,16 +3,8 @@
 // program: mutexes
 // Ten thousand waiters on one path and one thread; and a client that asks for more nodes than an ensemble can survive.
 #include "integration/lock_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/io_context.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <iostream>
-#include <iterator>
-#include <string_view>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,8 +2,6 @@
 // program: told
 // `/zookeeper` is the servers' own: no lock can be there, of whatever recipe; what is in it may be read.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
-#include "zklock/zklock.hpp"
 
 using namespace zklock;
 using namespace zklock::test;

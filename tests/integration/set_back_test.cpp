@@ -3,17 +3,10 @@
 // time limit: 900 s
 #include "integration/fault_scene.hpp"
 
-#include "support/zookeeper_ensemble.hpp"
-
 #include <boost/asio/detached.hpp>
 
-#include <algorithm>
 #include <array>
-#include <functional>
 #include <future>
-#include <optional>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

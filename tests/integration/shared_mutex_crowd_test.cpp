@@ -2,9 +2,6 @@
 // program: mutexes
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <algorithm>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -6,7 +6,6 @@
 #include <boost/asio/deferred.hpp>
 
 #include <array>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

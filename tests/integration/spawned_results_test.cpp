@@ -13,21 +13,14 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/outcome/try.hpp>
-#include <doctest/doctest.h>
 
-#include <cstdint>
 #include <exception>
 #include <future>
-#include <memory>
-#include <optional>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 using namespace zklock;

@@ -1,33 +1,22 @@
 // sanitizers: none
 // program: tls
 // What the other integration tests stand on: servers, proxy, administrator's client.
-#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
 #include "support/time_waited.hpp"
 #include "support/undisturbed.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace zklock::test;
 namespace asio = boost::asio;

@@ -6,11 +6,6 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 using namespace std::chrono_literals;

@@ -12,13 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -4,8 +4,6 @@
 // a process that a signal would end if anybody wrote to a connection that is gone.
 #include "integration/tls_scene.hpp"
 
-#include <deque>
-
 #include <csignal>
 
 using namespace zklock;

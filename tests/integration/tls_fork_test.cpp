@@ -5,8 +5,6 @@
 #include "integration/fork_scene.hpp"
 #include "integration/tls_scene.hpp"
 
-#include <optional>
-
 using namespace zklock;
 using namespace zklock::test;
 

@@ -6,8 +6,6 @@
 
 #include <boost/asio/ssl/context.hpp>
 
-#include <filesystem>
-
 using namespace zklock;
 using namespace zklock::test;
 

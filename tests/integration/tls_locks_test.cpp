@@ -2,11 +2,6 @@
 // Locks over TLS do what they do over the plain port: with TLS 1.2 and 1.3, a key that changes, IPv6, several threads.
 #include "integration/tls_scene.hpp"
 #include "support/skip.hpp"
-#include "support/unique_fd.hpp"
-#include "support/zookeeper_ensemble.hpp"
-
-#include <deque>
-#include <fstream>
 
 #include <netinet/in.h>
 #include <sys/socket.h>

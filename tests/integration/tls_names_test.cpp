@@ -5,8 +5,6 @@
 
 #include <condition_variable>
 #include <cstdarg>
-#include <mutex>
-#include <string_view>
 #include <thread>
 
 #include <dlfcn.h>

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -3,9 +3,6 @@
 // With whom no connection comes about, and what is told of it: strangers, other names, the past, a port without TLS,
 // servers that want to know who comes.
 #include "integration/tls_scene.hpp"
-#include "support/port_lease.hpp"
-
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

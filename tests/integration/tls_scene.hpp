@@ -3,15 +3,6 @@
 // why a connection was refused.
 #include "integration/lock_scene.hpp"
 #include "support/certificate_authority.hpp"
-#include "support/one_server.hpp"
-
-#include <algorithm>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

@@ -3,9 +3,6 @@
 // and they end when their client does.
 #include "integration/tls_scene.hpp"
 
-#include <exception>
-#include <optional>
-
 using namespace zklock;
 using namespace zklock::test;
 

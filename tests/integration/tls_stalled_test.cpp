@@ -2,12 +2,6 @@
 // Connections over which nothing goes any more: closes, destructors and other servers do not wait for them.
 #include "integration/tls_scene.hpp"
 #include "support/time_waited.hpp"
-#include "support/undisturbed.hpp"
-
-#include <algorithm>
-#include <deque>
-#include <memory>
-#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,23 +2,15 @@
 // program: tls
 // What the tests of TLS stand on: certificates, and servers with a port for TLS. Whoever looks at them here has nothing
 // to do with the library.
-#include "support/admin_client.hpp"
 #include "support/certificate_authority.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
-#include "support/temporary_directory.hpp"
-#include "support/unique_fd.hpp"
-#include "support/zookeeper_ensemble.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <doctest/doctest.h>
 
-#include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include <fcntl.h>
 

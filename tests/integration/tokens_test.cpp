@@ -9,7 +9,6 @@
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -19,17 +18,12 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/outcome/try.hpp>
-#include <doctest/doctest.h>
 
 #include <array>
 #include <future>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
 
 using namespace zklock;

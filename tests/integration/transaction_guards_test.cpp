@@ -2,9 +2,7 @@
 // program: shared_mutexes
 // Transactions guarded by each kind of lock; and by a writer that becomes a reader.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 
 using namespace zklock;

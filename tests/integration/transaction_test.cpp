@@ -2,9 +2,6 @@
 // program: recipes
 // Transactions guarded by a lock: what they write, that nothing is written after its loss, and what they cost.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <boost/asio/as_tuple.hpp>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -2,15 +2,9 @@
 // program: told
 // A guard that nobody looks at is given back at once: that is told, and nothing else is taken for it.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-
-#include <string>
-#include <string_view>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

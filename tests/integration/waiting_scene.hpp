@@ -3,9 +3,6 @@
 #include "integration/lock_scene.hpp"
 
 #include <array>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zklock::test {
 

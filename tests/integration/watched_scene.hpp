@@ -1,7 +1,6 @@
 #pragma once
 // What the tests have in common that wait until a client watches a node, and then change that.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 namespace zklock::test {
 

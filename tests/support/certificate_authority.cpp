@@ -2,7 +2,6 @@
 
 #include "support/authority.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 

@@ -4,7 +4,6 @@
 
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 
 namespace zklock::test {
 

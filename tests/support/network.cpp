@@ -7,7 +7,6 @@
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
-#include <string_view>
 
 namespace asio = boost::asio;
 

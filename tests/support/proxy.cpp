@@ -2,7 +2,6 @@
 
 #include "support/port_lease.hpp"
 #include "support/proxy_connection.hpp"
-#include "support/unique_fd.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -10,14 +9,12 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <list>
 #include <mutex>
-#include <stdexcept>
 #include <system_error>
 #include <thread>
 

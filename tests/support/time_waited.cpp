@@ -1,7 +1,6 @@
 #include "support/time_waited.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 
 namespace zklock::test {

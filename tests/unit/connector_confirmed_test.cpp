@@ -2,10 +2,7 @@
 // no answer since the last connection has named.
 #include "connector_scene.hpp"
 
-#include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace zklock::unit::connecting {
 namespace {

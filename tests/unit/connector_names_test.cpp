@@ -1,9 +1,6 @@
 // What the connector makes of the names and addresses that it hears of, and of TLS with them.
 #include "connector_scene.hpp"
 
-#include <string>
-#include <vector>
-
 namespace zklock::unit::connecting {
 
 TEST_CASE("names")

@@ -8,9 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 /// A namespace of its own, since some of the names are short.
 namespace zklock::unit::connecting {

@@ -1,11 +1,5 @@
 #include "connector_scene.hpp"
 
-#include <algorithm>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace zklock::unit::connecting {
 
 TEST_CASE("a cycle tries each address once, and then the names are looked up again")

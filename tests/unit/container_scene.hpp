@@ -2,9 +2,6 @@
 // What the tests of idle containers have in common.
 #include "session_scene.hpp"
 
-#include <string>
-#include <utility>
-
 namespace zklock::unit {
 
 struct container_scene : connected_scene {

@@ -3,10 +3,6 @@
 
 #include "recipes/requests/children_in_order.hpp"
 
-#include <optional>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

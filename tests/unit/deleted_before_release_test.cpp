@@ -4,9 +4,6 @@
 
 #include <boost/asio/error.hpp>
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -1,9 +1,6 @@
 // The nodes of waiters go with their session, and an event of that may be heard before its end: others are not blamed.
 #include "semaphore_scene.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -7,10 +7,6 @@
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -1,10 +1,6 @@
 // group_commit, by what the store is asked for: how the creates and deletes of all paths of a client travel together.
 #include "session_scene.hpp"
 
-#include <memory>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -3,11 +3,6 @@
 #include "fake_peers.hpp"
 #include "node_scene.hpp"
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace zklock::unit {
 
 inline std::string of_path(const std::string& node)

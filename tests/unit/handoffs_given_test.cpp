@@ -1,9 +1,6 @@
 // Locks handed over past the servers: what a client tells others of its nodes, and when.
 #include "handoff_scene.hpp"
 
-#include <optional>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 using queue::contender_kind;

@@ -4,12 +4,6 @@
 
 #include "recipes/requests/node_watches.hpp"
 
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 using recipes::acquire_mode;

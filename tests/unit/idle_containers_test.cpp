@@ -1,9 +1,6 @@
 // Containers that a client has made, and deletes when nobody uses them any more.
 #include "container_scene.hpp"
 
-#include <memory>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -2,15 +2,6 @@
 // What the tests of the line of users' requests have in common.
 #include "node_scene.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdio>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace zklock::unit {
 
 using withdrawal = recipes::user_request::withdrawal;

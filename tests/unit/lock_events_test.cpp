@@ -4,14 +4,10 @@
 #include "queue/node_name.hpp"
 #include "recipes/acquisition/acquire_events.hpp"
 #include "store/logger.hpp"
-#include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/error.hpp>
 
-#include <map>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -4,11 +4,6 @@
 
 #include "recipes/locks/lock_path.hpp"
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 using namespace zklock;
 using namespace zklock::unit;
 using queue::contender_kind;

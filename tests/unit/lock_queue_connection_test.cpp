@@ -1,9 +1,6 @@
 // Lost connections, sessions and leases.
 #include "lock_queue_driver.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

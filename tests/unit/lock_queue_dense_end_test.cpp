@@ -1,8 +1,6 @@
 // What ends the dense view: the numbers alone tell no more, until all is read again.
 #include "lock_queue_driver.hpp"
 
-#include <string>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

@@ -3,8 +3,6 @@
 #include "lock_queue_shared_driver.hpp"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 using namespace zklock::queue;
 using namespace zklock::unit;

@@ -2,7 +2,6 @@
 #include "lock_queue_driver.hpp"
 
 #include <cstdint>
-#include <string>
 
 using namespace zklock::queue;
 using namespace zklock::unit;

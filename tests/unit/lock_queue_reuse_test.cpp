@@ -1,9 +1,6 @@
 // Nodes that serve more than one contender: lingering and cohorts.
 #include "lock_queue_driver.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

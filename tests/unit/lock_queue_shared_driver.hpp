@@ -1,9 +1,6 @@
 #pragma once
 #include "unit/lock_queue_driver.hpp"
 
-#include <cstdio>
-#include <string>
-
 namespace zklock::unit {
 
 using queue::contender_kind;

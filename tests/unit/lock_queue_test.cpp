@@ -2,8 +2,6 @@
 #include "lock_queue_driver.hpp"
 
 #include <chrono>
-#include <string>
-#include <vector>
 
 using namespace zklock::queue;
 using namespace zklock::unit;

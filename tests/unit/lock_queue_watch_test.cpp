@@ -1,9 +1,6 @@
 // Waiting for others: whose end is watched, and what is known from it.
 #include "lock_queue_driver.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

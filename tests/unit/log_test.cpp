@@ -7,20 +7,11 @@
 #include "zklock/client_options.hpp"
 #include "zklock/node.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <unistd.h>
 

@@ -1,8 +1,6 @@
 #include "session_scene.hpp"
 
 #include <iterator>
-#include <memory>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;

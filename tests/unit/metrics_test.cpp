@@ -6,13 +6,6 @@
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/metrics.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 using std::chrono::nanoseconds;

@@ -6,9 +6,6 @@
 #include "queue/node_path.hpp"
 #include "queue/those_before.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::queue;
 using namespace zklock::unit;

@@ -1,10 +1,6 @@
 // Access lists in the user's own operations on nodes.
 #include "node_scene.hpp"
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

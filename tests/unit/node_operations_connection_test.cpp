@@ -3,10 +3,6 @@
 #include "node_scene.hpp"
 
 #include <ctime>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -1,13 +1,6 @@
 // The user's own operations on nodes: what is sent, what is not, and how it ends.
 #include "node_scene.hpp"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -3,12 +3,6 @@
 #include "session_scene.hpp"
 
 #include "recipes/composed/multi_acquisition.hpp"
-#include "recipes/requests/node_operations.hpp"
-
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
 
 namespace zklock::unit {
 

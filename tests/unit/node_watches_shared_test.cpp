@@ -3,11 +3,6 @@
 
 #include "semaphore_scene.hpp"
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 using namespace zklock;
 using namespace zklock::unit;
 using goal = recipes::node_wait::goal;

@@ -4,11 +4,6 @@
 #include "recipes/semaphore/semaphores.hpp"
 #include "zklock/client_options.hpp"
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

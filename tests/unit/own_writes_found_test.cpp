@@ -1,9 +1,6 @@
 // What a session that goes on remembers of writes whose answers were lost.
 #include "semaphore_scene.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -4,11 +4,6 @@
 #include "recipes/composed/multi_acquisition.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 
-#include <chrono>
-#include <memory>
-#include <string>
-#include <utility>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -3,14 +3,6 @@
 
 #include "recipes/session/recipe_paths.hpp"
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 using namespace zklock;
 using namespace zklock::unit;
 

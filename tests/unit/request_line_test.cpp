@@ -1,9 +1,6 @@
 // What users ask for besides locks: how much of it is under way at once, and who comes next.
 #include "line_scene.hpp"
 
-#include <algorithm>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

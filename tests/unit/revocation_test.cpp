@@ -2,8 +2,6 @@
 
 #include "queue/owner_data.hpp"
 
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

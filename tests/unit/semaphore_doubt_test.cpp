@@ -1,9 +1,6 @@
 // Leases of which nobody knows whether they were made.
 #include "semaphore_scene.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

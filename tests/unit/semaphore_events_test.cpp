@@ -6,8 +6,6 @@
 
 #include <boost/asio/error.hpp>
 
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -1,9 +1,6 @@
 // Who holds permits: what is split off, lost, asked for and committed.
 #include "semaphore_scene.hpp"
 
-#include <memory>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

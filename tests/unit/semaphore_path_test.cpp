@@ -3,12 +3,6 @@
 
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

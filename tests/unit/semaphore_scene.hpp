@@ -5,12 +5,6 @@
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 namespace zklock::unit {
 
 /// A session with semaphores.

@@ -1,9 +1,6 @@
 // How permits are granted: the line, the permits, and the looks at them.
 #include "semaphore_scene.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -1,9 +1,6 @@
 // How many nodes of a client the budget lets be there at once.
 #include "session_scene.hpp"
 
-#include <cstddef>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

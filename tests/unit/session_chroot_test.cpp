@@ -1,8 +1,6 @@
 // A new session below a chroot, whose node is, or is not, that of the session before.
 #include "session_scene.hpp"
 
-#include <string_view>
-
 using namespace zklock;
 using namespace zklock::unit;
 

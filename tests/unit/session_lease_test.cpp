@@ -1,14 +1,7 @@
 // The session's lease: kept by heartbeats, lost, and what it needs of the servers.
 #include "semaphore_scene.hpp"
-#include "session_scene.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -3,10 +3,6 @@
 
 #include "queue/node_name.hpp"
 
-#include <memory>
-#include <string>
-#include <utility>
-
 using namespace zklock;
 using namespace zklock::unit;
 

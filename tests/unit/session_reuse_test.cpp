@@ -3,8 +3,6 @@
 
 #include "recipes/semaphore/semaphores.hpp"
 
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -6,15 +6,8 @@
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/session/session.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::unit {
 

@@ -1,10 +1,5 @@
 #include "session_scene.hpp"
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -3,7 +3,6 @@
 #include "waiting_scene.hpp"
 
 #include "recipes/composed/multi_acquisition.hpp"
-#include "zklock/events.hpp"
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -3,14 +3,6 @@
 
 #include "queue/node_path.hpp"
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -1,9 +1,6 @@
 // Nodes that the client may not read: servers from 3.8.4 and 3.9.2 on do not even tell it that they exist.
 #include "container_scene.hpp"
 
-#include <optional>
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

@@ -1,18 +1,11 @@
 // What is never told, because the client is destroyed first, keeps nobody alive: neither the functions that were to be
 // called, nor what they own, be it whatever they were to tell of.
 #include "semaphore_scene.hpp"
-#include "session_scene.hpp"
 
 #include "recipes/composed/election.hpp"
 #include "recipes/composed/multi_acquisition.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/requests/node_watches.hpp"
-
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 using namespace zklock;
 using namespace zklock::unit;

@@ -2,11 +2,6 @@
 // Those who wait behind a node of another client.
 #include "semaphore_scene.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <memory>
-#include <string>
-
 namespace zklock::unit {
 
 inline const std::string theirs = "_c_x-lock-0000000000";

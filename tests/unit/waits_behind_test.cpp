@@ -2,8 +2,6 @@
 #include "journal.hpp"
 #include "waiting_scene.hpp"
 
-#include <string>
-
 using namespace zklock;
 using namespace zklock::unit;
 

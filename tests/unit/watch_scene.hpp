@@ -4,13 +4,6 @@
 
 #include "recipes/requests/node_watches.hpp"
 
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 namespace zklock::unit {
 
 /// The Stat of a node that was made by the first transaction, had its data set by the second, and its children changed

@@ -106,8 +106,7 @@ struct at_once {
 
 } // namespace
 
-TEST_CASE("functions of many threads run one at a time, those of one thread in "
-          "order; no wake-up is lost")
+TEST_CASE("functions of many threads run one at a time, those of one thread in order; no wake-up is lost")
 {
     asio::thread_pool pool(3);
     SUBCASE("on a pool of threads")
@@ -133,8 +132,7 @@ TEST_CASE("functions of many threads run one at a time, those of one thread in "
     pool.join();
 }
 
-TEST_CASE("what is posted in the strand waits for the executor's other work; a "
-          "wake-up that is posted twice runs once")
+TEST_CASE("what is posted in the strand waits for the executor's other work; a wake-up that is posted twice runs once")
 {
     asio::io_context io;
     const auto s = runtime::make_strand(io.get_executor());
@@ -218,8 +216,7 @@ TEST_CASE("what a function throws that an executor runs at once is not taken for
     CHECK(ran);
 }
 
-TEST_CASE("a context that goes away takes along what was not run, and its "
-          "owners with it")
+TEST_CASE("a context that goes away takes along what was not run, and its owners with it")
 {
     struct owned {
         runtime::wake_up wake{[] { FAIL("it ran"); }};

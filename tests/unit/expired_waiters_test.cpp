@@ -34,52 +34,49 @@ struct stopped_scene : semaphore_scene {
 
 } // namespace
 
-TEST_SUITE("waiters whose session has expired")
+TEST_CASE("a mutex; its last attempt ends with that")
 {
-    TEST_CASE("a mutex; its last attempt ends with that")
-    {
-        stopped_scene s;
-        mutex_options once;
-        once.max_attempts = 1;
-        store::node_stat of_two;
-        of_two.num_children = of_two.cversion = 2;
-        const auto a = s.acquire("/p", once);
-        asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(of_two);
-        asked(s).to("children /p").list({"_c_x-lock-0000000000", s.node(1, 1)});
-        asked(s).to("watch /p/" + s.node(1, 1)).show(5, "me").to("watch /p/_c_x-lock-0000000000").show(9, "they");
-        s.is_stopped_until_the_end_of("/p/" + s.node(1, 1));
-        s.check_blames_nobody();
-        CHECK(a->ended == make_error_code(errc::session_expired));
-    }
+    stopped_scene s;
+    mutex_options once;
+    once.max_attempts = 1;
+    store::node_stat of_two;
+    of_two.num_children = of_two.cversion = 2;
+    const auto a = s.acquire("/p", once);
+    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(of_two);
+    asked(s).to("children /p").list({"_c_x-lock-0000000000", s.node(1, 1)});
+    asked(s).to("watch /p/" + s.node(1, 1)).show(5, "me").to("watch /p/_c_x-lock-0000000000").show(9, "they");
+    s.is_stopped_until_the_end_of("/p/" + s.node(1, 1));
+    s.check_blames_nobody();
+    CHECK(a->ended == make_error_code(errc::session_expired));
+}
 
-    TEST_CASE("the servers were silent for longer than a lease, and not long enough to end the session")
-    {
-        stopped_scene s;
-        const auto a = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(1)).number(101, 1);
-        s.lines.clear();
-        s.clock.skip(9s);
-        s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 1));
-        s.clock.run();
-        REQUIRE(!s.lines.empty());
-        CHECK(s.lines.front() ==
-              "the lease was not renewed in time, and the servers, last heard 9.000 s before, tell of the "
-              "end of the node of a waiter for /p, which has lost its place: " +
-                  s.node(1, 1));
-    }
+TEST_CASE("the servers were silent for longer than a lease, and not long enough to end the session")
+{
+    stopped_scene s;
+    const auto a = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(1)).number(101, 1);
+    s.lines.clear();
+    s.clock.skip(9s);
+    s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 1));
+    s.clock.run();
+    REQUIRE(!s.lines.empty());
+    CHECK(s.lines.front() ==
+          "the lease was not renewed in time, and the servers, last heard 9.000 s before, tell of the "
+          "end of the node of a waiter for /p, which has lost its place: " +
+              s.node(1, 1));
+}
 
-    TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that")
-    {
-        stopped_scene s;
-        auto once = permits_of(1);
-        once.max_attempts = 1;
-        const auto a = s.want(1, once);
-        s.give_line();
-        asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
-        asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
-        asked(s).to("watch children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
-        s.is_stopped_until_the_end_of(s.permit_node(2, 8));
-        s.check_blames_nobody();
-        CHECK(a->ended == make_error_code(errc::session_expired));
-    }
+TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that")
+{
+    stopped_scene s;
+    auto once = permits_of(1);
+    once.max_attempts = 1;
+    const auto a = s.want(1, once);
+    s.give_line();
+    asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
+    asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
+    asked(s).to("watch children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
+    s.is_stopped_until_the_end_of(s.permit_node(2, 8));
+    s.check_blames_nobody();
+    CHECK(a->ended == make_error_code(errc::session_expired));
 }

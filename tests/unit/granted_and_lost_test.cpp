@@ -49,132 +49,129 @@ struct sleepy_scene : connected_scene {
 
 } // namespace
 
-TEST_SUITE("granted, and lost before it could be told")
+TEST_CASE("a mutex, and what is shared")
 {
-    TEST_CASE("a mutex, and what is shared")
-    {
-        using enum queue::contender_kind;
-        for (const auto& [kind, mark] : {std::pair{mutex, "lock-"}, {writer, "__WRIT__"}, {reader, "__READ__"}}) {
-            sleepy_scene s;
-            const auto a = s.acquire("/p", {}, recipes::acquire_mode::wait, kind);
-            s.grant_and_sleep(3, "/p", mark);
-            CHECK_FALSE(a->handle->held(s.clock.now()));
-            s.check_lost(*a);
-        }
+    using enum queue::contender_kind;
+    for (const auto& [kind, mark] : {std::pair{mutex, "lock-"}, {writer, "__WRIT__"}, {reader, "__READ__"}}) {
+        sleepy_scene s;
+        const auto a = s.acquire("/p", {}, recipes::acquire_mode::wait, kind);
+        s.grant_and_sleep(3, "/p", mark);
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        s.check_lost(*a);
     }
+}
 
-    TEST_CASE("with the end of the session, or of the client")
+TEST_CASE("with the end of the session, or of the client")
+{
     {
-        {
-            sleepy_scene s;
-            const auto a = s.acquire("/p");
-            s.decide(3);
-            s.servers.observer->on_disconnected();
-            s.servers.observer->on_expired();
-            s.clock.run();
-            CHECK(a->ended == make_error_code(errc::lost));
-            CHECK(a->losses == 0);
-        }
         sleepy_scene s;
         const auto a = s.acquire("/p");
         s.decide(3);
-        s.session->close([] {});
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_expired();
         s.clock.run();
-        CHECK(a->ended == make_error_code(errc::closed));
-        CHECK(a->losses == 0);
-    }
-
-    TEST_CASE("a writer's downgrade")
-    {
-        sleepy_scene s;
-        const auto a = s.hold_as_writer("/p");
-        std::optional<error_code> downgraded;
-        CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
-        asked(s).to(scene::downgrade("/p")).kept().done({scene::downgraded("/p")});
-        s.sleep();
-        CHECK(downgraded == make_error_code(errc::lost));
-        CHECK(a->losses == 1);
-    }
-
-    TEST_CASE("a re-entrant mutex")
-    {
-        sleepy_scene s;
-        recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
-        const auto a = std::make_shared<scene::attempt>();
-        a->handle = locks.acquire(1, "/p", {}, call_of(a));
-        s.clock.run();
-        s.grant_and_sleep(3);
-        s.check_lost(*a);
-    }
-
-    TEST_CASE("a further acquire of an owner who holds a re-entrant mutex")
-    {
-        sleepy_scene s;
-        recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
-        const auto first = std::make_shared<scene::attempt>();
-        first->handle = locks.acquire(1, "/p", {}, call_of(first));
-        s.clock.run();
-        s.decide(3);
-        s.clock.run();
-        REQUIRE(first->ended == error_code());
-        const auto again = std::make_shared<scene::attempt>();
-        again->handle = locks.acquire(1, "/p", {}, call_of(again));
-        s.sleep();
-        CHECK(again->ended == make_error_code(errc::lost));
-        CHECK(again->losses == 0);
-        CHECK(first->losses == 1);
-    }
-
-    TEST_CASE("an election")
-    {
-        sleepy_scene s;
-        const auto where = std::make_shared<recipes::election>();
-        const auto a = std::make_shared<scene::attempt>();
-        a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), call_of(a));
-        s.clock.run();
-        s.grant_and_sleep(3);
-        CHECK_FALSE(where->leads(s.clock.now()));
-        s.check_lost(*a);
-    }
-
-    TEST_CASE("a multi-lock's member: its user was promised nothing yet, and it begins anew")
-    {
-        sleepy_scene s;
-        const auto a = std::make_shared<scene::attempt>();
-        a->handle = recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
-                                                      call_of(a));
-        s.clock.run();
-        s.grant_and_sleep(3);
-        CHECK_FALSE(a->ended);
-        asked(s).all_of({"remove /p/" + scene::node(1, 3), "create /p/" + prefix(2)});
-        CHECK(a->handle->withdraw());
-    }
-
-    TEST_CASE("a semaphore")
-    {
-        sleepy_scene s;
-        recipes::semaphores semaphores(*s.locks);
-        const auto a = s.want_a_permit(semaphores);
-        s.decide(3, "/s/locks");
-        s.clock.run();
-        const std::string lease = "_c_00000000-0000-4000-8000-000000000002-lease-0000000000";
-        asked(s).to("create /s/leases/" + prefix(2, "lease-")).number(200, 0);
-        asked(s).to("children /s/leases").kept().list({lease});
-        s.sleep();
         CHECK(a->ended == make_error_code(errc::lost));
         CHECK(a->losses == 0);
-        CHECK_FALSE(a->handle->held(s.clock.now()));
-        asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "remove /s/leases/" + lease});
     }
+    sleepy_scene s;
+    const auto a = s.acquire("/p");
+    s.decide(3);
+    s.session->close([] {});
+    s.clock.run();
+    CHECK(a->ended == make_error_code(errc::closed));
+    CHECK(a->losses == 0);
+}
 
-    TEST_CASE("the lock of a semaphore's line: its user was promised nothing yet, and lines up again")
-    {
-        sleepy_scene s;
-        recipes::semaphores semaphores(*s.locks);
-        const auto a = s.want_a_permit(semaphores);
-        s.grant_and_sleep(3, "/s/locks");
-        CHECK_FALSE(a->ended);
-        asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "create /s/locks/" + prefix(2)});
-        CHECK(a->handle->withdraw());
-    }
+TEST_CASE("a writer's downgrade")
+{
+    sleepy_scene s;
+    const auto a = s.hold_as_writer("/p");
+    std::optional<error_code> downgraded;
+    CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
+    asked(s).to(scene::downgrade("/p")).kept().done({scene::downgraded("/p")});
+    s.sleep();
+    CHECK(downgraded == make_error_code(errc::lost));
+    CHECK(a->losses == 1);
+}
+
+TEST_CASE("a re-entrant mutex")
+{
+    sleepy_scene s;
+    recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
+    const auto a = std::make_shared<scene::attempt>();
+    a->handle = locks.acquire(1, "/p", {}, call_of(a));
+    s.clock.run();
+    s.grant_and_sleep(3);
+    s.check_lost(*a);
+}
+
+TEST_CASE("a further acquire of an owner who holds a re-entrant mutex")
+{
+    sleepy_scene s;
+    recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
+    const auto first = std::make_shared<scene::attempt>();
+    first->handle = locks.acquire(1, "/p", {}, call_of(first));
+    s.clock.run();
+    s.decide(3);
+    s.clock.run();
+    REQUIRE(first->ended == error_code());
+    const auto again = std::make_shared<scene::attempt>();
+    again->handle = locks.acquire(1, "/p", {}, call_of(again));
+    s.sleep();
+    CHECK(again->ended == make_error_code(errc::lost));
+    CHECK(again->losses == 0);
+    CHECK(first->losses == 1);
+}
+
+TEST_CASE("an election")
+{
+    sleepy_scene s;
+    const auto where = std::make_shared<recipes::election>();
+    const auto a = std::make_shared<scene::attempt>();
+    a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), call_of(a));
+    s.clock.run();
+    s.grant_and_sleep(3);
+    CHECK_FALSE(where->leads(s.clock.now()));
+    s.check_lost(*a);
+}
+
+TEST_CASE("a multi-lock's member: its user was promised nothing yet, and it begins anew")
+{
+    sleepy_scene s;
+    const auto a = std::make_shared<scene::attempt>();
+    a->handle =
+        recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}}, call_of(a));
+    s.clock.run();
+    s.grant_and_sleep(3);
+    CHECK_FALSE(a->ended);
+    asked(s).all_of({"remove /p/" + scene::node(1, 3), "create /p/" + prefix(2)});
+    CHECK(a->handle->withdraw());
+}
+
+TEST_CASE("a semaphore")
+{
+    sleepy_scene s;
+    recipes::semaphores semaphores(*s.locks);
+    const auto a = s.want_a_permit(semaphores);
+    s.decide(3, "/s/locks");
+    s.clock.run();
+    const std::string lease = "_c_00000000-0000-4000-8000-000000000002-lease-0000000000";
+    asked(s).to("create /s/leases/" + prefix(2, "lease-")).number(200, 0);
+    asked(s).to("children /s/leases").kept().list({lease});
+    s.sleep();
+    CHECK(a->ended == make_error_code(errc::lost));
+    CHECK(a->losses == 0);
+    CHECK_FALSE(a->handle->held(s.clock.now()));
+    asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "remove /s/leases/" + lease});
+}
+
+TEST_CASE("the lock of a semaphore's line: its user was promised nothing yet, and lines up again")
+{
+    sleepy_scene s;
+    recipes::semaphores semaphores(*s.locks);
+    const auto a = s.want_a_permit(semaphores);
+    s.grant_and_sleep(3, "/s/locks");
+    CHECK_FALSE(a->ended);
+    asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "create /s/locks/" + prefix(2)});
+    CHECK(a->handle->withdraw());
 }

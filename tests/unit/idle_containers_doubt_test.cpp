@@ -44,111 +44,108 @@ struct lost_container_scene : container_scene {
 
 } // namespace
 
-TEST_SUITE("idle containers, lost answers and failures")
+TEST_CASE("a lost answer to the delete: it is looked for once more in the next epoch")
 {
-    TEST_CASE("a lost answer to the delete: it is looked for once more in the next epoch")
-    {
-        container_scene s;
-        s.use("/p");
-        s.begin_to_delete("/p");
-        s.lose_connection();
-        s.connect(5, false);
-        s.come_to_rest();
-        s.come_to_rest();
-        asked(s).only("exists /p").ends(outcome::no_node);
-        CHECK(s.servers.pending() == "");
-    }
+    container_scene s;
+    s.use("/p");
+    s.begin_to_delete("/p");
+    s.lose_connection();
+    s.connect(5, false);
+    s.come_to_rest();
+    s.come_to_rest();
+    asked(s).only("exists /p").ends(outcome::no_node);
+    CHECK(s.servers.pending() == "");
+}
 
-    TEST_CASE("an epoch that ends with no answer at all: all are looked for once more in the next")
-    {
-        container_scene s;
-        s.use("/p");
-        s.use("/q");
-        s.come_to_rest();
-        asked(s).all_of({"exists /p", "exists /q"});
-        const auto late = asked(s).to("exists /p").kept(), later = asked(s).to("exists /q").kept();
-        s.servers.observer->on_disconnected();
-        s.clock.run();
-        late.stat(s.used());
-        later.stat(s.used());
-        s.clock.run();
-        CHECK(s.servers.pending() == "");
-        s.connect(5, false);
-        s.come_to_rest();
-        s.come_to_rest();
-        asked(s).all_of({"exists /p", "exists /q"});
-    }
+TEST_CASE("an epoch that ends with no answer at all: all are looked for once more in the next")
+{
+    container_scene s;
+    s.use("/p");
+    s.use("/q");
+    s.come_to_rest();
+    asked(s).all_of({"exists /p", "exists /q"});
+    const auto late = asked(s).to("exists /p").kept(), later = asked(s).to("exists /q").kept();
+    s.servers.observer->on_disconnected();
+    s.clock.run();
+    late.stat(s.used());
+    later.stat(s.used());
+    s.clock.run();
+    CHECK(s.servers.pending() == "");
+    s.connect(5, false);
+    s.come_to_rest();
+    s.come_to_rest();
+    asked(s).all_of({"exists /p", "exists /q"});
+}
 
-    TEST_CASE("one whose answer was lost: what is found first counts as made by the client if nobody has used it")
+TEST_CASE("one whose answer was lost: what is found first counts as made by the client if nobody has used it")
+{
+    lost_container_scene s;
+    s.first_look(outcome::ok);
+    s.rest();
+    store::node_stat found = s.fresh(60);
+    SUBCASE("")
     {
-        lost_container_scene s;
-        s.first_look(outcome::ok);
-        s.rest();
-        store::node_stat found = s.fresh(60);
-        SUBCASE("")
-        {
-            asked(s).to("exists /up").stat(found);
-            CHECK(s.servers.pending() == "remove /up at version 0");
-        }
-        SUBCASE("others have put another in its place meanwhile")
-        {
-            asked(s).to("exists /up").stat(s.fresh(61));
-            CHECK(s.servers.pending() == "");
-        }
-        SUBCASE("used: if it is a container, the servers clear it away")
-        {
-            asked(s).to("exists /up").stat(s.used(60));
-            CHECK(s.servers.pending() == "");
-        }
-        SUBCASE("with data")
-        {
-            found.data_length = 1;
-            asked(s).to("exists /up").stat(found);
-            CHECK(s.servers.pending() == "");
-        }
-    }
-
-    TEST_CASE("nothing is found where one may have been made: what comes to be there later is made by others")
-    {
-        lost_container_scene s;
-        s.first_look(outcome::no_node);
-        s.rest();
-        asked(s).to("exists /up").stat(s.fresh(60));
-        CHECK(s.servers.pending() == "");
-    }
-
-    TEST_CASE("the answer to the first look for one that may have been made is lost, too: it comes once more")
-    {
-        lost_container_scene s;
-        s.lose_connection();
-        s.connect(5, false);
-        s.first_look(outcome::ok);
-        s.rest();
-        asked(s).to("exists /up").stat(s.fresh(60));
+        asked(s).to("exists /up").stat(found);
         CHECK(s.servers.pending() == "remove /up at version 0");
     }
-
-    TEST_CASE("the first look for one that may have been made is refused: it is left to the servers")
+    SUBCASE("others have put another in its place meanwhile")
     {
-        lost_container_scene s;
-        s.first_look(outcome::no_auth);
-        s.rest();
-        asked(s).to("exists /up").stat(s.fresh(60));
+        asked(s).to("exists /up").stat(s.fresh(61));
         CHECK(s.servers.pending() == "");
     }
-
-    TEST_CASE("one that was made for an acquire that gave up before its node could be created is deleted")
+    SUBCASE("used: if it is a container, the servers clear it away")
     {
-        container_scene s;
-        const auto a = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
-        const auto b = s.acquire("/q"), c = s.acquire("/r");
-        asked(s).to("container /p").ends(outcome::ok); // two writes are under way
-        REQUIRE_FALSE(s.servers.asks("create /p"));
-        CHECK(a->handle->withdraw());
-        s.clock.run();
-        s.come_to_rest();
-        s.come_to_rest();
-        CHECK(s.servers.asks("exists /p"));
+        asked(s).to("exists /up").stat(s.used(60));
+        CHECK(s.servers.pending() == "");
     }
+    SUBCASE("with data")
+    {
+        found.data_length = 1;
+        asked(s).to("exists /up").stat(found);
+        CHECK(s.servers.pending() == "");
+    }
+}
+
+TEST_CASE("nothing is found where one may have been made: what comes to be there later is made by others")
+{
+    lost_container_scene s;
+    s.first_look(outcome::no_node);
+    s.rest();
+    asked(s).to("exists /up").stat(s.fresh(60));
+    CHECK(s.servers.pending() == "");
+}
+
+TEST_CASE("the answer to the first look for one that may have been made is lost, too: it comes once more")
+{
+    lost_container_scene s;
+    s.lose_connection();
+    s.connect(5, false);
+    s.first_look(outcome::ok);
+    s.rest();
+    asked(s).to("exists /up").stat(s.fresh(60));
+    CHECK(s.servers.pending() == "remove /up at version 0");
+}
+
+TEST_CASE("the first look for one that may have been made is refused: it is left to the servers")
+{
+    lost_container_scene s;
+    s.first_look(outcome::no_auth);
+    s.rest();
+    asked(s).to("exists /up").stat(s.fresh(60));
+    CHECK(s.servers.pending() == "");
+}
+
+TEST_CASE("one that was made for an acquire that gave up before its node could be created is deleted")
+{
+    container_scene s;
+    const auto a = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
+    const auto b = s.acquire("/q"), c = s.acquire("/r");
+    asked(s).to("container /p").ends(outcome::ok); // two writes are under way
+    REQUIRE_FALSE(s.servers.asks("create /p"));
+    CHECK(a->handle->withdraw());
+    s.clock.run();
+    s.come_to_rest();
+    s.come_to_rest();
+    CHECK(s.servers.asks("exists /p"));
 }

@@ -4,292 +4,290 @@
 using namespace zklock::queue;
 using namespace zklock::unit;
 
-TEST_SUITE("lock queue, connection lost")
+// --- lock queue, connection lost -------------------------------------------------------------------------------------
+
+TEST_CASE("after the first lost answer nothing is sent before the next epoch")
 {
-    TEST_CASE("after the first lost answer nothing is sent before the next epoch")
+    driver q;
+    q.hold();
+    q.join_and_send(2);
+    CHECK(q.act() == "");
+    q.contact_lost();
+    q.create_unknown(2);
+    CHECK(q.act() == "");
+    q.join(3, false);
+    q.leave(1);
+    CHECK(q.next_to_create() == 0);
+    CHECK(q.act() == "");
+    q.epoch_ended();
+    q.epoch_began();
+    CHECK(q.act() == "sync, read, remove 1 " + ours(1, 0));
+}
+
+TEST_CASE("a lost create is looked for after a sync, before any other create")
+{
+    driver q;
+    q.begin_with(1);
+    q.create_unknown(1);
+    q.parent_watch_failed();
+    q.epoch_ended();
+    q.join(2, false);
+    q.epoch_began();
+    CHECK(q.next_to_create() == 0);
+    CHECK(q.act() == "sync, read");
+
+    SUBCASE("found: adopted, if it is of this session")
     {
-        driver q;
-        q.hold();
-        q.join_and_send(2);
+        q.children_read({ours(1, 4)}, 5, true);
+        CHECK(q.act() == "inspect 1 " + ours(1, 4));
+        q.inspected(1, ours(1, 4), true);
+        q.token_known(1, 0);
+        CHECK(q.act() == "granted 1");
+        CHECK(q.own().node(1) == ours(1, 4));
+        CHECK(q.next_to_create() == 2);
+    }
+    SUBCASE("found, but gone when it is read: created again")
+    {
+        q.children_read({ours(1, 4)}, 5, true);
+        CHECK(q.act() == "inspect 1 " + ours(1, 4));
+        q.node_gone(ours(1, 4));
+        CHECK(q.next_to_create() == 1);
+    }
+    SUBCASE("found, but of another session: left alone, and waited for")
+    {
+        q.children_read({ours(1, 4)}, 5, true);
+        CHECK(q.act() == "inspect 1 " + ours(1, 4));
+        q.inspected(1, ours(1, 4), false);
+        q.send_creates();
+        CHECK(q.act() == "parent, read");
+        q.enqueued(1, 5);
+        q.enqueued(2, 6);
+        q.parent_watched(3, 7, 106);
         CHECK(q.act() == "");
-        q.contact_lost();
-        q.create_unknown(2);
-        CHECK(q.act() == "");
-        q.join(3, false);
-        q.leave(1);
+        q.children_read({ours(1, 4), ours(1, 5), ours(2, 6)}, 7, true);
+        CHECK(q.act() == "watch " + ours(1, 5)); // the other one's watch was set by the look at it
+        q.watched(ours(1, 5));
+        q.node_gone(ours(1, 4));
+        CHECK(q.act() == "granted 1");
+    }
+    SUBCASE("not found: created again, in its old order")
+    {
+        q.children_read({}, 0, true);
+        CHECK(q.next_to_create() == 1);
+        CHECK(q.act() == "not_found 1 _c_1-lock-");
+    }
+    SUBCASE("not found, but the sync failed: looked for again")
+    {
+        q.children_read({}, 0, false);
         CHECK(q.next_to_create() == 0);
-        CHECK(q.act() == "");
-        q.epoch_ended();
-        q.epoch_began();
-        CHECK(q.act() == "sync, read, remove 1 " + ours(1, 0));
-    }
-
-    TEST_CASE("a lost create is looked for after a sync, before any other create")
-    {
-        driver q;
-        q.begin_with(1);
-        q.create_unknown(1);
-        q.parent_watch_failed();
-        q.epoch_ended();
-        q.join(2, false);
-        q.epoch_began();
-        CHECK(q.next_to_create() == 0);
         CHECK(q.act() == "sync, read");
-
-        SUBCASE("found: adopted, if it is of this session")
-        {
-            q.children_read({ours(1, 4)}, 5, true);
-            CHECK(q.act() == "inspect 1 " + ours(1, 4));
-            q.inspected(1, ours(1, 4), true);
-            q.token_known(1, 0);
-            CHECK(q.act() == "granted 1");
-            CHECK(q.own().node(1) == ours(1, 4));
-            CHECK(q.next_to_create() == 2);
-        }
-        SUBCASE("found, but gone when it is read: created again")
-        {
-            q.children_read({ours(1, 4)}, 5, true);
-            CHECK(q.act() == "inspect 1 " + ours(1, 4));
-            q.node_gone(ours(1, 4));
-            CHECK(q.next_to_create() == 1);
-        }
-        SUBCASE("found, but of another session: left alone, and waited for")
-        {
-            q.children_read({ours(1, 4)}, 5, true);
-            CHECK(q.act() == "inspect 1 " + ours(1, 4));
-            q.inspected(1, ours(1, 4), false);
-            q.send_creates();
-            CHECK(q.act() == "parent, read");
-            q.enqueued(1, 5);
-            q.enqueued(2, 6);
-            q.parent_watched(3, 7, 106);
-            CHECK(q.act() == "");
-            q.children_read({ours(1, 4), ours(1, 5), ours(2, 6)}, 7, true);
-            CHECK(q.act() == "watch " + ours(1, 5)); // the other one's watch was set by the look at it
-            q.watched(ours(1, 5));
-            q.node_gone(ours(1, 4));
-            CHECK(q.act() == "granted 1");
-        }
-        SUBCASE("not found: created again, in its old order")
-        {
-            q.children_read({}, 0, true);
-            CHECK(q.next_to_create() == 1);
-            CHECK(q.act() == "not_found 1 _c_1-lock-");
-        }
-        SUBCASE("not found, but the sync failed: looked for again")
-        {
-            q.children_read({}, 0, false);
-            CHECK(q.next_to_create() == 0);
-            CHECK(q.act() == "sync, read");
-        }
-        SUBCASE("abandoned and found: deleted")
-        {
-            q.leave(1);
-            q.children_read({ours(1, 4)}, 5, true);
-            CHECK(q.act() == "remove 1 " + ours(1, 4));
-        }
-        SUBCASE("abandoned and not found: forgotten")
-        {
-            q.leave(1);
-            q.children_read({foreign(4)}, 5, true);
-            CHECK(q.act() == "not_found 1 _c_1-lock-, gone 1");
-        }
-        SUBCASE("cut again before the answer: looked for again")
-        {
-            q.read_failed();
-            q.epoch_ended();
-            q.epoch_began();
-            CHECK(q.act() == "sync, read");
-        }
-        SUBCASE("cut again while it is inspected: looked for again")
-        {
-            q.children_read({ours(1, 4)}, 5, true);
-            CHECK(q.act() == "inspect 1 " + ours(1, 4));
-            q.inspect_unknown(1);
-            q.epoch_ended();
-            q.epoch_began();
-            CHECK(q.act() == "sync, read");
-            q.children_read({ours(1, 4)}, 5, true);
-            CHECK(q.act() == "inspect 1 " + ours(1, 4));
-        }
-        SUBCASE("cut while it is inspected: its node still counts for who is behind it")
-        {
-            q.children_read({ours(1, 4)}, 5, true);
-            q.send_creates();
-            CHECK(q.act() == "inspect 1 " + ours(1, 4) + ", parent, read");
-            q.enqueued(2, 5);
-            q.parent_watched(2, 6, 105);
-            CHECK(q.act() == "");
-            q.children_read({ours(1, 4), ours(2, 5)}, 6, true);
-            q.contact_lost();
-            q.inspect_unknown(1);
-            CHECK(q.act() == "");
-        }
-        SUBCASE("the session ended: forgotten with it, and created again")
-        {
-            q.read_failed();
-            q.epoch_ended();
-            q.session_ended();
-            q.epoch_began();
-            CHECK(q.next_to_create() == 1);
-            q.send_creates();
-            CHECK(q.act() == "parent");
-            q.enqueued(1, 5);
-            q.enqueued(2, 6);
-            q.parent_watched(3, 7, 106);
-            CHECK(q.act() == "read");
-            q.children_read({ours(1, 4), ours(1, 5), ours(2, 6)}, 7, true);
-            CHECK(q.act() == "watch " + ours(1, 5) + ", watch " + ours(1, 4)); // the old session's node is foreign now
-        }
     }
-
-    TEST_CASE("watches are armed again, and what went meanwhile is found out")
+    SUBCASE("abandoned and found: deleted")
     {
-        driver q;
-        q.wait_behind_foreign();
-        q.epoch_ended();
-        CHECK(q.act() == "");
-        q.epoch_began();
-        CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
-        q.watched(ours(1, 1));
-        q.node_gone(foreign(0));
-        // The set before it may have grown: the servers may have been set back.
-        CHECK(q.act() == "read");
-        SUBCASE("nobody is before it")
-        {
-            q.children_read({ours(1, 1)}, 2, false);
-            CHECK(q.act() == "granted 1");
-        }
-        SUBCASE("a node that was gone is back")
-        {
-            q.children_read({foreign(0), ours(1, 1)}, 2, false);
-            CHECK(q.act() == "watch " + foreign(0));
-        }
-        SUBCASE("that connection is lost, too: what was read over it does not count over the next")
-        {
-            q.children_read({foreign(0), ours(1, 1)}, 2, false);
-            CHECK(q.act() == "watch " + foreign(0));
-            q.epoch_ended();
-            q.epoch_began();
-            CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
-            q.watched(ours(1, 1));
-            q.node_gone(foreign(0));
-            CHECK(q.act() == "read");
-        }
-    }
-
-    TEST_CASE("a holder goes on holding, and hands over to its neighbour without the network")
-    {
-        driver q;
-        q.hold();
-        q.queue_second();
-        q.epoch_ended();
         q.leave(1);
-        CHECK(q.act() == "granted 2");
-        q.epoch_began();
-        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
+        q.children_read({ours(1, 4)}, 5, true);
+        CHECK(q.act() == "remove 1 " + ours(1, 4));
     }
-
-    TEST_CASE("unfinished deletes are sent again until one is done")
+    SUBCASE("abandoned and not found: forgotten")
     {
-        driver q;
-        q.hold();
         q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 0));
-        q.remove_failed(1);
-        CHECK(q.act() == "");
-        q.epoch_ended();
-        q.epoch_began();
-        CHECK(q.act() == "remove 1 " + ours(1, 0));
-        q.remove_failed(1);
-        q.retry_remove(1);
-        q.is_deleted(1, ours(1, 0));
+        q.children_read({foreign(4)}, 5, true);
+        CHECK(q.act() == "not_found 1 _c_1-lock-, gone 1");
     }
-
-    TEST_CASE("a refused look-up is not asked for again at once")
+    SUBCASE("cut again before the answer: looked for again")
     {
-        driver q;
-        q.begin_with(1);
-        q.contact_lost();
-        q.create_unknown(1);
-        q.parent_watch_failed();
+        q.read_failed();
         q.epoch_ended();
         q.epoch_began();
         CHECK(q.act() == "sync, read");
-        q.read_refused();
-        q.leave(1);
-        CHECK(q.act() == "");
-        q.look_up_again();
-        CHECK(q.act() == "sync, read");
-        q.read_refused();
+    }
+    SUBCASE("cut again while it is inspected: looked for again")
+    {
+        q.children_read({ours(1, 4)}, 5, true);
+        CHECK(q.act() == "inspect 1 " + ours(1, 4));
+        q.inspect_unknown(1);
         q.epoch_ended();
         q.epoch_began();
         CHECK(q.act() == "sync, read");
         q.children_read({ours(1, 4)}, 5, true);
-        CHECK(q.act() == "remove 1 " + ours(1, 4));
+        CHECK(q.act() == "inspect 1 " + ours(1, 4));
     }
-
-    TEST_CASE("a node whose token was asked for in an epoch that ended is inspected in the next")
+    SUBCASE("cut while it is inspected: its node still counts for who is behind it")
     {
-        driver q;
-        q.hold();
-        q.join_and_send(2);
+        q.children_read({ours(1, 4)}, 5, true);
+        q.send_creates();
+        CHECK(q.act() == "inspect 1 " + ours(1, 4) + ", parent, read");
+        q.enqueued(2, 5);
+        q.parent_watched(2, 6, 105);
         CHECK(q.act() == "");
-        q.created(2, ours(2, 1), 1);
+        q.children_read({ours(1, 4), ours(2, 5)}, 6, true);
         q.contact_lost();
-        q.token_missed(2);
+        q.inspect_unknown(1);
         CHECK(q.act() == "");
+    }
+    SUBCASE("the session ended: forgotten with it, and created again")
+    {
+        q.read_failed();
         q.epoch_ended();
+        q.session_ended();
         q.epoch_began();
-        CHECK(q.act() == "inspect 2 " + ours(2, 1));
-        q.inspected(2, ours(2, 1), true);
-        q.token_known(2, 0);
-        q.leave(1);
-        CHECK(q.act() == "read, remove 1 " + ours(1, 0) + " later");
-        q.children_read({ours(1, 0), ours(2, 1)}, 2, false);
-        CHECK(q.act() == "granted 2");
+        CHECK(q.next_to_create() == 1);
+        q.send_creates();
+        CHECK(q.act() == "parent");
+        q.enqueued(1, 5);
+        q.enqueued(2, 6);
+        q.parent_watched(3, 7, 106);
+        CHECK(q.act() == "read");
+        q.children_read({ours(1, 4), ours(1, 5), ours(2, 6)}, 7, true);
+        CHECK(q.act() == "watch " + ours(1, 5) + ", watch " + ours(1, 4)); // the old session's node is foreign now
     }
 }
 
-TEST_SUITE("lock queue, session and lease")
+TEST_CASE("watches are armed again, and what went meanwhile is found out")
 {
-    TEST_CASE("at the session's end holders are lost, waiters queue again in their order, what was leaving is gone")
+    driver q;
+    q.wait_behind_foreign();
+    q.epoch_ended();
+    CHECK(q.act() == "");
+    q.epoch_began();
+    CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
+    q.watched(ours(1, 1));
+    q.node_gone(foreign(0));
+    // The set before it may have grown: the servers may have been set back.
+    CHECK(q.act() == "read");
+    SUBCASE("nobody is before it")
     {
-        driver q;
-        q.hold();
-        for (contender_id id = 2; id <= 4; ++id)
-            q.join_and_send(id);
-        CHECK(q.act() == "");
-        q.enqueued(2, 1);
-        q.enqueued(3, 2);
-        q.leave(3);
-        CHECK(q.act() == "remove 3 " + ours(3, 2));
-        q.contact_lost();
-        q.create_unknown(4);
-        q.remove_failed(3);
+        q.children_read({ours(1, 1)}, 2, false);
+        CHECK(q.act() == "granted 1");
+    }
+    SUBCASE("a node that was gone is back")
+    {
+        q.children_read({foreign(0), ours(1, 1)}, 2, false);
+        CHECK(q.act() == "watch " + foreign(0));
+    }
+    SUBCASE("that connection is lost, too: what was read over it does not count over the next")
+    {
+        q.children_read({foreign(0), ours(1, 1)}, 2, false);
+        CHECK(q.act() == "watch " + foreign(0));
         q.epoch_ended();
-        q.session_ended();
-        CHECK(q.act() == "lost 1, gone 3");
         q.epoch_began();
-        CHECK(q.next_to_create() == 2);
-        q.send_creates();
-        CHECK(q.act() == "parent");
-        q.enqueued(2, 7);
-        q.enqueued(4, 8);
-        q.parent_watched(3, 9, 108);
+        CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
+        q.watched(ours(1, 1));
+        q.node_gone(foreign(0));
         CHECK(q.act() == "read");
-        q.children_read({ours(1, 0), ours(2, 7), ours(4, 8)}, 9, true);
-        // The dead session's nodes count until they go.
-        CHECK(q.act() == "watch " + ours(2, 7) + ", watch " + ours(1, 0));
     }
+}
 
-    TEST_CASE("when the lease ends the holder leaves, and nobody follows before it is fresh again")
-    {
-        driver q;
-        q.hold();
-        q.queue_second();
-        CHECK(q.lapse() == std::vector<contender_id>{1});
-        CHECK(q.act(false) == "remove 1 " + ours(1, 0) + " later");
-        CHECK(q.act(true) == "granted 2");
-    }
+TEST_CASE("a holder goes on holding, and hands over to its neighbour without the network")
+{
+    driver q;
+    q.hold();
+    q.queue_second();
+    q.epoch_ended();
+    q.leave(1);
+    CHECK(q.act() == "granted 2");
+    q.epoch_began();
+    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
+}
+
+TEST_CASE("unfinished deletes are sent again until one is done")
+{
+    driver q;
+    q.hold();
+    q.leave(1);
+    CHECK(q.act() == "remove 1 " + ours(1, 0));
+    q.remove_failed(1);
+    CHECK(q.act() == "");
+    q.epoch_ended();
+    q.epoch_began();
+    CHECK(q.act() == "remove 1 " + ours(1, 0));
+    q.remove_failed(1);
+    q.retry_remove(1);
+    q.is_deleted(1, ours(1, 0));
+}
+
+TEST_CASE("a refused look-up is not asked for again at once")
+{
+    driver q;
+    q.begin_with(1);
+    q.contact_lost();
+    q.create_unknown(1);
+    q.parent_watch_failed();
+    q.epoch_ended();
+    q.epoch_began();
+    CHECK(q.act() == "sync, read");
+    q.read_refused();
+    q.leave(1);
+    CHECK(q.act() == "");
+    q.look_up_again();
+    CHECK(q.act() == "sync, read");
+    q.read_refused();
+    q.epoch_ended();
+    q.epoch_began();
+    CHECK(q.act() == "sync, read");
+    q.children_read({ours(1, 4)}, 5, true);
+    CHECK(q.act() == "remove 1 " + ours(1, 4));
+}
+
+TEST_CASE("a node whose token was asked for in an epoch that ended is inspected in the next")
+{
+    driver q;
+    q.hold();
+    q.join_and_send(2);
+    CHECK(q.act() == "");
+    q.created(2, ours(2, 1), 1);
+    q.contact_lost();
+    q.token_missed(2);
+    CHECK(q.act() == "");
+    q.epoch_ended();
+    q.epoch_began();
+    CHECK(q.act() == "inspect 2 " + ours(2, 1));
+    q.inspected(2, ours(2, 1), true);
+    q.token_known(2, 0);
+    q.leave(1);
+    CHECK(q.act() == "read, remove 1 " + ours(1, 0) + " later");
+    q.children_read({ours(1, 0), ours(2, 1)}, 2, false);
+    CHECK(q.act() == "granted 2");
+}
+
+// --- lock queue, session and lease -----------------------------------------------------------------------------------
+
+TEST_CASE("at the session's end holders are lost, waiters queue again in their order, what was leaving is gone")
+{
+    driver q;
+    q.hold();
+    for (contender_id id = 2; id <= 4; ++id)
+        q.join_and_send(id);
+    CHECK(q.act() == "");
+    q.enqueued(2, 1);
+    q.enqueued(3, 2);
+    q.leave(3);
+    CHECK(q.act() == "remove 3 " + ours(3, 2));
+    q.contact_lost();
+    q.create_unknown(4);
+    q.remove_failed(3);
+    q.epoch_ended();
+    q.session_ended();
+    CHECK(q.act() == "lost 1, gone 3");
+    q.epoch_began();
+    CHECK(q.next_to_create() == 2);
+    q.send_creates();
+    CHECK(q.act() == "parent");
+    q.enqueued(2, 7);
+    q.enqueued(4, 8);
+    q.parent_watched(3, 9, 108);
+    CHECK(q.act() == "read");
+    q.children_read({ours(1, 0), ours(2, 7), ours(4, 8)}, 9, true);
+    // The dead session's nodes count until they go.
+    CHECK(q.act() == "watch " + ours(2, 7) + ", watch " + ours(1, 0));
+}
+
+TEST_CASE("when the lease ends the holder leaves, and nobody follows before it is fresh again")
+{
+    driver q;
+    q.hold();
+    q.queue_second();
+    CHECK(q.lapse() == std::vector<contender_id>{1});
+    CHECK(q.act(false) == "remove 1 " + ours(1, 0) + " later");
+    CHECK(q.act(true) == "granted 2");
 }

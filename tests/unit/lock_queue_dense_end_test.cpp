@@ -21,159 +21,156 @@ void reads_all_again(driver& q)
 
 } // namespace
 
-TEST_SUITE("lock queue, the end of the dense view")
+TEST_CASE("any event for the parent ends it")
 {
-    TEST_CASE("any event for the parent ends it")
-    {
-        driver q;
-        q.hold();
-        q.leave(1);
-        q.is_deleted(1, ours(1, 0));
+    driver q;
+    q.hold();
+    q.leave(1);
+    q.is_deleted(1, ours(1, 0));
 
-        SUBCASE("its data was set: whoever did may delete and make it again, unseen")
-        {
-            q.parent_changed();
-        }
-        SUBCASE("it was deleted")
-        {
-            q.parent_deleted();
-        }
-        CHECK_FALSE(q.known().parent().watched());
-        reads_all_again(q);
-    }
-
-    TEST_CASE("an event between a create and its answer ends it too")
+    SUBCASE("its data was set: whoever did may delete and make it again, unseen")
     {
-        driver q;
-        q.hold();
-        q.leave(1);
-        q.is_deleted(1, ours(1, 0));
-        q.join_and_send(2);
-        CHECK(q.act() == "");
         q.parent_changed();
-        q.enqueued(2, 1);
-        CHECK(q.act() == "parent");
     }
-
-    TEST_CASE("with the parent's deletion all below it is gone")
+    SUBCASE("it was deleted")
     {
-        driver q;
-        q.hold();
-        q.queue_second();
         q.parent_deleted();
-        CHECK(q.act() == "lost 1");
-        CHECK(q.next_to_create() == 2);
     }
+    CHECK_FALSE(q.known().parent().watched());
+    reads_all_again(q);
+}
 
-    TEST_CASE("a change of the parent's data takes nothing from those who are covered")
-    {
-        driver q;
-        q.hold();
-        q.queue_second();
-        q.parent_changed();
-        q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
-    }
+TEST_CASE("an event between a create and its answer ends it too")
+{
+    driver q;
+    q.hold();
+    q.leave(1);
+    q.is_deleted(1, ours(1, 0));
+    q.join_and_send(2);
+    CHECK(q.act() == "");
+    q.parent_changed();
+    q.enqueued(2, 1);
+    CHECK(q.act() == "parent");
+}
 
-    TEST_CASE("a refusal at the path ends it: whoever may not read hears of no event")
-    {
-        driver q;
-        q.hold();
-        q.leave(1);
-        q.is_deleted(1, ours(1, 0));
-        q.path_refused();
-        CHECK(q.known().parent().watched()); // there may be a watch to be taken back
-        reads_all_again(q);
-        q.forget_parent();
-        CHECK_FALSE(q.known().parent().watched());
-    }
+TEST_CASE("with the parent's deletion all below it is gone")
+{
+    driver q;
+    q.hold();
+    q.queue_second();
+    q.parent_deleted();
+    CHECK(q.act() == "lost 1");
+    CHECK(q.next_to_create() == 2);
+}
 
-    TEST_CASE("a refusal at the path takes nothing from those who are covered")
-    {
-        driver q;
-        q.hold();
-        q.queue_second();
-        q.path_refused();
-        q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
-    }
+TEST_CASE("a change of the parent's data takes nothing from those who are covered")
+{
+    driver q;
+    q.hold();
+    q.queue_second();
+    q.parent_changed();
+    q.leave(1);
+    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
+}
 
-    TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one is still to be taken back")
-    {
-        driver q;
-        q.begin_with(1);
-        q.path_refused();
-        q.enqueued(1, 3);
-        SUBCASE("confirmed")
-        {
-            q.parent_shows_one(4);
-            CHECK(q.act() == "granted 1");
-            q.join_and_send(2);
-            q.enqueued(2, 4);
-            q.leave(1);
-            CHECK(q.act() == "remove 1 " + ours(1, 3) + " later, granted 2");
-        }
-        SUBCASE("refused, too")
-        {
-            q.parent_watch_failed();
-            CHECK(q.known().parent().watched());
-            CHECK(q.act() == "parent");
-        }
-    }
+TEST_CASE("a refusal at the path ends it: whoever may not read hears of no event")
+{
+    driver q;
+    q.hold();
+    q.leave(1);
+    q.is_deleted(1, ours(1, 0));
+    q.path_refused();
+    CHECK(q.known().parent().watched()); // there may be a watch to be taken back
+    reads_all_again(q);
+    q.forget_parent();
+    CHECK_FALSE(q.known().parent().watched());
+}
 
-    TEST_CASE("a list shows nothing about later numbers unless the parent's watch was confirmed before")
+TEST_CASE("a refusal at the path takes nothing from those who are covered")
+{
+    driver q;
+    q.hold();
+    q.queue_second();
+    q.path_refused();
+    q.leave(1);
+    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
+}
+
+TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one is still to be taken back")
+{
+    driver q;
+    q.begin_with(1);
+    q.path_refused();
+    q.enqueued(1, 3);
+    SUBCASE("confirmed")
     {
-        driver q;
-        q.wait_behind_foreign();
-        q.node_gone(foreign(0));
+        q.parent_shows_one(4);
         CHECK(q.act() == "granted 1");
         q.join_and_send(2);
-        CHECK(q.act() == "read");
-        q.parent_changed();
-        q.enqueued(2, 2);
-        q.children_read({ours(1, 1), ours(2, 2)}, 3, true);
-        CHECK(q.act() == "");
-        q.join_and_send(3);
-        q.enqueued(3, 3); // the right number, if it were still the same parent
+        q.enqueued(2, 4);
         q.leave(1);
-        q.leave(2);
-        CHECK(q.act() == "parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
+        CHECK(q.act() == "remove 1 " + ours(1, 3) + " later, granted 2");
     }
-
-    TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer brings it back")
+    SUBCASE("refused, too")
     {
-        driver q;
-        q.hold();
-        q.leave(1);
-        q.is_deleted(1, ours(1, 0));
-        SUBCASE("a lost answer")
-        {
-            q.contact_lost();
-            CHECK_FALSE(q.known().parent().watched());
-            q.parent_watched(0, 1, 7);
-            q.epoch_ended();
-            CHECK_FALSE(q.known().parent().watched());
-        }
-        SUBCASE("the end alone")
-        {
-            q.epoch_ended();
-        }
-        q.begin_with(2);
-        q.enqueued(2, 1);
-        CHECK(q.act() == "");
-    }
-
-    TEST_CASE("forgotten by wish, it has to be learnt again")
-    {
-        driver q;
-        q.hold();
-        q.leave(1);
-        q.removed(1);
-        CHECK(q.act() == "gone 1");
-        CHECK(q.idle());
-        q.forget_parent();
-        CHECK_FALSE(q.known().parent().watched());
-        q.join_and_send(2);
+        q.parent_watch_failed();
+        CHECK(q.known().parent().watched());
         CHECK(q.act() == "parent");
     }
+}
+
+TEST_CASE("a list shows nothing about later numbers unless the parent's watch was confirmed before")
+{
+    driver q;
+    q.wait_behind_foreign();
+    q.node_gone(foreign(0));
+    CHECK(q.act() == "granted 1");
+    q.join_and_send(2);
+    CHECK(q.act() == "read");
+    q.parent_changed();
+    q.enqueued(2, 2);
+    q.children_read({ours(1, 1), ours(2, 2)}, 3, true);
+    CHECK(q.act() == "");
+    q.join_and_send(3);
+    q.enqueued(3, 3); // the right number, if it were still the same parent
+    q.leave(1);
+    q.leave(2);
+    CHECK(q.act() == "parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
+}
+
+TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer brings it back")
+{
+    driver q;
+    q.hold();
+    q.leave(1);
+    q.is_deleted(1, ours(1, 0));
+    SUBCASE("a lost answer")
+    {
+        q.contact_lost();
+        CHECK_FALSE(q.known().parent().watched());
+        q.parent_watched(0, 1, 7);
+        q.epoch_ended();
+        CHECK_FALSE(q.known().parent().watched());
+    }
+    SUBCASE("the end alone")
+    {
+        q.epoch_ended();
+    }
+    q.begin_with(2);
+    q.enqueued(2, 1);
+    CHECK(q.act() == "");
+}
+
+TEST_CASE("forgotten by wish, it has to be learnt again")
+{
+    driver q;
+    q.hold();
+    q.leave(1);
+    q.removed(1);
+    CHECK(q.act() == "gone 1");
+    CHECK(q.idle());
+    q.forget_parent();
+    CHECK_FALSE(q.known().parent().watched());
+    q.join_and_send(2);
+    CHECK(q.act() == "parent");
 }

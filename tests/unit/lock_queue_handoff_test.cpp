@@ -25,370 +25,367 @@ struct telling_driver : driver {
 
 } // namespace
 
-TEST_SUITE("lock queue, hand-offs past the servers")
+TEST_CASE("a node that was let go is in nobody's way, and its deletion is no news")
 {
-    TEST_CASE("a node that was let go is in nobody's way, and its deletion is no news")
-    {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "granted 1 over let go");
-        CHECK(q.known().places().passed_over() == 1);
-        CHECK_FALSE(q.certified(foreign(0)));
-        q.node_gone(foreign(0));
-        CHECK(q.known().places().passed_over() == 0);
-        CHECK(q.act() == "");
-    }
+    driver q;
+    q.wait_behind_foreign();
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "granted 1 over let go");
+    CHECK(q.known().places().passed_over() == 1);
+    CHECK_FALSE(q.certified(foreign(0)));
+    q.node_gone(foreign(0));
+    CHECK(q.known().places().passed_over() == 0);
+    CHECK(q.act() == "");
+}
 
-    TEST_CASE("only a node of another client that is in the view is let go, by its name")
-    {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK_FALSE(q.certified(ours(1, 1)));
-        CHECK_FALSE(q.certified(foreign(7)));
-        CHECK_FALSE(q.certified("_c_y-lock-0000000000"));
-        CHECK_FALSE(q.certified("nonsense"));
-        CHECK(q.act() == "");
-    }
+TEST_CASE("only a node of another client that is in the view is let go, by its name")
+{
+    driver q;
+    q.wait_behind_foreign();
+    CHECK_FALSE(q.certified(ours(1, 1)));
+    CHECK_FALSE(q.certified(foreign(7)));
+    CHECK_FALSE(q.certified("_c_y-lock-0000000000"));
+    CHECK_FALSE(q.certified("nonsense"));
+    CHECK(q.act() == "");
+}
 
-    TEST_CASE("lower nodes still count")
+TEST_CASE("lower nodes still count")
+{
+    driver q;
+    q.epoch_began();
+    q.join_and_send(1);
+    CHECK(q.act() == "parent");
+    q.enqueued(1, 9);
+    q.parent_watched(3, 10, driver::czxid_of(9));
+    CHECK(q.act() == "read");
+    q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true);
+    CHECK(q.act() == "watch " + ours(1, 9) + ", watch " + foreign(5) + ", watch " + foreign(3));
+    for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
+        q.watched(node);
+    CHECK(q.certified(foreign(5)));
+    CHECK(q.act() == "");
+    SUBCASE("until they are let go")
     {
-        driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
-        q.enqueued(1, 9);
-        q.parent_watched(3, 10, driver::czxid_of(9));
-        CHECK(q.act() == "read");
-        q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true);
-        CHECK(q.act() == "watch " + ours(1, 9) + ", watch " + foreign(5) + ", watch " + foreign(3));
-        for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
-            q.watched(node);
-        CHECK(q.certified(foreign(5)));
-        CHECK(q.act() == "");
-        SUBCASE("until they are let go")
-        {
-            CHECK(q.certified(foreign(3)));
-            CHECK(q.act() == "granted 1 over let go");
-            CHECK(q.known().places().passed_over() == 2);
-        }
-        SUBCASE("until they are gone")
-        {
-            q.node_gone(foreign(3));
-            CHECK(q.act() == "granted 1 over let go");
-            CHECK(q.known().places().passed_over() == 1);
-        }
-    }
-
-    TEST_CASE("a list does not bring it back, and forgets it when it is not there any more")
-    {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "granted 1 over let go");
-        q.join_and_send(2);
-        q.enqueued(2, 3); // somebody is between
-        CHECK(q.act() == "read");
-        q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 1));
-        SUBCASE("there")
-        {
-            q.children_read({foreign(0), ours(1, 1), ours(2, 3)}, 4, true);
-            CHECK(q.known().places().passed_over() == 1);
-            CHECK(q.act() == "granted 2 over let go");
-        }
-        SUBCASE("gone")
-        {
-            q.children_read({ours(1, 1), ours(2, 3)}, 4, true);
-            CHECK(q.known().places().passed_over() == 0);
-            CHECK(q.act() == "granted 2");
-        }
-    }
-
-    TEST_CASE("a list that shows our own node says, in its step, that it is there")
-    {
-        driver q;
-        q.begin_behind_somebody();
-        q.children_read({ours(1, 1), foreign(0)}, 2, true);
-        CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
-        CHECK(q.certified(foreign(0)));
-        SUBCASE("the step")
-        {
-            CHECK(q.act() == "granted 1 over let go");
-        }
-        SUBCASE("a step in which the lease was not fresh, and the next")
-        {
-            CHECK(q.act(false) == "");
-            CHECK(q.act() == "watch " + ours(1, 1));
-            q.watched(ours(1, 1));
-            CHECK(q.act() == "granted 1 over let go");
-        }
-    }
-
-    TEST_CASE("a list that was asked for before our create does not")
-    {
-        driver q;
-        q.begin_behind_somebody();
-        q.join_and_send(2);
-        q.leave(1);
-        CHECK(q.act() == "read, remove 1 " + ours(1, 1));
-        q.children_read({ours(1, 1), foreign(0)}, 2, true);
-        q.enqueued(2, 2);
-        CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "watch " + ours(2, 2));
-    }
-
-    TEST_CASE("nobody is granted over it whose own node is not watched: others may have deleted that")
-    {
-        driver q;
-        q.begin_behind_somebody();
-        q.children_read({ours(1, 1), foreign(0)}, 2, true);
-        CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
-        CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "");
-        SUBCASE("it is there")
-        {
-            q.watched(ours(1, 1));
-            CHECK(q.act() == "granted 1 over let go");
-        }
-        SUBCASE("it is gone")
-        {
-            q.node_gone(ours(1, 1));
-            CHECK(q.act() == "");
-        }
-    }
-
-    TEST_CASE("nor without a connection, or a fresh lease")
-    {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK(q.certified(foreign(0)));
-        SUBCASE("an answer was lost")
-        {
-            q.contact_lost();
-            CHECK(q.act() == "");
-            q.epoch_ended();
-            CHECK(q.act() == "");
-            q.epoch_began();
-            CHECK(q.act() == "read");
-            q.children_read({foreign(0), ours(1, 1)}, 2, false);
-            CHECK(q.act() == "watch " + ours(1, 1));
-            q.watched(ours(1, 1));
-        }
-        SUBCASE("no lease")
-        {
-            CHECK(q.act(false) == "");
-        }
-        CHECK(q.act() == "granted 1 over let go");
-    }
-
-    TEST_CASE("one of ours is not passed over")
-    {
-        driver q;
-        q.wait_behind_foreign();
-        q.join_and_send(2);
-        q.enqueued(2, 2);
-        CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "granted 1 over let go");
-        CHECK(q.act() == "");
-    }
-
-    TEST_CASE("with doubts about unwatched nodes before it, it takes a read as the end of a node does")
-    {
-        driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
-        q.enqueued(1, 9);
-        q.parent_watched(4, 10, driver::czxid_of(9));
-        CHECK(q.act() == "read");
-        q.children_read({foreign(1), foreign(3), foreign(5), ours(1, 9)}, 10, true);
-        q.act();
-        for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
-            q.watched(node);
         CHECK(q.certified(foreign(3)));
-        CHECK(q.act() == "read");
-        q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true); // 3 is still listed, 1 is not
-        CHECK(q.act() == "");
-        q.node_gone(foreign(5));
         CHECK(q.act() == "granted 1 over let go");
+        CHECK(q.known().places().passed_over() == 2);
     }
-
-    TEST_CASE("it is forgotten with the session, and with the parent")
+    SUBCASE("until they are gone")
     {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK(q.certified(foreign(0)));
+        q.node_gone(foreign(3));
         CHECK(q.act() == "granted 1 over let go");
         CHECK(q.known().places().passed_over() == 1);
-        SUBCASE("parent")
-        {
-            q.parent_deleted();
-        }
-        SUBCASE("session")
-        {
-            q.epoch_ended();
-            q.session_ended();
-        }
-        SUBCASE("only ours remain")
-        {
-            q.parent_watched(1, 2, driver::czxid_of(1));
-        }
+    }
+}
+
+TEST_CASE("a list does not bring it back, and forgets it when it is not there any more")
+{
+    driver q;
+    q.wait_behind_foreign();
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "granted 1 over let go");
+    q.join_and_send(2);
+    q.enqueued(2, 3); // somebody is between
+    CHECK(q.act() == "read");
+    q.leave(1);
+    CHECK(q.act() == "remove 1 " + ours(1, 1));
+    SUBCASE("there")
+    {
+        q.children_read({foreign(0), ours(1, 1), ours(2, 3)}, 4, true);
+        CHECK(q.known().places().passed_over() == 1);
+        CHECK(q.act() == "granted 2 over let go");
+    }
+    SUBCASE("gone")
+    {
+        q.children_read({ours(1, 1), ours(2, 3)}, 4, true);
         CHECK(q.known().places().passed_over() == 0);
+        CHECK(q.act() == "granted 2");
     }
+}
 
-    TEST_CASE("it is nobody before one that looks once")
+TEST_CASE("a list that shows our own node says, in its step, that it is there")
+{
+    driver q;
+    q.begin_behind_somebody();
+    q.children_read({ours(1, 1), foreign(0)}, 2, true);
+    CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
+    CHECK(q.certified(foreign(0)));
+    SUBCASE("the step")
     {
-        driver q;
-        q.wait_behind_foreign();
-        CHECK(q.known().busy({foreign(0)}));
-        CHECK(q.certified(foreign(0)));
-        CHECK_FALSE(q.known().busy({foreign(0)}));
-    }
-
-    TEST_CASE("a writer that was let go raises the doubt of its end")
-    {
-        shared_driver q;
-        q.epoch_began();
-        q.writes(1, 1);
-        CHECK(q.act() == "parent");
-        q.parent_watched(2, 2, driver::czxid_of(1));
-        CHECK(q.act() == "read");
-        q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
-        CHECK(q.act() == "watch " + writer(1, 1) + ", watch " + foreign_writer(0));
-        q.watched(writer(1, 1));
-        q.watched(foreign_writer(0));
-        CHECK(q.certified(foreign_writer(0)));
-        CHECK(q.act() == "read");
-        q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
         CHECK(q.act() == "granted 1 over let go");
     }
-
-    TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
+    SUBCASE("a step in which the lease was not fresh, and the next")
     {
-        shared_driver q;
-        q.hold_as_writer();
-        q.downgrade(1);
-        const auto told = [&q](contender_id id) {
-            const std::vector<action>& all = q.next(true);
-            const auto removes = [id](const action& a) { return a.what == action::kind::remove && a.id == id; };
-            const auto found = std::find_if(all.begin(), all.end(), removes);
-            REQUIRE(found != all.end());
-            return found->by_own_will;
-        };
-        SUBCASE("given up before it was sent")
-        {
-            q.leave(1);
-            CHECK_FALSE(told(1));
-        }
-        SUBCASE("given up while it was sent")
-        {
-            CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-            q.leave(1);
-            q.downgraded(1);
-            CHECK_FALSE(told(1));
-        }
-        SUBCASE("done")
-        {
-            CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-            q.downgraded(1);
-            CHECK(q.act() == "shares 1 " + reader(1, 0));
-            q.leave(1);
-            CHECK(told(1));
-        }
+        CHECK(q.act(false) == "");
+        CHECK(q.act() == "watch " + ours(1, 1));
+        q.watched(ours(1, 1));
+        CHECK(q.act() == "granted 1 over let go");
     }
+}
 
-    TEST_CASE("others may be told what is left by its own will")
+TEST_CASE("a list that was asked for before our create does not")
+{
+    driver q;
+    q.begin_behind_somebody();
+    q.join_and_send(2);
+    q.leave(1);
+    CHECK(q.act() == "read, remove 1 " + ours(1, 1));
+    q.children_read({ours(1, 1), foreign(0)}, 2, true);
+    q.enqueued(2, 2);
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "watch " + ours(2, 2));
+}
+
+TEST_CASE("nobody is granted over it whose own node is not watched: others may have deleted that")
+{
+    driver q;
+    q.begin_behind_somebody();
+    q.children_read({ours(1, 1), foreign(0)}, 2, true);
+    CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "");
+    SUBCASE("it is there")
     {
-        telling_driver q;
-        SUBCASE("what was held")
-        {
-            q.hold();
-            q.leave(1);
-            CHECK(q.told(1) == "told");
-        }
-        SUBCASE("a wait")
-        {
-            q.wait_behind_foreign();
-            q.leave(1);
-            CHECK(q.told(1) == "told");
-        }
-        SUBCASE("what was held is lost")
-        {
-            q.hold();
-            CHECK(q.lapse() == std::vector<contender_id>{1});
-            CHECK(q.told(1) == "not told");
-        }
-        SUBCASE("it was lost in another way")
-        {
-            q.hold();
-            q.leave(1, false);
-            CHECK(q.told(1) == "not told");
-        }
-        SUBCASE("a create that was given up")
-        {
-            q.begin_with(1);
-            q.leave(1);
-            q.enqueued(1, 0);
-            CHECK(q.told(1) == "not told");
-        }
+        q.watched(ours(1, 1));
+        CHECK(q.act() == "granted 1 over let go");
     }
-
-    TEST_CASE("and where nodes linger, when that ends, not before")
+    SUBCASE("it is gone")
     {
-        telling_driver q({true, 1});
-        q.hold();
-        q.leave(1);
-        CHECK(q.act() == "read and watch, lingers 1");
-        q.children_read({ours(1, 0)}, 1, true);
+        q.node_gone(ours(1, 1));
         CHECK(q.act() == "");
-        SUBCASE("it has lingered long enough")
-        {
-            q.stop_lingering();
-            CHECK(q.told(1) == "told");
-        }
-        SUBCASE("somebody queues, as the servers tell")
-        {
-            q.children_changed();
-            CHECK(q.told(1) == "told");
-        }
-        SUBCASE("somebody waits, as he tells himself")
-        {
-            q.awaited();
-            CHECK(q.told(1) == "told");
-        }
-        SUBCASE("the lease ends")
-        {
-            CHECK(q.lapse().empty());
-            CHECK(q.told(1) == "not told");
-        }
     }
+}
 
-    TEST_CASE("a node that is awaited does not linger at all")
+TEST_CASE("nor without a connection, or a fresh lease")
+{
+    driver q;
+    q.wait_behind_foreign();
+    CHECK(q.certified(foreign(0)));
+    SUBCASE("an answer was lost")
     {
-        telling_driver q({true, 1});
+        q.contact_lost();
+        CHECK(q.act() == "");
+        q.epoch_ended();
+        CHECK(q.act() == "");
+        q.epoch_began();
+        CHECK(q.act() == "read");
+        q.children_read({foreign(0), ours(1, 1)}, 2, false);
+        CHECK(q.act() == "watch " + ours(1, 1));
+        q.watched(ours(1, 1));
+    }
+    SUBCASE("no lease")
+    {
+        CHECK(q.act(false) == "");
+    }
+    CHECK(q.act() == "granted 1 over let go");
+}
+
+TEST_CASE("one of ours is not passed over")
+{
+    driver q;
+    q.wait_behind_foreign();
+    q.join_and_send(2);
+    q.enqueued(2, 2);
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "granted 1 over let go");
+    CHECK(q.act() == "");
+}
+
+TEST_CASE("with doubts about unwatched nodes before it, it takes a read as the end of a node does")
+{
+    driver q;
+    q.epoch_began();
+    q.join_and_send(1);
+    CHECK(q.act() == "parent");
+    q.enqueued(1, 9);
+    q.parent_watched(4, 10, driver::czxid_of(9));
+    CHECK(q.act() == "read");
+    q.children_read({foreign(1), foreign(3), foreign(5), ours(1, 9)}, 10, true);
+    q.act();
+    for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
+        q.watched(node);
+    CHECK(q.certified(foreign(3)));
+    CHECK(q.act() == "read");
+    q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true); // 3 is still listed, 1 is not
+    CHECK(q.act() == "");
+    q.node_gone(foreign(5));
+    CHECK(q.act() == "granted 1 over let go");
+}
+
+TEST_CASE("it is forgotten with the session, and with the parent")
+{
+    driver q;
+    q.wait_behind_foreign();
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "granted 1 over let go");
+    CHECK(q.known().places().passed_over() == 1);
+    SUBCASE("parent")
+    {
+        q.parent_deleted();
+    }
+    SUBCASE("session")
+    {
+        q.epoch_ended();
+        q.session_ended();
+    }
+    SUBCASE("only ours remain")
+    {
+        q.parent_watched(1, 2, driver::czxid_of(1));
+    }
+    CHECK(q.known().places().passed_over() == 0);
+}
+
+TEST_CASE("it is nobody before one that looks once")
+{
+    driver q;
+    q.wait_behind_foreign();
+    CHECK(q.known().busy({foreign(0)}));
+    CHECK(q.certified(foreign(0)));
+    CHECK_FALSE(q.known().busy({foreign(0)}));
+}
+
+TEST_CASE("a writer that was let go raises the doubt of its end")
+{
+    shared_driver q;
+    q.epoch_began();
+    q.writes(1, 1);
+    CHECK(q.act() == "parent");
+    q.parent_watched(2, 2, driver::czxid_of(1));
+    CHECK(q.act() == "read");
+    q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
+    CHECK(q.act() == "watch " + writer(1, 1) + ", watch " + foreign_writer(0));
+    q.watched(writer(1, 1));
+    q.watched(foreign_writer(0));
+    CHECK(q.certified(foreign_writer(0)));
+    CHECK(q.act() == "read");
+    q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
+    CHECK(q.act() == "granted 1 over let go");
+}
+
+TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
+{
+    shared_driver q;
+    q.hold_as_writer();
+    q.downgrade(1);
+    const auto told = [&q](contender_id id) {
+        const std::vector<action>& all = q.next(true);
+        const auto removes = [id](const action& a) { return a.what == action::kind::remove && a.id == id; };
+        const auto found = std::find_if(all.begin(), all.end(), removes);
+        REQUIRE(found != all.end());
+        return found->by_own_will;
+    };
+    SUBCASE("given up before it was sent")
+    {
+        q.leave(1);
+        CHECK_FALSE(told(1));
+    }
+    SUBCASE("given up while it was sent")
+    {
+        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
+        q.leave(1);
+        q.downgraded(1);
+        CHECK_FALSE(told(1));
+    }
+    SUBCASE("done")
+    {
+        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
+        q.downgraded(1);
+        CHECK(q.act() == "shares 1 " + reader(1, 0));
+        q.leave(1);
+        CHECK(told(1));
+    }
+}
+
+TEST_CASE("others may be told what is left by its own will")
+{
+    telling_driver q;
+    SUBCASE("what was held")
+    {
         q.hold();
-        q.awaited();
         q.leave(1);
         CHECK(q.told(1) == "told");
     }
-
-    TEST_CASE("where numbers are scarce, one that was let go still keeps the parent")
+    SUBCASE("a wait")
     {
-        driver q({}, 2);
         q.wait_behind_foreign();
-        CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "granted 1 over let go");
         q.leave(1);
-        q.join(2, false);
-        CHECK(q.act() == "remove 1 " + ours(1, 1));
-        q.removed(1);
-        CHECK(q.act() == "remove parent, gone 1");
-        q.parent_occupied();
-        CHECK(q.act() == "read");
-        q.children_read({foreign(0)}, 2, true);
-        CHECK(q.act() == "");
-        q.node_gone(foreign(0));
-        CHECK(q.act() == "remove parent");
+        CHECK(q.told(1) == "told");
     }
+    SUBCASE("what was held is lost")
+    {
+        q.hold();
+        CHECK(q.lapse() == std::vector<contender_id>{1});
+        CHECK(q.told(1) == "not told");
+    }
+    SUBCASE("it was lost in another way")
+    {
+        q.hold();
+        q.leave(1, false);
+        CHECK(q.told(1) == "not told");
+    }
+    SUBCASE("a create that was given up")
+    {
+        q.begin_with(1);
+        q.leave(1);
+        q.enqueued(1, 0);
+        CHECK(q.told(1) == "not told");
+    }
+}
+
+TEST_CASE("and where nodes linger, when that ends, not before")
+{
+    telling_driver q({true, 1});
+    q.hold();
+    q.leave(1);
+    CHECK(q.act() == "read and watch, lingers 1");
+    q.children_read({ours(1, 0)}, 1, true);
+    CHECK(q.act() == "");
+    SUBCASE("it has lingered long enough")
+    {
+        q.stop_lingering();
+        CHECK(q.told(1) == "told");
+    }
+    SUBCASE("somebody queues, as the servers tell")
+    {
+        q.children_changed();
+        CHECK(q.told(1) == "told");
+    }
+    SUBCASE("somebody waits, as he tells himself")
+    {
+        q.awaited();
+        CHECK(q.told(1) == "told");
+    }
+    SUBCASE("the lease ends")
+    {
+        CHECK(q.lapse().empty());
+        CHECK(q.told(1) == "not told");
+    }
+}
+
+TEST_CASE("a node that is awaited does not linger at all")
+{
+    telling_driver q({true, 1});
+    q.hold();
+    q.awaited();
+    q.leave(1);
+    CHECK(q.told(1) == "told");
+}
+
+TEST_CASE("where numbers are scarce, one that was let go still keeps the parent")
+{
+    driver q({}, 2);
+    q.wait_behind_foreign();
+    CHECK(q.certified(foreign(0)));
+    CHECK(q.act() == "granted 1 over let go");
+    q.leave(1);
+    q.join(2, false);
+    CHECK(q.act() == "remove 1 " + ours(1, 1));
+    q.removed(1);
+    CHECK(q.act() == "remove parent, gone 1");
+    q.parent_occupied();
+    CHECK(q.act() == "read");
+    q.children_read({foreign(0)}, 2, true);
+    CHECK(q.act() == "");
+    q.node_gone(foreign(0));
+    CHECK(q.act() == "remove parent");
 }

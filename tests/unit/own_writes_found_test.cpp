@@ -77,361 +77,361 @@ struct undated_scene : connected_scene {
 
 } // namespace
 
-TEST_SUITE("own writes, found")
+TEST_CASE("a node was found whose create was lost: whatever was written there before, it may not be missing")
 {
-    TEST_CASE("a node was found whose create was lost: whatever was written there before, it may not be missing")
-    {
-        for (const bool first_is_there : {true, false})
-            for (const std::int64_t changed : {100, 101}) {
-                CAPTURE(first_is_there);
-                found_scene s;
-                s.find();
-                if (!first_is_there)
-                    s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
-                reconnect(s);
-                if (!first_is_there)
-                    asked(s).only("batch check /").ends(outcome::ok);
-                s.show_first(first_is_there);
-                asked(s).only("exists /p").stat(s.fresh(changed));
-                CHECK(trusts(s) == (changed == 101)); // then it is there, or others have deleted it
-            }
-    }
-    TEST_CASE("perhaps others have deleted a node that was found, under another leader: it is looked for")
-    {
-        for (const bool is_there : {true, false}) {
+    for (const bool first_is_there : {true, false})
+        for (const std::int64_t changed : {100, 101}) {
+            CAPTURE(first_is_there);
             found_scene s;
             s.find();
+            if (!first_is_there)
+                s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
             reconnect(s);
-            s.show_first(true);
-            asked(s).only("exists /p").stat(s.fresh(next_leader + 1));
-            std::vector<std::string> names{s.node(1, 0)};
-            if (is_there)
-                names.push_back(s.node(2, 1));
-            asked(s).only("children /p").list(names);
-            CHECK(trusts(s) == is_there);
+            if (!first_is_there)
+                asked(s).only("batch check /").ends(outcome::ok);
+            s.show_first(first_is_there);
+            asked(s).only("exists /p").stat(s.fresh(changed));
+            CHECK(trusts(s) == (changed == 101)); // then it is there, or others have deleted it
         }
-    }
-    TEST_CASE("a node that was found is there: that does not prove what was written elsewhere before it was found")
-    {
+}
+TEST_CASE("perhaps others have deleted a node that was found, under another leader: it is looked for")
+{
+    for (const bool is_there : {true, false}) {
         found_scene s;
-        const auto a = s.hold("/q", 7);
-        s.release(*a);
-        asked(s).to("remove /q/" + s.node(3, 7)).ends(outcome::ok);
         s.find();
         reconnect(s);
         s.show_first(true);
-        asked(s).only("exists /p").stat(s.fresh(101));
-        asked(s).only("exists /q/" + s.node(3, 7)).stat(of_this_session(107));
-        CHECK_FALSE(trusts(s));
-    }
-    TEST_CASE("a later write at the parent of a node that was found stands for both")
-    {
-        found_scene s;
-        s.find();
-        s.release(*s.holder);
-        asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::ok);
-        reconnect(s);
-        s.show_first(false);
-        bool done = true;
-        SUBCASE("it was not done")
-        {
-            asked(s).only("exists /p").stat(s.fresh(101));
-            done = false;
-        }
-        SUBCASE("it was done")
-        {
-            asked(s).only("exists /p").stat(s.fresh(102));
-        }
-        CHECK(trusts(s) == done);
-    }
-    TEST_CASE("a list showed that others had deleted a node: it may not be back")
-    {
-        for (const bool is_back : {true, false}) {
-            found_scene s;
-            asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(2, 1)}, s.fresh(102));
-            asked(s).to("watch /p/" + s.node(2, 1)).show(of_this_session(101));
-            reconnect(s);
-            s.show_first(is_back);
-            if (!is_back)
-                asked(s).only("exists /p").stat(s.fresh(102));
-            CHECK(trusts(s) == !is_back);
-        }
-    }
-    TEST_CASE("one that was found and deleted, because nobody wanted it any more, shows how far the servers were")
-    {
-        for (const std::int64_t changed : {101, 102}) {
-            found_scene s;
-            CHECK(s.waiter->handle->withdraw());
-            s.clock.run();
-            asked(s).to("sync /").ends(outcome::ok);
-            asked(s).to("children /p").list({s.node(1, 0), s.node(2, 1)}, s.fresh(101));
-            asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
-            reconnect(s);
-            asked(s).only("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(changed));
-            CHECK(trusts(s) == (changed == 102)); // then it was deleted, and all that was written before is there
-        }
-    }
-    TEST_CASE("nothing was written before at the parent of a node that was found")
-    {
-        connected_scene s;
-        const auto a = s.acquire("/p");
-        s.lose_connection();
-        s.connect(5, false);
-        asked(s).to("children /p").list({s.node(1, 0)});
-        asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
-        reconnect(s);
-        bool is_there = true;
-        SUBCASE("it is there")
-        {
-            asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
-        }
-        SUBCASE("it is missing, and nobody has deleted it")
-        {
-            asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(99));
-            is_there = false;
-        }
+        asked(s).only("exists /p").stat(s.fresh(next_leader + 1));
+        std::vector<std::string> names{s.node(1, 0)};
+        if (is_there)
+            names.push_back(s.node(2, 1));
+        asked(s).only("children /p").list(names);
         CHECK(trusts(s) == is_there);
     }
-    TEST_CASE("a permit that was found may not be missing")
+}
+TEST_CASE("a node that was found is there: that does not prove what was written elsewhere before it was found")
+{
+    found_scene s;
+    const auto a = s.hold("/q", 7);
+    s.release(*a);
+    asked(s).to("remove /q/" + s.node(3, 7)).ends(outcome::ok);
+    s.find();
+    reconnect(s);
+    s.show_first(true);
+    asked(s).only("exists /p").stat(s.fresh(101));
+    asked(s).only("exists /q/" + s.node(3, 7)).stat(of_this_session(107));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a later write at the parent of a node that was found stands for both")
+{
+    found_scene s;
+    s.find();
+    s.release(*s.holder);
+    asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::ok);
+    reconnect(s);
+    s.show_first(false);
+    bool done = true;
+    SUBCASE("it was not done")
     {
-        semaphore_scene s;
-        const auto a = s.want(1, permits_of(1));
-        s.give_line();
-        s.reconnect();
-        s.answer_syncs();
-        asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
-        reconnect(s);
-        asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
-        asked(s).only("exists /s/leases").stat(s.fresh(60));
-        CHECK_FALSE(trusts(s));
-    }
-    TEST_CASE("a list showed that others had deleted a permit: it may not be back")
-    {
-        semaphore_scene s;
-        const auto a = s.want(1, permits_of(1));
-        s.give_line();
-        s.reconnect();
-        s.answer_syncs();
-        asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
-        asked(s).to("children /s/leases").list({});
-        reconnect(s);
-        asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
-        CHECK_FALSE(trusts(s));
-    }
-    TEST_CASE("a downgrade was found to have been done: the writer's node may not be back")
-    {
-        connected_scene s;
-        const auto a = s.hold_as_writer("/p");
-        CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
-        const std::string writer = "/p/" + s.node(1, 0, "__WRIT__");
-        reconnect(s);
-        asked(s).only("exists " + writer).ends(outcome::no_node);
         asked(s).only("exists /p").stat(s.fresh(101));
-        CHECK(trusts(s));
-        SUBCASE("by its repetition")
-        {
-            asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
-        }
-        SUBCASE("by a look, because its repetition was refused")
-        {
-            asked(s).to(s.downgrade("/p")).ends(outcome::no_auth);
-            asked(s).to("exists " + s.downgraded("/p")).stat(of_this_session(101));
-        }
-        reconnect(s);
-        asked(s).only("exists " + writer).stat(of_this_session(100));
-        CHECK_FALSE(trusts(s));
+        done = false;
     }
-    TEST_CASE("a lost create that was deleted where it appeared may not be back")
+    SUBCASE("it was done")
     {
-        connected_scene s;
-        const auto a = s.acquire("/p");
-        s.lose_connection();
-        CHECK(a->handle->withdraw());
-        s.clock.run();
-        s.connect(5, false);
-        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({}); // by a leader that was replaced
-        s.lose_connection();
-        s.connect(5, false);
-        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(1, 0)});
-        SUBCASE("by this client")
-        {
-            asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::ok);
-        }
-        SUBCASE("by others, sooner")
-        {
-            asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
-        }
-        SUBCASE("by whom, is not known")
-        {
-            s.lose_connection();
-            s.connect(5, false);
-            asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
-        }
-        reconnect(s);
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
-        CHECK_FALSE(trusts(s));
-    }
-    TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")
-    {
-        for (const bool reader_is_back : {true, false}) {
-            connected_scene s;
-            const auto a = s.hold_as_writer("/p");
-            CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
-            const std::string writer = s.node(1, 0, "__WRIT__");
-            reconnect(s);
-            asked(s).only("exists /p/" + writer).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(102));
-            CHECK(trusts(s));
-            asked(s).to(s.downgrade("/p")).fails_at(1, outcome::no_node);
-            reconnect(s);
-            asked look(s);
-            look.only("exists " + s.downgraded("/p"));
-            if (reader_is_back) {
-                look.stat(of_this_session(101));
-            } else {
-                look.ends(outcome::no_node);
-                asked(s).only("exists /p").stat(s.fresh(100));
-                asked(s).only("children /p").list({writer});
-            }
-            CHECK_FALSE(trusts(s));
-        }
-    }
-    TEST_CASE("a node is found gone, and another was made later: what was before that is there if its transaction is")
-    {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        const auto b = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(2)).number(101, 1);
-        s.clock.pass(200ms);
-        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-        reconnect(s);
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        bool is_there = true;
-        SUBCASE("it is, and others have deleted that node, too, since")
-        {
-            asked(s).only("exists /p").stat(s.fresh(103));
-        }
-        SUBCASE("it is not")
-        {
-            asked(s).only("exists /p").stat(s.fresh(100));
-            is_there = false;
-        }
-        CHECK(trusts(s) == is_there);
-    }
-    TEST_CASE("a node is found gone after another was deleted, and when is not known: that is looked for")
-    {
-        undated_scene s;
         asked(s).only("exists /p").stat(s.fresh(102));
-        asked(s).only("children /p").list({s.node(2, 1)});
-        CHECK_FALSE(trusts(s));
     }
-    TEST_CASE("an answer says that the parent is gone: none of the nodes that were there may be back")
-    {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        const auto b = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(2)).number(101, 1);
-        const auto c = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+    CHECK(trusts(s) == done);
+}
+TEST_CASE("a list showed that others had deleted a node: it may not be back")
+{
+    for (const bool is_back : {true, false}) {
+        found_scene s;
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(2, 1)}, s.fresh(102));
+        asked(s).to("watch /p/" + s.node(2, 1)).show(of_this_session(101));
         reconnect(s);
-        asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
-        CHECK_FALSE(trusts(s));
+        s.show_first(is_back);
+        if (!is_back)
+            asked(s).only("exists /p").stat(s.fresh(102));
+        CHECK(trusts(s) == !is_back);
     }
-    TEST_CASE("a list of permits dates what is written after it")
-    {
-        for (const std::int64_t changed : {61, 62}) {
-            semaphore_scene s;
-            const auto a = s.want(1, permits_of(1));
-            s.give_line();
-            asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
-            asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
-            CHECK(a->ended == error_code());
-            a->handle->release([](error_code) {});
-            s.clock.run();
-            asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
-            reconnect(s);
-            asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
-            asked(s).only("exists /s/leases").stat(s.fresh(changed));
-            CHECK(trusts(s) == (changed == 62));
-        }
-    }
-    TEST_CASE("a parent was found gone after the last write elsewhere: it is asked for first")
-    {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        const auto b = s.hold("/q", 7);
-        const auto c = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+}
+TEST_CASE("one that was found and deleted, because nobody wanted it any more, shows how far the servers were")
+{
+    for (const std::int64_t changed : {101, 102}) {
+        found_scene s;
+        CHECK(s.waiter->handle->withdraw());
+        s.clock.run();
+        asked(s).to("sync /").ends(outcome::ok);
+        asked(s).to("children /p").list({s.node(1, 0), s.node(2, 1)}, s.fresh(101));
+        asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
         reconnect(s);
+        asked(s).only("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(changed));
+        CHECK(trusts(s) == (changed == 102)); // then it was deleted, and all that was written before is there
+    }
+}
+TEST_CASE("nothing was written before at the parent of a node that was found")
+{
+    connected_scene s;
+    const auto a = s.acquire("/p");
+    s.lose_connection();
+    s.connect(5, false);
+    asked(s).to("children /p").list({s.node(1, 0)});
+    asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
+    reconnect(s);
+    bool is_there = true;
+    SUBCASE("it is there")
+    {
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
-        CHECK_FALSE(trusts(s));
     }
-    TEST_CASE("a node was deleted of which is not known by which transaction it was made")
+    SUBCASE("it is missing, and nobody has deleted it")
     {
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(99));
+        is_there = false;
+    }
+    CHECK(trusts(s) == is_there);
+}
+TEST_CASE("a permit that was found may not be missing")
+{
+    semaphore_scene s;
+    const auto a = s.want(1, permits_of(1));
+    s.give_line();
+    s.reconnect();
+    s.answer_syncs();
+    asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
+    reconnect(s);
+    asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
+    asked(s).only("exists /s/leases").stat(s.fresh(60));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a list showed that others had deleted a permit: it may not be back")
+{
+    semaphore_scene s;
+    const auto a = s.want(1, permits_of(1));
+    s.give_line();
+    s.reconnect();
+    s.answer_syncs();
+    asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
+    asked(s).to("children /s/leases").list({});
+    reconnect(s);
+    asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a downgrade was found to have been done: the writer's node may not be back")
+{
+    connected_scene s;
+    const auto a = s.hold_as_writer("/p");
+    CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
+    const std::string writer = "/p/" + s.node(1, 0, "__WRIT__");
+    reconnect(s);
+    asked(s).only("exists " + writer).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(101));
+    CHECK(trusts(s));
+    SUBCASE("by its repetition")
+    {
+        asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
+    }
+    SUBCASE("by a look, because its repetition was refused")
+    {
+        asked(s).to(s.downgrade("/p")).ends(outcome::no_auth);
+        asked(s).to("exists " + s.downgraded("/p")).stat(of_this_session(101));
+    }
+    reconnect(s);
+    asked(s).only("exists " + writer).stat(of_this_session(100));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a lost create that was deleted where it appeared may not be back")
+{
+    connected_scene s;
+    const auto a = s.acquire("/p");
+    s.lose_connection();
+    CHECK(a->handle->withdraw());
+    s.clock.run();
+    s.connect(5, false);
+    asked(s).to("sync /").ends(outcome::ok).to("children /p").list({}); // by a leader that was replaced
+    s.lose_connection();
+    s.connect(5, false);
+    asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(1, 0)});
+    SUBCASE("by this client")
+    {
+        asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::ok);
+    }
+    SUBCASE("by others, sooner")
+    {
+        asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
+    }
+    SUBCASE("by whom, is not known")
+    {
+        s.lose_connection();
+        s.connect(5, false);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
+    }
+    reconnect(s);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")
+{
+    for (const bool reader_is_back : {true, false}) {
         connected_scene s;
         const auto a = s.hold_as_writer("/p");
         CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
-        s.clock.run();
-        SUBCASE("because a batch does not say that")
-        {
-            asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
-        }
-        SUBCASE("because the answer was lost")
-        {
-            reconnect(s);
-            asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(105));
-            CHECK(trusts(s));
-            asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
-        }
-        s.release(*a);
-        asked(s).to("remove " + s.downgraded("/p")).ends(outcome::ok);
+        const std::string writer = s.node(1, 0, "__WRIT__");
         reconnect(s);
-        asked(s).only("exists " + s.downgraded("/p")).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(103)); // by somebody who came in between
-        asked(s).only("children /p").list({s.node(1, 0, "__WRIT__")});
+        asked(s).only("exists /p/" + writer).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(102));
+        CHECK(trusts(s));
+        asked(s).to(s.downgrade("/p")).fails_at(1, outcome::no_node);
+        reconnect(s);
+        asked look(s);
+        look.only("exists " + s.downgraded("/p"));
+        if (reader_is_back) {
+            look.stat(of_this_session(101));
+        } else {
+            look.ends(outcome::no_node);
+            asked(s).only("exists /p").stat(s.fresh(100));
+            asked(s).only("children /p").list({writer});
+            asked(s).only("exists /p/" + writer).stat(of_this_session(100));
+        }
         CHECK_FALSE(trusts(s));
     }
-    TEST_CASE("a permit that was deleted before a list")
+}
+TEST_CASE("a node is found gone, and another was made later: what was before that is there if its transaction is")
+{
+    connected_scene s;
+    const auto a = s.hold("/p", 0);
+    const auto b = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(2)).number(101, 1);
+    s.clock.pass(200ms);
+    asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+    reconnect(s);
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    bool is_there = true;
+    SUBCASE("it is, and others have deleted that node, too, since")
     {
+        asked(s).only("exists /p").stat(s.fresh(103));
+    }
+    SUBCASE("it is not")
+    {
+        asked(s).only("exists /p").stat(s.fresh(100));
+        is_there = false;
+    }
+    CHECK(trusts(s) == is_there);
+}
+TEST_CASE("a node is found gone after another was deleted, and when is not known: that is looked for")
+{
+    undated_scene s;
+    asked(s).only("exists /p").stat(s.fresh(102));
+    asked(s).only("children /p").list({s.node(2, 1)});
+    asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("an answer says that the parent is gone: none of the nodes that were there may be back")
+{
+    connected_scene s;
+    const auto a = s.hold("/p", 0);
+    const auto b = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(2)).number(101, 1);
+    const auto c = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+    reconnect(s);
+    asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a list of permits dates what is written after it")
+{
+    for (const std::int64_t changed : {61, 62}) {
         semaphore_scene s;
         const auto a = s.want(1, permits_of(1));
         s.give_line();
         asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
-        CHECK(a->handle->withdraw());
+        asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
+        CHECK(a->ended == error_code());
+        a->handle->release([](error_code) {});
         s.clock.run();
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         reconnect(s);
         asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
-        asked(s).only("exists /s/leases").stat(s.fresh(60)); // not even its delete
-        CHECK_FALSE(trusts(s));
+        asked(s).only("exists /s/leases").stat(s.fresh(changed));
+        CHECK(trusts(s) == (changed == 62));
     }
-    TEST_CASE("after an election, all children of others are later than what is known of ours: one look tells")
+}
+TEST_CASE("a parent was found gone after the last write elsewhere: it is asked for first")
+{
+    connected_scene s;
+    const auto a = s.hold("/p", 0);
+    const auto b = s.hold("/q", 7);
+    const auto c = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+    reconnect(s);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a node was deleted of which is not known by which transaction it was made")
+{
+    connected_scene s;
+    const auto a = s.hold_as_writer("/p");
+    CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
+    s.clock.run();
+    SUBCASE("because a batch does not say that")
     {
-        undated_scene s;
-        asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
-        asked(s).only("children /p").list({s.node(8, 10), s.node(9, 11)});
-        store::node_stat of_others = s.fresh(next_leader + 10);
-        of_others.ephemeral_owner = 77;
-        asked(s).only("exists /p/" + s.node(8, 10)).stat(of_others);
-        CHECK(trusts(s));
+        asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
     }
-    TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothing of the others")
+    SUBCASE("because the answer was lost")
     {
-        connected_scene s;
-        const std::string gone = "/s/00000000000040008000000000000003";
-        s.session->own_writes().made(gone, 50);
-        s.session->own_writes().removed(gone);
         reconnect(s);
-        asked(s).only("exists " + gone).ends(outcome::no_node);
-        asked(s).only("exists /s").stat(s.fresh(next_leader + 90));
-        asked(s).only("children /s").list({"00000000000040008000000000000001", "00000000000040008000000000000002"});
-        store::node_stat of_others = s.fresh(next_leader + 10);
-        of_others.ephemeral_owner = 77;
-        asked(s).only("exists /s/00000000000040008000000000000002").stat(of_others);
-        asked(s).only("exists /s/00000000000040008000000000000001").stat(of_this_session(40));
-        CHECK_FALSE(trusts(s));
+        asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(105));
+        CHECK(trusts(s));
+        asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
     }
+    s.release(*a);
+    asked(s).to("remove " + s.downgraded("/p")).ends(outcome::ok);
+    reconnect(s);
+    asked(s).only("exists " + s.downgraded("/p")).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(103)); // by somebody who came in between
+    asked(s).only("children /p").list({s.node(1, 0, "__WRIT__")});
+    asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).stat(of_this_session(100));
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("a permit that was deleted before a list")
+{
+    semaphore_scene s;
+    const auto a = s.want(1, permits_of(1));
+    s.give_line();
+    asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+    CHECK(a->handle->withdraw());
+    s.clock.run();
+    asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
+    reconnect(s);
+    asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
+    asked(s).only("exists /s/leases").stat(s.fresh(60)); // not even its delete
+    CHECK_FALSE(trusts(s));
+}
+TEST_CASE("after an election, all children of others are later than what is known of ours: one look tells")
+{
+    undated_scene s;
+    asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
+    asked(s).only("children /p").list({s.node(8, 10), s.node(9, 11)});
+    store::node_stat of_others = s.fresh(next_leader + 10);
+    of_others.ephemeral_owner = 77;
+    asked(s).only("exists /p/" + s.node(8, 10)).stat(of_others);
+    CHECK(trusts(s));
+}
+TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothing of the others")
+{
+    connected_scene s;
+    const std::string gone = "/s/00000000000040008000000000000003";
+    s.session->own_writes().made(gone, 50);
+    s.session->own_writes().removed(gone);
+    reconnect(s);
+    asked(s).only("exists " + gone).ends(outcome::no_node);
+    asked(s).only("exists /s").stat(s.fresh(next_leader + 90));
+    asked(s).only("children /s").list({"00000000000040008000000000000001", "00000000000040008000000000000002"});
+    store::node_stat of_others = s.fresh(next_leader + 10);
+    of_others.ephemeral_owner = 77;
+    asked(s).only("exists /s/00000000000040008000000000000002").stat(of_others);
+    asked(s).only("exists /s/00000000000040008000000000000001").stat(of_this_session(40));
+    CHECK_FALSE(trusts(s));
 }

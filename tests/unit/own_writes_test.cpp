@@ -50,382 +50,342 @@ struct compare_scene : connected_scene {
 
 } // namespace
 
-TEST_SUITE("own writes")
+TEST_CASE("a node that was made is there: the epoch begins, and no sooner; nor does its word count for the lease")
 {
-    TEST_CASE("a node that was made is there: the epoch begins, and no sooner; nor does its word count for the lease")
+    compare_scene s;
+    s.hold("/p", 0);
+    s.lose_connection();
+    s.clock.pass(4s);
+    const auto until_then = s.session->lease().span()->until();
+    s.reconnect();
+    CHECK(s.session->lease().span()->until() == until_then);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    CHECK(s.trusts());
+    s.clock.pass(0ms);
+    s.answer_syncs();
+    CHECK(s.session->lease().span()->until() > until_then);
+}
+TEST_CASE("a node that was made is missing")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 0);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    SUBCASE("and nobody has deleted it: the lock is lost before the session is ended")
     {
-        compare_scene s;
-        s.hold("/p", 0);
-        s.lose_connection();
-        s.clock.pass(4s);
-        const auto until_then = s.session->lease().span()->until();
-        s.reconnect();
-        CHECK(s.session->lease().span()->until() == until_then);
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        CHECK(s.trusts());
-        s.clock.pass(0ms);
-        s.answer_syncs();
-        CHECK(s.session->lease().span()->until() > until_then);
-    }
-    TEST_CASE("a node that was made is missing")
-    {
-        compare_scene s;
-        const auto a = s.hold("/p", 0);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        SUBCASE("and nobody has deleted it: the lock is lost before the session is ended")
-        {
-            CHECK(s.session->lease().fresh());
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
-            CHECK_FALSE(s.trusts());
-            CHECK_FALSE(s.session->lease().fresh());
-            s.clock.run();
-            CHECK(a->losses == 1);
-        }
-        SUBCASE("others have deleted it, under the same leader")
-        {
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
-            CHECK(s.trusts());
-        }
-        SUBCASE("perhaps others have deleted it, under another leader")
-        {
-            asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
-            asked(s).only("children /p").list({});
-            CHECK_FALSE(s.trusts());
-        }
-        SUBCASE("with its parent, and nobody has deleted that")
-        {
-            asked(s).only("exists /p").ends(outcome::no_node);
-            asked(s).only("exists /").stat(s.fresh(zxid(3, 99)));
-            CHECK_FALSE(s.trusts());
-        }
-        SUBCASE("with its parent, which others have deleted")
-        {
-            asked(s).only("exists /p").ends(outcome::no_node);
-            asked(s).only("exists /").stat(s.fresh(zxid(3, 101)));
-            CHECK(s.trusts());
-        }
-        SUBCASE("with everything: another chroot, say")
-        {
-            asked(s).only("exists /p").ends(outcome::no_node);
-            asked(s).only("exists /").ends(outcome::no_node);
-            CHECK(s.trusts());
-        }
-    }
-    TEST_CASE("a node is missing whose delete went unanswered: that proves nothing")
-    {
-        compare_scene s;
-        const auto a = s.hold("/p", 0);
-        s.release(*a);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
-        asked(s).only("children /p").list({}); // but others of ours may be back
-        CHECK(s.trusts());
-    }
-    TEST_CASE(
-        "a delete that was asked for twice was done at some time before: that is no later than what is known since")
-    {
-        compare_scene s;
-        const auto a = s.hold("/p", 0);
-        s.release(*a);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
-        asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
-        s.hold_and_release("/q", 2);
-        s.reconnect();
-        asked(s).only("exists /q/" + s.node(2, 2)).ends(outcome::no_node);
-        asked(s).only("exists /q").stat(s.fresh(zxid(4, 1)));
-        asked(s).only("children /q").list({});
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
-        CHECK(s.trusts());
-    }
-    TEST_CASE("a node that is found gone may have gone before the last write")
-    {
-        compare_scene s;
-        s.hold("/p", 0);
-        s.hold_and_release("/q", 5);
-        s.clock.pass(1s);
-        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
-        asked(s).only("exists /q/" + s.node(2, 5)).stat(s.node_of(5, zxid(3, 105)));
+        CHECK(s.session->lease().fresh());
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
         CHECK_FALSE(s.trusts());
-    }
-    TEST_CASE("a node that others had deleted is back")
-    {
-        compare_scene s;
-        s.hold("/p", 0);
-        bool by_event = true;
-        SUBCASE("as an event had told: then the server has to catch up first")
-        {
-            s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
-        }
-        SUBCASE("as an answer had told")
-        {
-            s.clock.pass(200ms);
-            asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-            by_event = false;
-        }
-        s.reconnect();
-        if (by_event)
-            asked(s).only("batch check /").ends(outcome::ok);
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        CHECK_FALSE(s.trusts());
-    }
-    TEST_CASE("a parent that others had deleted: nodes below it that are back are looked for")
-    {
-        compare_scene s;
-        const auto a = s.hold("/p", 0);
-        s.acquire("/p");
-        asked(s).only("create /p/" + prefix(2)).number(zxid(3, 101), 1);
-        s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
+        CHECK_FALSE(s.session->lease().fresh());
         s.clock.run();
         CHECK(a->losses == 1);
-        s.reconnect();
-        asked(s).only("batch check /").ends(outcome::ok);
-        asked(s).to("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
-        asked(s).only("children /p").list({s.node(1, 0)});
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        CHECK_FALSE(s.trusts());
     }
-    TEST_CASE("a parent that others had deleted after the last write elsewhere: it is asked for first")
+    SUBCASE("others have deleted it, under the same leader")
     {
-        compare_scene s;
-        s.hold("/p", 0);
-        s.hold_and_release("/q", 7);
-        s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
-        s.clock.run();
-        s.reconnect();
-        asked(s).only("batch check /").ends(outcome::ok);
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        CHECK_FALSE(s.trusts());
-    }
-    TEST_CASE("a node that was found to be missing, and may be: it is not to be back later")
-    {
-        compare_scene s;
-        s.hold("/p", 0);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
         CHECK(s.trusts());
-        s.reconnect();
+    }
+    SUBCASE("perhaps others have deleted it, under another leader")
+    {
+        asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
+        asked(s).only("children /p").list({});
+        CHECK_FALSE(s.trusts());
+    }
+    SUBCASE("with its parent, and nobody has deleted that")
+    {
+        asked(s).only("exists /p").ends(outcome::no_node);
+        asked(s).only("exists /").stat(s.fresh(zxid(3, 99)));
+        CHECK_FALSE(s.trusts());
+    }
+    SUBCASE("with its parent, which others have deleted")
+    {
+        asked(s).only("exists /p").ends(outcome::no_node);
+        asked(s).only("exists /").stat(s.fresh(zxid(3, 101)));
+        CHECK(s.trusts());
+    }
+    SUBCASE("with everything: another chroot, say")
+    {
+        asked(s).only("exists /p").ends(outcome::no_node);
+        asked(s).only("exists /").ends(outcome::no_node);
+        CHECK(s.trusts());
+    }
+}
+TEST_CASE("a node is missing whose delete went unanswered: that proves nothing")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 0);
+    s.release(*a);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
+    asked(s).only("children /p").list({}); // but others of ours may be back
+    CHECK(s.trusts());
+}
+TEST_CASE("a delete that was asked for twice was done at some time before: that is no later than what is known since")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 0);
+    s.release(*a);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
+    s.hold_and_release("/q", 2);
+    s.reconnect();
+    asked(s).only("exists /q/" + s.node(2, 2)).ends(outcome::no_node);
+    asked(s).only("exists /q").stat(s.fresh(zxid(4, 1)));
+    asked(s).only("children /q").list({});
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    CHECK(s.trusts());
+}
+TEST_CASE("a node that is found gone may have gone before the last write")
+{
+    compare_scene s;
+    s.hold("/p", 0);
+    s.hold_and_release("/q", 5);
+    s.clock.pass(1s);
+    asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    asked(s).only("exists /q/" + s.node(2, 5)).stat(s.node_of(5, zxid(3, 105)));
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a node that others had deleted is back")
+{
+    compare_scene s;
+    s.hold("/p", 0);
+    bool by_event = true;
+    SUBCASE("as an event had told: then the server has to catch up first")
+    {
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
+    }
+    SUBCASE("as an answer had told")
+    {
+        s.clock.pass(200ms);
+        asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+        by_event = false;
+    }
+    s.reconnect();
+    if (by_event)
+        asked(s).only("batch check /").ends(outcome::ok);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a parent that others had deleted: nodes below it that are back are looked for")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 0);
+    s.acquire("/p");
+    asked(s).only("create /p/" + prefix(2)).number(zxid(3, 101), 1);
+    s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
+    s.clock.run();
+    CHECK(a->losses == 1);
+    s.reconnect();
+    asked(s).only("batch check /").ends(outcome::ok);
+    asked(s).to("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
+    asked(s).only("children /p").list({s.node(1, 0)});
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a parent that others had deleted after the last write elsewhere: it is asked for first")
+{
+    compare_scene s;
+    s.hold("/p", 0);
+    s.hold_and_release("/q", 7);
+    s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
+    s.clock.run();
+    s.reconnect();
+    asked(s).only("batch check /").ends(outcome::ok);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a node that was found to be missing, and may be: it is not to be back later")
+{
+    compare_scene s;
+    s.hold("/p", 0);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    CHECK(s.trusts());
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a node that was deleted is back")
+{
+    compare_scene s;
+    s.hold_and_release("/p", 0);
+    s.reconnect();
+    SUBCASE("")
+    {
         asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    }
+    SUBCASE("and may not be read")
+    {
+        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth);
+    }
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a node that was deleted is gone, or was never made: as its parent says")
+{
+    compare_scene s;
+    s.hold_and_release("/p", 0);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    const bool made = [] {
+        bool is = false;
+        SUBCASE("made")
+        {
+            is = true;
+        }
+        SUBCASE("not made") {}
+        return is;
+    }();
+    asked(s).only("exists /p").stat(s.fresh(zxid(3, made ? 101 : 99)));
+    CHECK(s.trusts() == made);
+}
+TEST_CASE("a parent that was changed under another leader: nodes that should be gone are looked for")
+{
+    compare_scene s;
+    s.hold("/q", 0);
+    s.hold_and_release("/p", 7);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(2, 7)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
+    SUBCASE("one is there")
+    {
+        asked(s).only("children /p").list({"users-0000000001", s.node(21, 8), s.node(20, 6)});
+        asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(5, zxid(3, 90)));
         CHECK_FALSE(s.trusts());
     }
-    TEST_CASE("a node that was deleted is back")
+    SUBCASE("none is: then for the last write at another parent, which is there")
     {
-        compare_scene s;
-        s.hold_and_release("/p", 0);
-        s.reconnect();
-        SUBCASE("")
-        {
-            asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        }
-        SUBCASE("and may not be read")
-        {
-            asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth);
-        }
-        CHECK_FALSE(s.trusts());
+        asked(s).only("children /p").list({s.node(22, 9), s.node(21, 8), s.node(20, 6)});
+        asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(9, zxid(3, 90)));
+        asked(s).only("exists /p/" + s.node(21, 8)).stat(s.node_of(9, zxid(4, 1))); // nor is any after it
+        asked(s).only("exists /q/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+        CHECK(s.trusts());
     }
-    TEST_CASE("a node that was deleted is gone, or was never made: as its parent says")
-    {
+}
+TEST_CASE("a parent that was changed under another leader, and is without a node that is held")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 5);
+    const auto withdrawn = s.acquire("/p");
+    asked(s).only("create /p/" + prefix(2)).number(zxid(3, 106), 6);
+    withdrawn->handle->withdraw();
+    s.clock.run();
+    asked(s).only("remove /p/" + s.node(2, 6)).ends(outcome::ok);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(2, 6)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
+    asked(s).only("children /p").list({s.node(20, 5)});
+    CHECK_FALSE(s.trusts());
+    s.clock.run();
+    CHECK(a->losses == 1); // before its session is ended
+}
+TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
+{
+    compare_scene s;
+    s.hold("/p", 5);
+    s.acquire("/p"); // it is waited for
+    asked(s).only("create /p/" + prefix(2)).number(zxid(3, 106), 6);
+    const auto withdrawn = s.acquire("/p");
+    asked(s).only("create /p/" + prefix(3)).number(zxid(3, 107), 7);
+    s.acquire("/p");
+    CHECK(s.servers.asks("create /p/" + prefix(4))); // whose answer will be lost
+    withdrawn->handle->withdraw();
+    s.clock.run();
+    asked(s).to("remove /p/" + s.node(3, 7)).ends(outcome::ok);
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(3, 7)).ends(outcome::no_node);
+    asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
+    asked(s).only("children /p").list({s.node(1, 5), s.node(2, 6), s.node(4, 8)});
+    CHECK(s.trusts());
+}
+TEST_CASE("over a handle that has seen nothing: compared once the server has caught up")
+{
+    for (const outcome how : {outcome::ok, outcome::no_auth}) { // a transaction that is refused, too
         compare_scene s;
-        s.hold_and_release("/p", 0);
-        s.reconnect();
+        s.hold("/p", 0);
+        s.reconnect(true);
+        asked(s).only("batch check /").ends(how);
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        const bool made = [] {
-            bool is = false;
-            SUBCASE("made")
-            {
-                is = true;
-            }
-            SUBCASE("not made") {}
-            return is;
-        }();
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, made ? 101 : 99)));
-        CHECK(s.trusts() == made);
-    }
-    TEST_CASE("a parent that was changed under another leader: nodes that should be gone are looked for")
-    {
-        compare_scene s;
-        s.hold("/q", 0);
-        s.hold_and_release("/p", 7);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(2, 7)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
-        SUBCASE("one is there")
-        {
-            asked(s).only("children /p").list({"users-0000000001", s.node(21, 8), s.node(20, 6)});
-            asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(5, zxid(3, 90)));
-            CHECK_FALSE(s.trusts());
-        }
-        SUBCASE("none is: then for the last write at another parent, which is there")
-        {
-            asked(s).only("children /p").list({s.node(22, 9), s.node(21, 8), s.node(20, 6)});
-            asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(9, zxid(3, 90)));
-            asked(s).only("exists /p/" + s.node(21, 8)).stat(s.node_of(9, zxid(4, 1))); // nor is any after it
-            asked(s).only("exists /q/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-            CHECK(s.trusts());
-        }
-    }
-    TEST_CASE("a parent that was changed under another leader, and is without a node that is held")
-    {
-        compare_scene s;
-        const auto a = s.hold("/p", 5);
-        const auto withdrawn = s.acquire("/p");
-        asked(s).only("create /p/" + prefix(2)).number(zxid(3, 106), 6);
-        withdrawn->handle->withdraw();
-        s.clock.run();
-        asked(s).only("remove /p/" + s.node(2, 6)).ends(outcome::ok);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(2, 6)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
-        asked(s).only("children /p").list({s.node(20, 5)});
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
         CHECK_FALSE(s.trusts());
-        s.clock.run();
-        CHECK(a->losses == 1); // before its session is ended
     }
-    TEST_CASE("a parent that was changed under another leader, and has a node again that was deleted before the last")
-    {
-        compare_scene s;
-        s.hold_and_release("/p", 7);
-        const auto once_more = [&s](int n) {
-            const auto a = s.acquire("/p");
-            asked(s).only("create /p/" + prefix(s.uuids)).number(zxid(3, 100 + n), n);
-            s.release(*a);
-            asked(s).only("remove " + a->given.node).ends(outcome::ok);
-        };
-        SUBCASE("among the last 1,024 of all parents")
-        {
-            once_more(8);
-            s.hold_and_release("/q", 0);
-            s.reconnect();
-            asked(s).only("exists /q/" + s.node(3, 0)).ends(outcome::no_node);
-            asked(s).only("exists /q").stat(s.fresh(zxid(4, 5)));
-            asked(s).only("children /q").list({});
-            asked(s).only("exists /p/" + s.node(2, 8)).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
-            asked(s).only("children /p").list({s.node(20, 5), s.node(1, 7)});
-            CHECK_FALSE(s.trusts());
-        }
-        SUBCASE("others were deleted since: it is asked for whose it is")
-        {
-            for (int n = 8; n < 8 + 1024; ++n)
-                once_more(n);
-            s.reconnect();
-            asked(s).only("exists /p/" + s.node(1025, 1031)).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
-            asked(s).only("children /p").list({s.node(5000, 5), s.node(1, 7)});
-            asked(s).only("exists /p/" + s.node(5000, 5)).stat(s.node_of(9, zxid(3, 90)));
-            asked(s).only("exists /p/" + s.node(1, 7)).stat(s.node_of(5, zxid(3, 107)));
-            CHECK_FALSE(s.trusts());
-        }
-    }
-    TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
-    {
-        compare_scene s;
-        s.hold("/p", 5);
-        s.acquire("/p"); // it is waited for
-        asked(s).only("create /p/" + prefix(2)).number(zxid(3, 106), 6);
-        const auto withdrawn = s.acquire("/p");
-        asked(s).only("create /p/" + prefix(3)).number(zxid(3, 107), 7);
+}
+TEST_CASE("a node of a transaction whose number was not learnt")
+{
+    compare_scene s;
+    s.hold("/p", 0);
+    for (int i = 0; i < 4; ++i)
         s.acquire("/p");
-        CHECK(s.servers.asks("create /p/" + prefix(4))); // whose answer will be lost
-        withdrawn->handle->withdraw();
-        s.clock.run();
-        asked(s).to("remove /p/" + s.node(3, 7)).ends(outcome::ok);
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(3, 7)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
-        asked(s).only("children /p").list({s.node(1, 5), s.node(2, 6), s.node(4, 8)});
-        CHECK(s.trusts());
-    }
-    TEST_CASE("over a handle that has seen nothing: compared once the server has caught up")
+    asked(s).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
+    asked(s).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
+    asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
+    SUBCASE("it was not done")
     {
-        for (const outcome how : {outcome::ok, outcome::no_auth}) { // a transaction that is refused, too
-            compare_scene s;
-            s.hold("/p", 0);
-            s.reconnect(true);
-            asked(s).only("batch check /").ends(how);
-            asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
-            CHECK_FALSE(s.trusts());
-        }
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
     }
-    TEST_CASE("a node of a transaction whose number was not learnt")
+    SUBCASE("nobody can tell: all that are known should be there")
     {
-        compare_scene s;
-        s.hold("/p", 0);
-        for (int i = 0; i < 4; ++i)
-            s.acquire("/p");
-        asked(s).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
-        asked(s).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
-        asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
-        SUBCASE("it was not done")
-        {
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
-        }
-        SUBCASE("nobody can tell: all that are known should be there")
-        {
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 103)));
-            asked(s).only("children /p").list({s.node(1, 0), s.node(2, 1), s.node(3, 2)});
-        }
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 103)));
+        asked(s).only("children /p").list({s.node(1, 0), s.node(2, 1), s.node(3, 2)});
+    }
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("of a session that has ended, nothing is asked for")
+{
+    compare_scene s;
+    s.hold("/p", 0);
+    s.lose_connection();
+    s.servers.observer->on_expired();
+    s.clock.run();
+    s.connect(6, true);
+    CHECK_FALSE(s.servers.asks("exists"));
+    CHECK(s.trusts());
+}
+TEST_CASE("a connection that ends before an answer: the next is asked anew; and one that ends after a proof")
+{
+    compare_scene s;
+    s.hold_and_release("/p", 0);
+    s.reconnect();
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    CHECK_FALSE(s.trusts());
+    s.lose_connection();
+    s.servers.observer->on_expired();
+    s.connect(6, true);
+    CHECK(s.session->state() == connection_state::connected);
+}
+TEST_CASE("nodes of one transaction: the last stands for all")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 0);
+    for (int i = 0; i < 4; ++i)
+        s.acquire("/p");
+    asked(s).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
+    asked(s).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
+    asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
+    asked(s).to("exists /p/" + s.node(5, 4)).czxid(zxid(3, 103));
+    s.reconnect();
+    asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
+    SUBCASE("it was not done")
+    {
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
         CHECK_FALSE(s.trusts());
     }
-    TEST_CASE("of a session that has ended, nothing is asked for")
+    SUBCASE("it was done, and others have deleted the last")
     {
-        compare_scene s;
-        s.hold("/p", 0);
-        s.lose_connection();
-        s.servers.observer->on_expired();
-        s.clock.run();
-        s.connect(6, true);
-        CHECK_FALSE(s.servers.asks("exists"));
+        asked(s).only("exists /p").stat(s.fresh(zxid(3, 104)));
         CHECK(s.trusts());
     }
-    TEST_CASE("a connection that ends before an answer: the next is asked anew; and one that ends after a proof")
-    {
-        compare_scene s;
-        s.hold_and_release("/p", 0);
-        s.reconnect();
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        CHECK_FALSE(s.trusts());
-        s.lose_connection();
-        s.servers.observer->on_expired();
-        s.connect(6, true);
-        CHECK(s.session->state() == connection_state::connected);
-    }
-    TEST_CASE("nodes of one transaction: the last stands for all")
-    {
-        compare_scene s;
-        const auto a = s.hold("/p", 0);
-        for (int i = 0; i < 4; ++i)
-            s.acquire("/p");
-        asked(s).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
-        asked(s).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
-        asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
-        asked(s).to("exists /p/" + s.node(5, 4)).czxid(zxid(3, 103));
-        s.reconnect();
-        asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
-        SUBCASE("it was not done")
-        {
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
-            CHECK_FALSE(s.trusts());
-        }
-        SUBCASE("it was done, and others have deleted the last")
-        {
-            asked(s).only("exists /p").stat(s.fresh(zxid(3, 104)));
-            CHECK(s.trusts());
-        }
-        s.clock.run();
-        CHECK(a->losses == (s.servers.session_given_up ? 1 : 0));
-    }
+    s.clock.run();
+    CHECK(a->losses == (s.servers.session_given_up ? 1 : 0));
 }

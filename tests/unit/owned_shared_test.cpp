@@ -65,193 +65,190 @@ const std::string downgrade = scene::downgrade("/p");
 
 } // namespace
 
-TEST_SUITE("owners of a shared mutex")
+TEST_CASE("a writer writes and reads again without a request; its last release as a writer makes it a reader")
 {
-    TEST_CASE("a writer writes and reads again without a request; its last release as a writer makes it a reader")
-    {
-        owners_scene s;
-        const auto first = s.written();
-        const auto reader = s.reads_too();
-        const auto second = s.write();
-        CHECK(second->ended == error_code());
-        CHECK(reader->given.fencing_token == first->given.fencing_token);
-        CHECK(reader->given.kind == contender_kind::reader);
-        CHECK(first->given.kind == contender_kind::writer);
-        s.check_counts(2, 1);
+    owners_scene s;
+    const auto first = s.written();
+    const auto reader = s.reads_too();
+    const auto second = s.write();
+    CHECK(second->ended == error_code());
+    CHECK(reader->given.fencing_token == first->given.fencing_token);
+    CHECK(reader->given.kind == contender_kind::reader);
+    CHECK(first->given.kind == contender_kind::writer);
+    s.check_counts(2, 1);
 
-        s.release(*first);
-        CHECK(first->released == error_code());
-        CHECK(s.servers.pending() == "");
-        CHECK(reader->handle->stands_on(reader->given));
-        s.release(*second);
-        CHECK_FALSE(second->released);
-        CHECK_FALSE(reader->handle->stands_on(reader->given)); // it is about to have another node
-        s.check_counts(0, 1);
-        asked(s).only(downgrade).done({readers_node});
-        CHECK(second->released == error_code());
-        CHECK(reader->handle->held(s.clock.now()));
-        CHECK(reader->handle->stands_on(reader->given));
-        CHECK(reader->handle->nodes_of(reader->given) == std::vector{readers_node});
+    s.release(*first);
+    CHECK(first->released == error_code());
+    CHECK(s.servers.pending() == "");
+    CHECK(reader->handle->stands_on(reader->given));
+    s.release(*second);
+    CHECK_FALSE(second->released);
+    CHECK_FALSE(reader->handle->stands_on(reader->given)); // it is about to have another node
+    s.check_counts(0, 1);
+    asked(s).only(downgrade).done({readers_node});
+    CHECK(second->released == error_code());
+    CHECK(reader->handle->held(s.clock.now()));
+    CHECK(reader->handle->stands_on(reader->given));
+    CHECK(reader->handle->nodes_of(reader->given) == std::vector{readers_node});
 
-        const auto again = s.reads_too();
-        CHECK(again->given.node == readers_node);
-        CHECK(again->given.fencing_token == first->given.fencing_token);
-        s.release(*reader);
-        CHECK(reader->released == error_code());
-        s.release(*again);
-        CHECK_FALSE(again->released);
-        asked(s).only("remove " + readers_node).ends(outcome::ok);
-        CHECK(again->released == error_code());
-        s.check_counts(0, 0);
-    }
+    const auto again = s.reads_too();
+    CHECK(again->given.node == readers_node);
+    CHECK(again->given.fencing_token == first->given.fencing_token);
+    s.release(*reader);
+    CHECK(reader->released == error_code());
+    s.release(*again);
+    CHECK_FALSE(again->released);
+    asked(s).only("remove " + readers_node).ends(outcome::ok);
+    CHECK(again->released == error_code());
+    s.check_counts(0, 0);
+}
 
-    TEST_CASE("a reader does not become a writer, whether it holds or waits")
-    {
-        owners_scene s;
-        const auto reader = s.read();
-        const auto early = s.write();
-        CHECK(early->ended == make_error_code(errc::not_upgradable));
-        s.grant("__READ__");
-        CHECK(reader->ended == error_code());
-        for (const auto mode : {acquire_mode::wait, acquire_mode::look_once})
-            CHECK(s.want(contender_kind::writer, mode)->ended == make_error_code(errc::not_upgradable));
-        CHECK(s.servers.pending() == "");
-        CHECK(reader->handle->held(s.clock.now()));
-        s.check_counts(0, 1);
-        s.release(*reader);
-        asked(s).only("remove " + reader->given.node).ends(outcome::ok);
-        const auto writer = s.write();
-        asked(s).to("create /p/" + prefix(2, "__WRIT__"));
-        CHECK(writer->handle->withdraw());
-    }
+TEST_CASE("a reader does not become a writer, whether it holds or waits")
+{
+    owners_scene s;
+    const auto reader = s.read();
+    const auto early = s.write();
+    CHECK(early->ended == make_error_code(errc::not_upgradable));
+    s.grant("__READ__");
+    CHECK(reader->ended == error_code());
+    for (const auto mode : {acquire_mode::wait, acquire_mode::look_once})
+        CHECK(s.want(contender_kind::writer, mode)->ended == make_error_code(errc::not_upgradable));
+    CHECK(s.servers.pending() == "");
+    CHECK(reader->handle->held(s.clock.now()));
+    s.check_counts(0, 1);
+    s.release(*reader);
+    asked(s).only("remove " + reader->given.node).ends(outcome::ok);
+    const auto writer = s.write();
+    asked(s).to("create /p/" + prefix(2, "__WRIT__"));
+    CHECK(writer->handle->withdraw());
+}
 
-    TEST_CASE("nor does one that has stopped writing, whatever became of that")
-    {
-        owners_scene s;
-        const auto writer = s.written();
-        const auto reader = s.reads_too();
-        s.release(*writer);
-        CHECK(s.write()->ended == make_error_code(errc::not_upgradable));
-        CHECK(s.read()->ended == error_code());
-        asked(s).only(downgrade);
-    }
+TEST_CASE("nor does one that has stopped writing, whatever became of that")
+{
+    owners_scene s;
+    const auto writer = s.written();
+    const auto reader = s.reads_too();
+    s.release(*writer);
+    CHECK(s.write()->ended == make_error_code(errc::not_upgradable));
+    CHECK(s.read()->ended == error_code());
+    asked(s).only(downgrade);
+}
 
-    TEST_CASE("everything is released while it becomes a reader: all are told when the node is gone")
-    {
-        owners_scene s;
-        const auto writer = s.written();
-        const auto reader = s.reads_too();
-        s.release(*writer);
-        s.release(*reader);
-        CHECK_FALSE(writer->released);
-        CHECK_FALSE(reader->released);
-        asked(s).only(downgrade).done({readers_node});
-        CHECK_FALSE(writer->released);
-        asked(s).only("remove " + readers_node).ends(outcome::ok);
-        CHECK(writer->released == error_code());
-        CHECK(reader->released == error_code());
-    }
+TEST_CASE("everything is released while it becomes a reader: all are told when the node is gone")
+{
+    owners_scene s;
+    const auto writer = s.written();
+    const auto reader = s.reads_too();
+    s.release(*writer);
+    s.release(*reader);
+    CHECK_FALSE(writer->released);
+    CHECK_FALSE(reader->released);
+    asked(s).only(downgrade).done({readers_node});
+    CHECK_FALSE(writer->released);
+    asked(s).only("remove " + readers_node).ends(outcome::ok);
+    CHECK(writer->released == error_code());
+    CHECK(reader->released == error_code());
+}
 
-    TEST_CASE("the servers refuse to make it a reader: its release says so, and it goes on, alone")
-    {
-        owners_scene s;
-        const auto writer = s.written();
-        const auto reader = s.reads_too();
-        s.release(*writer);
-        asked(s).only(downgrade).ends(outcome::no_auth);
-        asked(s).to("exists " + readers_node).ends(outcome::no_node);
-        CHECK(writer->released == make_error_code(errc::access_denied));
-        CHECK(reader->handle->held(s.clock.now()));
-        CHECK(reader->handle->nodes_of(reader->given) == std::vector{writers_node});
-        CHECK(reader->handle->stands_on(reader->given));
-        CHECK(s.write()->ended == make_error_code(errc::not_upgradable));
-        s.release(*reader);
-        asked(s).to("remove " + writers_node).ends(outcome::ok);
-        CHECK(reader->released == error_code());
-    }
+TEST_CASE("the servers refuse to make it a reader: its release says so, and it goes on, alone")
+{
+    owners_scene s;
+    const auto writer = s.written();
+    const auto reader = s.reads_too();
+    s.release(*writer);
+    asked(s).only(downgrade).ends(outcome::no_auth);
+    asked(s).to("exists " + readers_node).ends(outcome::no_node);
+    CHECK(writer->released == make_error_code(errc::access_denied));
+    CHECK(reader->handle->held(s.clock.now()));
+    CHECK(reader->handle->nodes_of(reader->given) == std::vector{writers_node});
+    CHECK(reader->handle->stands_on(reader->given));
+    CHECK(s.write()->ended == make_error_code(errc::not_upgradable));
+    s.release(*reader);
+    asked(s).to("remove " + writers_node).ends(outcome::ok);
+    CHECK(reader->released == error_code());
+}
 
-    TEST_CASE("lost while it becomes a reader: its release and its holds are told, once each")
-    {
-        owners_scene s;
-        const auto writer = s.written();
-        const auto reader = s.reads_too();
-        s.release(*writer);
-        s.servers.observer->on_disconnected();
-        s.servers.observer->on_expired();
-        s.clock.run();
-        CHECK(writer->released == make_error_code(errc::lost));
-        CHECK(writer->losses == 0);
-        CHECK(reader->losses == 1);
-        CHECK(s.read()->ended == make_error_code(errc::lost));
-        CHECK(s.write()->ended == make_error_code(errc::lost));
-        s.release(*reader);
-        CHECK(reader->released == make_error_code(errc::lost));
-    }
+TEST_CASE("lost while it becomes a reader: its release and its holds are told, once each")
+{
+    owners_scene s;
+    const auto writer = s.written();
+    const auto reader = s.reads_too();
+    s.release(*writer);
+    s.servers.observer->on_disconnected();
+    s.servers.observer->on_expired();
+    s.clock.run();
+    CHECK(writer->released == make_error_code(errc::lost));
+    CHECK(writer->losses == 0);
+    CHECK(reader->losses == 1);
+    CHECK(s.read()->ended == make_error_code(errc::lost));
+    CHECK(s.write()->ended == make_error_code(errc::lost));
+    s.release(*reader);
+    CHECK(reader->released == make_error_code(errc::lost));
+}
 
-    TEST_CASE("a reader joins the writer that waits; when that leaves it queues anew, as a reader")
-    {
-        owners_scene s;
-        const auto writer = s.write();
-        const auto reader = s.read();
-        CHECK(s.servers.pending() == "create /p/" + prefix(1, "__WRIT__") + ", watch /p");
-        CHECK(writer->handle->withdraw());
-        s.clock.run();
-        asked(s).to("create /p/" + prefix(1, "__WRIT__")).number(100, 0);
-        asked(s).to("create /p/" + prefix(2, "__READ__")).number(101, 1);
-        asked(s).to("remove " + writers_node).ends(outcome::ok);
-        CHECK_FALSE(writer->ended);
-        asked(s).to("watch /p").alone(2, 101);
-        CHECK(reader->ended == error_code());
-        CHECK(reader->given.node == "/p/" + scene::node(2, 1, "__READ__"));
-        s.check_counts(0, 1);
-    }
+TEST_CASE("a reader joins the writer that waits; when that leaves it queues anew, as a reader")
+{
+    owners_scene s;
+    const auto writer = s.write();
+    const auto reader = s.read();
+    CHECK(s.servers.pending() == "create /p/" + prefix(1, "__WRIT__") + ", watch /p");
+    CHECK(writer->handle->withdraw());
+    s.clock.run();
+    asked(s).to("create /p/" + prefix(1, "__WRIT__")).number(100, 0);
+    asked(s).to("create /p/" + prefix(2, "__READ__")).number(101, 1);
+    asked(s).to("remove " + writers_node).ends(outcome::ok);
+    CHECK_FALSE(writer->ended);
+    asked(s).to("watch /p").alone(2, 101);
+    CHECK(reader->ended == error_code());
+    CHECK(reader->given.node == "/p/" + scene::node(2, 1, "__READ__"));
+    s.check_counts(0, 1);
+}
 
-    TEST_CASE("or, when the grant comes too soon for that, it is granted that, and becomes a reader")
-    {
-        owners_scene s;
-        const auto writer = s.want(contender_kind::writer, acquire_mode::look_once);
-        const auto reader = s.read();
-        CHECK(writer->handle->withdraw());
-        asked(s).to("children /p").list({});
-        s.grant("__WRIT__");
-        CHECK(reader->ended == error_code());
-        CHECK(reader->given.kind == contender_kind::reader);
-        asked(s).only(downgrade).done({readers_node});
-        CHECK(reader->handle->nodes_of(reader->given) == std::vector{readers_node});
-        s.check_counts(0, 1);
-    }
+TEST_CASE("or, when the grant comes too soon for that, it is granted that, and becomes a reader")
+{
+    owners_scene s;
+    const auto writer = s.want(contender_kind::writer, acquire_mode::look_once);
+    const auto reader = s.read();
+    CHECK(writer->handle->withdraw());
+    asked(s).to("children /p").list({});
+    s.grant("__WRIT__");
+    CHECK(reader->ended == error_code());
+    CHECK(reader->given.kind == contender_kind::reader);
+    asked(s).only(downgrade).done({readers_node});
+    CHECK(reader->handle->nodes_of(reader->given) == std::vector{readers_node});
+    s.check_counts(0, 1);
+}
 
-    TEST_CASE("an owner has a path as a mutex or as a shared one")
-    {
-        owners_scene s;
-        const auto writer = s.written();
-        CHECK(s.want(contender_kind::mutex)->ended == make_error_code(errc::invalid_option));
-        mutex_options as_kazoo;
-        as_kazoo.names = naming::kazoo;
-        const auto a = std::make_shared<scene::attempt>();
-        a->handle = s.owners.acquire(1, "/p", as_kazoo, call_of(a), contender_kind::reader);
-        s.clock.run();
-        CHECK(a->ended == make_error_code(errc::invalid_option));
-        CHECK(writer->handle->held(s.clock.now()));
-    }
+TEST_CASE("an owner has a path as a mutex or as a shared one")
+{
+    owners_scene s;
+    const auto writer = s.written();
+    CHECK(s.want(contender_kind::mutex)->ended == make_error_code(errc::invalid_option));
+    mutex_options as_kazoo;
+    as_kazoo.names = naming::kazoo;
+    const auto a = std::make_shared<scene::attempt>();
+    a->handle = s.owners.acquire(1, "/p", as_kazoo, call_of(a), contender_kind::reader);
+    s.clock.run();
+    CHECK(a->ended == make_error_code(errc::invalid_option));
+    CHECK(writer->handle->held(s.clock.now()));
+}
 
-    TEST_CASE("a multi-lock with one whose node is about to be another does not stand on its nodes")
-    {
-        owners_scene s;
-        const auto writer = s.written();
-        const auto several = std::make_shared<scene::attempt>();
-        const auto reads = [&s](recipes::acquire_call call) {
-            return s.owners.acquire(1, "/p", {}, std::move(call), contender_kind::reader);
-        };
-        several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, call_of(several));
-        s.clock.run();
-        REQUIRE(several->ended == error_code());
-        CHECK(several->handle->stands_on(several->given));
-        s.release(*writer);
-        CHECK_FALSE(several->handle->stands_on(several->given));
-        asked(s).only(downgrade).done({readers_node});
-        CHECK(several->handle->stands_on(several->given));
-        CHECK(several->handle->nodes_of(several->given) == std::vector{readers_node});
-        several->handle = nullptr; // it knows whom it would tell of a loss, who has it
-    }
+TEST_CASE("a multi-lock with one whose node is about to be another does not stand on its nodes")
+{
+    owners_scene s;
+    const auto writer = s.written();
+    const auto several = std::make_shared<scene::attempt>();
+    const auto reads = [&s](recipes::acquire_call call) {
+        return s.owners.acquire(1, "/p", {}, std::move(call), contender_kind::reader);
+    };
+    several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, call_of(several));
+    s.clock.run();
+    REQUIRE(several->ended == error_code());
+    CHECK(several->handle->stands_on(several->given));
+    s.release(*writer);
+    CHECK_FALSE(several->handle->stands_on(several->given));
+    asked(s).only(downgrade).done({readers_node});
+    CHECK(several->handle->stands_on(several->given));
+    CHECK(several->handle->nodes_of(several->given) == std::vector{readers_node});
+    several->handle = nullptr; // it knows whom it would tell of a loss, who has it
 }

@@ -114,133 +114,130 @@ struct replaced_scene : paths_scene {
 
 } // namespace
 
-TEST_SUITE("recipe paths")
+TEST_CASE("users with the same options have the same path, and nobody else has it meanwhile")
 {
-    TEST_CASE("users with the same options have the same path, and nobody else has it meanwhile")
-    {
-        paths_scene s;
-        CHECK(s.paths.find("/p") == nullptr);
-        simple_path& first = s.begin(1);
-        CHECK(s.paths.find("/p") == &first);
-        CHECK(s.get(1) == &first);
-        CHECK(s.get(2) == nullptr);
-        CHECK(s.get(2, "/q") != nullptr);
-        CHECK(s.paths.find("/p") == &first);
-        CHECK(s.alive == 2);
-    }
+    paths_scene s;
+    CHECK(s.paths.find("/p") == nullptr);
+    simple_path& first = s.begin(1);
+    CHECK(s.paths.find("/p") == &first);
+    CHECK(s.get(1) == &first);
+    CHECK(s.get(2) == nullptr);
+    CHECK(s.get(2, "/q") != nullptr);
+    CHECK(s.paths.find("/p") == &first);
+    CHECK(s.alive == 2);
+}
 
-    TEST_CASE("one that only takes its nodes back gives way to one with others, and stays until that is done")
+TEST_CASE("one that only takes its nodes back gives way to one with others, and stays until that is done")
+{
+    paths_scene s;
+    simple_path& first = s.begin(1);
+    first.has_made(1);
+    first.leaves_only = true;
+    CHECK(s.get(1) == &first);
+    simple_path& next = s.begin(2);
+    CHECK(s.paths.find("/p") == &next);
+    CHECK(next.upper_containers().any());
+    CHECK(s.alive == 2);
+    CHECK(s.get(1) == nullptr);
+    simple_path* third = nullptr;
+    SUBCASE("it ends first")
     {
-        paths_scene s;
-        simple_path& first = s.begin(1);
-        first.has_made(1);
-        first.leaves_only = true;
-        CHECK(s.get(1) == &first);
-        simple_path& next = s.begin(2);
-        CHECK(s.paths.find("/p") == &next);
-        CHECK(next.upper_containers().any());
-        CHECK(s.alive == 2);
-        CHECK(s.get(1) == nullptr);
-        simple_path* third = nullptr;
-        SUBCASE("it ends first")
-        {
-            s.end(first);
-        }
-        SUBCASE("its successor ends first")
-        {
-            s.end(next);
-            CHECK(s.alive == 2);
-            s.end(first);
-        }
-        SUBCASE("its successor gives way, too")
-        {
-            next.leaves_only = true;
-            third = &s.begin(3);
-            CHECK(s.alive == 3);
-            s.end(next);
-            s.end(first);
-        }
-        s.clock.run();
-        CHECK(s.alive == 1);
-        CHECK(s.paths.find("/p") == (third ? third : &next));
-    }
-
-    TEST_CASE("one that nobody uses serves those with its options, and gives way to one with others, which takes over")
-    {
-        paths_scene s;
-        simple_path& first = s.begin(1);
-        first.has_made(1);
         s.end(first);
-        CHECK(s.get(1) == &first);
-        simple_path& next = s.begin(2);
-        CHECK(next.options() == 2);
-        CHECK(next.upper_containers().any());
-        CHECK(s.paths.find("/p") == &next);
-        CHECK(s.alive == 1);
     }
-
-    TEST_CASE("one that was replaced stays until its containers are gone")
+    SUBCASE("its successor ends first")
     {
-        replaced_scene s;
-        SUBCASE("while the next one is in use")
-        {
-            s.delete_container();
-            CHECK(s.alive == 1);
-            CHECK(s.paths.find("/p") == s.now);
-        }
-        SUBCASE("longer than the next one")
-        {
-            s.end(*s.now);
-            CHECK(s.paths.find("/p") == nullptr);
-            CHECK(s.alive == 1);
-            s.delete_container();
-            CHECK(s.alive == 0);
-        }
+        s.end(next);
+        CHECK(s.alive == 2);
+        s.end(first);
     }
-
-    TEST_CASE("one that was replaced tries again whenever the answer is lost")
+    SUBCASE("its successor gives way, too")
     {
-        replaced_scene s;
-        for (int lost = 0; lost < 2; ++lost) {
-            s.lose_connection();
-            s.connect(5, false);
-            s.come_to_rest();
-            REQUIRE(s.servers.pending() == "exists /elsewhere");
-        }
+        next.leaves_only = true;
+        third = &s.begin(3);
+        CHECK(s.alive == 3);
+        s.end(next);
+        s.end(first);
+    }
+    s.clock.run();
+    CHECK(s.alive == 1);
+    CHECK(s.paths.find("/p") == (third ? third : &next));
+}
+
+TEST_CASE("one that nobody uses serves those with its options, and gives way to one with others, which takes over")
+{
+    paths_scene s;
+    simple_path& first = s.begin(1);
+    first.has_made(1);
+    s.end(first);
+    CHECK(s.get(1) == &first);
+    simple_path& next = s.begin(2);
+    CHECK(next.options() == 2);
+    CHECK(next.upper_containers().any());
+    CHECK(s.paths.find("/p") == &next);
+    CHECK(s.alive == 1);
+}
+
+TEST_CASE("one that was replaced stays until its containers are gone")
+{
+    replaced_scene s;
+    SUBCASE("while the next one is in use")
+    {
         s.delete_container();
         CHECK(s.alive == 1);
+        CHECK(s.paths.find("/p") == s.now);
     }
-
-    TEST_CASE("one that comes to rest is destroyed if it is finished, and else kept for a while")
+    SUBCASE("longer than the next one")
     {
-        paths_scene s;
-        simple_path& one = s.begin(1);
-        SUBCASE("finished")
-        {
-            s.end(one);
-            CHECK(s.alive == 0);
-            CHECK(s.paths.find("/p") == nullptr);
-        }
-        SUBCASE("not finished")
-        {
-            one.keeps = true;
-            s.end(one);
-            CHECK(s.paths.find("/p") == &one);
-            s.come_to_rest();
-            CHECK(s.alive == 0);
-            CHECK(s.paths.find("/p") == nullptr);
-        }
-    }
-
-    TEST_CASE("one that is used again before it was told to be idle neither goes nor rests")
-    {
-        paths_scene s;
-        simple_path& one = s.begin(1);
-        one.end();
-        one.begin();
-        s.clock.run();
-        REQUIRE(s.alive == 1);
-        s.end(one); // a path at rest does not tell that it is idle
+        s.end(*s.now);
+        CHECK(s.paths.find("/p") == nullptr);
+        CHECK(s.alive == 1);
+        s.delete_container();
         CHECK(s.alive == 0);
     }
+}
+
+TEST_CASE("one that was replaced tries again whenever the answer is lost")
+{
+    replaced_scene s;
+    for (int lost = 0; lost < 2; ++lost) {
+        s.lose_connection();
+        s.connect(5, false);
+        s.come_to_rest();
+        REQUIRE(s.servers.pending() == "exists /elsewhere");
+    }
+    s.delete_container();
+    CHECK(s.alive == 1);
+}
+
+TEST_CASE("one that comes to rest is destroyed if it is finished, and else kept for a while")
+{
+    paths_scene s;
+    simple_path& one = s.begin(1);
+    SUBCASE("finished")
+    {
+        s.end(one);
+        CHECK(s.alive == 0);
+        CHECK(s.paths.find("/p") == nullptr);
+    }
+    SUBCASE("not finished")
+    {
+        one.keeps = true;
+        s.end(one);
+        CHECK(s.paths.find("/p") == &one);
+        s.come_to_rest();
+        CHECK(s.alive == 0);
+        CHECK(s.paths.find("/p") == nullptr);
+    }
+}
+
+TEST_CASE("one that is used again before it was told to be idle neither goes nor rests")
+{
+    paths_scene s;
+    simple_path& one = s.begin(1);
+    one.end();
+    one.begin();
+    s.clock.run();
+    REQUIRE(s.alive == 1);
+    s.end(one); // a path at rest does not tell that it is idle
+    CHECK(s.alive == 0);
 }

@@ -21,106 +21,103 @@ struct budget_scene : scene {
 
 } // namespace
 
-TEST_SUITE("session, node budget")
+TEST_CASE("further waiters get their nodes as others free theirs, each path in turn")
 {
-    TEST_CASE("further waiters get their nodes as others free theirs, each path in turn")
-    {
-        budget_scene s(2, 4);
-        const auto p1 = s.hold("/p", 0);
-        const auto p2 = s.acquire("/p");
-        s.servers.requests.clear();
-        const auto p3 = s.acquire("/p");
-        CHECK(s.servers.pending() == "");
-        const auto q1 = s.hold("/q", 0); // the first of its path
-        const auto q2 = s.acquire("/q");
-        CHECK(s.servers.pending() == "");
-        const auto r1 = s.hold("/r", 0);
-        CHECK(s.acquire("/t")->ended == make_error_code(errc::over_budget));
+    budget_scene s(2, 4);
+    const auto p1 = s.hold("/p", 0);
+    const auto p2 = s.acquire("/p");
+    s.servers.requests.clear();
+    const auto p3 = s.acquire("/p");
+    CHECK(s.servers.pending() == "");
+    const auto q1 = s.hold("/q", 0); // the first of its path
+    const auto q2 = s.acquire("/q");
+    CHECK(s.servers.pending() == "");
+    const auto r1 = s.hold("/r", 0);
+    CHECK(s.acquire("/t")->ended == make_error_code(errc::over_budget));
 
-        s.release(*r1);
-        asked(s).to("remove /r/" + scene::node(4, 0)).ends(outcome::ok);
-        CHECK(s.servers.pending() == ""); // still above
-        s.release(*q1);                   // q has no other node, and need not wait
-        CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
-        CHECK_FALSE(p3->ended);
-    }
+    s.release(*r1);
+    asked(s).to("remove /r/" + scene::node(4, 0)).ends(outcome::ok);
+    CHECK(s.servers.pending() == ""); // still above
+    s.release(*q1);                   // q has no other node, and need not wait
+    CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
+    CHECK_FALSE(p3->ended);
+}
 
-    TEST_CASE("nobody waits behind a path whose waiters have given up")
-    {
-        scene s;
-        const std::string wide = "/" + std::string(100, 'w');
-        const auto cost = [](const std::string& path) { return 4 + path.size() + 1 + scene::node(1, 0).size(); };
-        s.options.node_budget = cost(wide) + 2 * cost("/p");
-        s.start();
-        s.connect();
-        const auto w1 = s.hold(wide, 0);
-        const auto p1 = s.hold("/p", 0);
-        const auto w2 = s.acquire(wide);
-        const auto early = s.acquire("/p");
-        CHECK(s.servers.pending() == ""); // there is room for this one, but the other came first
-        CHECK(w2->handle->withdraw());
-        s.clock.run();
-        CHECK(s.servers.pending() == "create /p/" + prefix(3));
-        CHECK(early->handle->withdraw());
-    }
+TEST_CASE("nobody waits behind a path whose waiters have given up")
+{
+    scene s;
+    const std::string wide = "/" + std::string(100, 'w');
+    const auto cost = [](const std::string& path) { return 4 + path.size() + 1 + scene::node(1, 0).size(); };
+    s.options.node_budget = cost(wide) + 2 * cost("/p");
+    s.start();
+    s.connect();
+    const auto w1 = s.hold(wide, 0);
+    const auto p1 = s.hold("/p", 0);
+    const auto w2 = s.acquire(wide);
+    const auto early = s.acquire("/p");
+    CHECK(s.servers.pending() == ""); // there is room for this one, but the other came first
+    CHECK(w2->handle->withdraw());
+    s.clock.run();
+    CHECK(s.servers.pending() == "create /p/" + prefix(3));
+    CHECK(early->handle->withdraw());
+}
 
-    TEST_CASE("who has no node yet can go without the network")
-    {
-        scene s;
-        s.options.node_budget = 1;
-        s.start();
-        s.connect();
-        const auto first = s.hold("/p", 0);
-        const auto second = s.acquire("/p");
-        CHECK(second->handle->withdraw());
-        CHECK_FALSE(second->handle->withdraw());
-        CHECK(s.servers.pending() == "");
-        s.release(*first);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
-    }
+TEST_CASE("who has no node yet can go without the network")
+{
+    scene s;
+    s.options.node_budget = 1;
+    s.start();
+    s.connect();
+    const auto first = s.hold("/p", 0);
+    const auto second = s.acquire("/p");
+    CHECK(second->handle->withdraw());
+    CHECK_FALSE(second->handle->withdraw());
+    CHECK(s.servers.pending() == "");
+    s.release(*first);
+    CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+}
 
-    TEST_CASE("creates that gather take no more than the node budget")
-    {
-        budget_scene s(4);
-        const auto a = s.acquire("/a");
-        const auto b = s.acquire("/b");
-        auto create_a = asked(s).to("create /a/" + prefix(1)).kept();
-        s.servers.requests.clear();
-        const auto c1 = s.acquire("/c");
-        const auto c2 = s.acquire("/c");
-        const auto c3 = s.acquire("/c");
-        create_a.number(100, 0);
-        s.clock.run();
-        CHECK(s.servers.pending() == "batch create /c/" + prefix(3) + ", create /c/" + prefix(4) + ", watch /c");
-    }
+TEST_CASE("creates that gather take no more than the node budget")
+{
+    budget_scene s(4);
+    const auto a = s.acquire("/a");
+    const auto b = s.acquire("/b");
+    auto create_a = asked(s).to("create /a/" + prefix(1)).kept();
+    s.servers.requests.clear();
+    const auto c1 = s.acquire("/c");
+    const auto c2 = s.acquire("/c");
+    const auto c3 = s.acquire("/c");
+    create_a.number(100, 0);
+    s.clock.run();
+    CHECK(s.servers.pending() == "batch create /c/" + prefix(3) + ", create /c/" + prefix(4) + ", watch /c");
+}
 
-    TEST_CASE("a node that is passed on takes its room in the node budget along, once")
-    {
-        budget_scene s(4);
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto first = s.hold("/h", 0, lingering);
-        const auto second = s.acquire("/h", lingering);
-        asked(s).to("create /h/" + prefix(2)).number(101, 1);
-        const auto a = s.acquire("/a");
-        const auto b = s.acquire("/b");
-        const auto create_a = asked(s).to("create /a/" + prefix(3)).kept();
-        s.servers.requests.clear();
-        s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
-        s.clock.run();
-        CHECK(s.servers.pending() == ""); // it is to be made again when the others' creates are answered
-        s.release(*first);
-        REQUIRE(second->ended == error_code());
-        CHECK(second->given.node == first->given.node);
-        s.release(*second);
-        asked(s).only("watch children /h").list({scene::node(1, 0)});
-        s.clock.pass(1s);
-        asked(s).only("remove " + first->given.node).ends(outcome::ok);
-        const auto c1 = s.acquire("/c");
-        const auto c2 = s.acquire("/c");
-        create_a.number(102, 0);
-        s.clock.run();
-        const std::string both = "batch create /c/" + prefix(5) + ", create /c/" + prefix(6);
-        asked(s).all_of({both, "watch /c"});
-    }
+TEST_CASE("a node that is passed on takes its room in the node budget along, once")
+{
+    budget_scene s(4);
+    mutex_options lingering;
+    lingering.linger = 1s;
+    const auto first = s.hold("/h", 0, lingering);
+    const auto second = s.acquire("/h", lingering);
+    asked(s).to("create /h/" + prefix(2)).number(101, 1);
+    const auto a = s.acquire("/a");
+    const auto b = s.acquire("/b");
+    const auto create_a = asked(s).to("create /a/" + prefix(3)).kept();
+    s.servers.requests.clear();
+    s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
+    s.clock.run();
+    CHECK(s.servers.pending() == ""); // it is to be made again when the others' creates are answered
+    s.release(*first);
+    REQUIRE(second->ended == error_code());
+    CHECK(second->given.node == first->given.node);
+    s.release(*second);
+    asked(s).only("watch children /h").list({scene::node(1, 0)});
+    s.clock.pass(1s);
+    asked(s).only("remove " + first->given.node).ends(outcome::ok);
+    const auto c1 = s.acquire("/c");
+    const auto c2 = s.acquire("/c");
+    create_a.number(102, 0);
+    s.clock.run();
+    const std::string both = "batch create /c/" + prefix(5) + ", create /c/" + prefix(6);
+    asked(s).all_of({both, "watch /c"});
 }

@@ -34,109 +34,106 @@ struct chroot_scene : scene {
 
 } // namespace
 
-TEST_SUITE("session, chroot")
+TEST_CASE("the first session looks at it, and nobody waits for that")
 {
-    TEST_CASE("the first session looks at it, and nobody waits for that")
-    {
-        scene s;
-        s.options.chroot = "/app";
-        s.start();
-        s.connect();
-        const auto a = s.acquire("/p");
-        asked(s).all_of({"exists /", "create /p/" + prefix(1), "watch /p"});
-    }
-    TEST_CASE("without one nothing is asked")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        asked(s).nothing_else();
-    }
-    TEST_CASE("the same node: the next session grants once that is known")
-    {
+    scene s;
+    s.options.chroot = "/app";
+    s.start();
+    s.connect();
+    const auto a = s.acquire("/p");
+    asked(s).all_of({"exists /", "create /p/" + prefix(1), "watch /p"});
+}
+TEST_CASE("without one nothing is asked")
+{
+    scene s;
+    s.start();
+    s.connect();
+    asked(s).nothing_else();
+}
+TEST_CASE("the same node: the next session grants once that is known")
+{
+    chroot_scene s;
+    s.expire();
+    const auto a = s.acquire("/p");
+    CHECK_FALSE(s.asked_for_the_lock());
+    asked(s).to("exists /").czxid(7);
+    CHECK(s.asked_for_the_lock());
+    CHECK(s.warnings.empty());
+}
+TEST_CASE("another node: nothing is granted before the session of before should be over, and then it is")
+{
+    for (const bool gone : {false, true}) {
+        CAPTURE(gone);
         chroot_scene s;
         s.expire();
         const auto a = s.acquire("/p");
-        CHECK_FALSE(s.asked_for_the_lock());
-        asked(s).to("exists /").czxid(7);
-        CHECK(s.asked_for_the_lock());
-        CHECK(s.warnings.empty());
-    }
-    TEST_CASE("another node: nothing is granted before the session of before should be over, and then it is")
-    {
-        for (const bool gone : {false, true}) {
-            CAPTURE(gone);
-            chroot_scene s;
-            s.expire();
-            const auto a = s.acquire("/p");
-            if (gone)
-                asked(s).to("exists /").ends(outcome::no_node);
-            else
-                asked(s).to("exists /").czxid(8);
-            CHECK(s.warnings.find("another ensemble") != std::string::npos);
-            s.clock.pass(10s); // the time-out
-            CHECK_FALSE(s.asked_for_the_lock());
-            CHECK(s.session->state() == connection_state::connecting);
-            s.clock.pass(5s); // margin and tick
-            asked(s).to("batch check /").ends(outcome::ok);
-            CHECK(s.asked_for_the_lock());
-            CHECK(s.session->state() == connection_state::connected);
-        }
-    }
-    TEST_CASE("another node: a reconnect meanwhile changes nothing")
-    {
-        chroot_scene s;
-        s.expire();
-        const auto a = s.acquire("/p");
-        asked(s).to("exists /").czxid(8);
-        s.clock.pass(3s);
-        s.servers.observer->on_disconnected();
-        s.connect(6, false);
-        s.clock.pass(5s);
-        CHECK_FALSE(s.asked_for_the_lock());
-        s.clock.pass(7s);
-        asked(s).to("batch check /").ends(outcome::ok);
-        CHECK(s.asked_for_the_lock());
-    }
-    TEST_CASE("an answer that is lost, or is none: looked at again, or left alone")
-    {
-        chroot_scene s;
-        s.expire();
-        asked(s).to("exists /").ends(outcome::unknown);
-        s.servers.observer->on_disconnected();
-        s.connect(6, false);
-        const auto a = s.acquire("/p");
-        CHECK_FALSE(s.asked_for_the_lock());
-        asked(s).to("exists /").ends(outcome::no_auth);
-        CHECK(s.asked_for_the_lock());
-        CHECK(s.warnings.empty());
-    }
-    TEST_CASE("long after the session should have been over, another node delays nothing")
-    {
-        chroot_scene s;
-        s.servers.observer->on_disconnected();
-        s.clock.pass(1min);
-        s.servers.observer->on_expired();
-        s.connect(6);
-        const auto a = s.acquire("/p");
-        asked(s).to("exists /").czxid(8);
-        CHECK(s.asked_for_the_lock());
+        if (gone)
+            asked(s).to("exists /").ends(outcome::no_node);
+        else
+            asked(s).to("exists /").czxid(8);
         CHECK(s.warnings.find("another ensemble") != std::string::npos);
-    }
-    TEST_CASE("another node: a third session waits for the first one, too")
-    {
-        chroot_scene s;
-        s.expire();
-        asked(s).to("exists /").czxid(8);
-        s.clock.pass(1s);
-        s.servers.observer->on_disconnected();
-        s.servers.observer->on_expired();
-        s.connect(7);
-        const auto a = s.acquire("/p");
-        asked(s).to("exists /").czxid(8);
+        s.clock.pass(10s); // the time-out
         CHECK_FALSE(s.asked_for_the_lock());
-        s.clock.pass(14s);
+        CHECK(s.session->state() == connection_state::connecting);
+        s.clock.pass(5s); // margin and tick
         asked(s).to("batch check /").ends(outcome::ok);
         CHECK(s.asked_for_the_lock());
+        CHECK(s.session->state() == connection_state::connected);
     }
+}
+TEST_CASE("another node: a reconnect meanwhile changes nothing")
+{
+    chroot_scene s;
+    s.expire();
+    const auto a = s.acquire("/p");
+    asked(s).to("exists /").czxid(8);
+    s.clock.pass(3s);
+    s.servers.observer->on_disconnected();
+    s.connect(6, false);
+    s.clock.pass(5s);
+    CHECK_FALSE(s.asked_for_the_lock());
+    s.clock.pass(7s);
+    asked(s).to("batch check /").ends(outcome::ok);
+    CHECK(s.asked_for_the_lock());
+}
+TEST_CASE("an answer that is lost, or is none: looked at again, or left alone")
+{
+    chroot_scene s;
+    s.expire();
+    asked(s).to("exists /").ends(outcome::unknown);
+    s.servers.observer->on_disconnected();
+    s.connect(6, false);
+    const auto a = s.acquire("/p");
+    CHECK_FALSE(s.asked_for_the_lock());
+    asked(s).to("exists /").ends(outcome::no_auth);
+    CHECK(s.asked_for_the_lock());
+    CHECK(s.warnings.empty());
+}
+TEST_CASE("long after the session should have been over, another node delays nothing")
+{
+    chroot_scene s;
+    s.servers.observer->on_disconnected();
+    s.clock.pass(1min);
+    s.servers.observer->on_expired();
+    s.connect(6);
+    const auto a = s.acquire("/p");
+    asked(s).to("exists /").czxid(8);
+    CHECK(s.asked_for_the_lock());
+    CHECK(s.warnings.find("another ensemble") != std::string::npos);
+}
+TEST_CASE("another node: a third session waits for the first one, too")
+{
+    chroot_scene s;
+    s.expire();
+    asked(s).to("exists /").czxid(8);
+    s.clock.pass(1s);
+    s.servers.observer->on_disconnected();
+    s.servers.observer->on_expired();
+    s.connect(7);
+    const auto a = s.acquire("/p");
+    asked(s).to("exists /").czxid(8);
+    CHECK_FALSE(s.asked_for_the_lock());
+    s.clock.pass(14s);
+    asked(s).to("batch check /").ends(outcome::ok);
+    CHECK(s.asked_for_the_lock());
 }

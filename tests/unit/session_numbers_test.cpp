@@ -63,114 +63,111 @@ void delete_full_path(connected_scene& s, mutex_options o = {})
 
 } // namespace
 
-TEST_SUITE("session, scarce numbers")
+TEST_CASE("the empty parent is deleted and made again; numbers begin at 0, tokens go on")
 {
-    TEST_CASE("the empty parent is deleted and made again; numbers begin at 0, tokens go on")
-    {
+    scarce_scene s;
+    s.look(0);
+    asked(s).only("remove /p at version 0").ends(outcome::ok);
+    asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
+    asked(s).to("create /p/" + prefix(2)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
+    asked(s)
+        .only("container /p")
+        .ends(outcome::ok)
+        .to("create /p/" + prefix(3))
+        .number(50, 0)
+        .to("watch /p")
+        .alone(1, 50);
+    REQUIRE(s.waiting->ended == error_code());
+    CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
+}
+
+TEST_CASE("it has children, or was changed, when it was to be deleted: looked at again")
+{
+    for (const outcome why : {outcome::not_empty, outcome::bad_version}) {
         scarce_scene s;
         s.look(0);
-        asked(s).only("remove /p at version 0").ends(outcome::ok);
-        asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
-        asked(s).to("create /p/" + prefix(2)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
-        asked(s)
-            .only("container /p")
-            .ends(outcome::ok)
-            .to("create /p/" + prefix(3))
-            .number(50, 0)
-            .to("watch /p")
-            .alone(1, 50);
-        REQUIRE(s.waiting->ended == error_code());
-        CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
+        asked(s).to("remove /p at version 0").ends(why);
+        CHECK(s.servers.pending() == "children /p");
     }
+}
 
-    TEST_CASE("it has children, or was changed, when it was to be deleted: looked at again")
+TEST_CASE("a parent that has data, or may not be read or deleted, stays, and creates go on")
+{
+    scarce_scene s;
+    SUBCASE("data")
     {
-        for (const outcome why : {outcome::not_empty, outcome::bad_version}) {
-            scarce_scene s;
-            s.look(0);
-            asked(s).to("remove /p at version 0").ends(why);
-            CHECK(s.servers.pending() == "children /p");
-        }
+        s.look(1, 3, "somebody's");
     }
+    SUBCASE("not to be read")
+    {
+        asked(s).to("get /p").ends(outcome::no_auth);
+    }
+    SUBCASE("not to be deleted")
+    {
+        s.look(0, 3);
+        asked(s).only("remove /p at version 3").ends(outcome::no_auth);
+    }
+    CHECK(s.servers.pending().starts_with("create /p/"));
+}
 
-    TEST_CASE("a parent that has data, or may not be read or deleted, stays, and creates go on")
+TEST_CASE("it is gone already")
+{
+    scarce_scene s;
+    SUBCASE("at the look")
     {
-        scarce_scene s;
-        SUBCASE("data")
-        {
-            s.look(1, 3, "somebody's");
-        }
-        SUBCASE("not to be read")
-        {
-            asked(s).to("get /p").ends(outcome::no_auth);
-        }
-        SUBCASE("not to be deleted")
-        {
-            s.look(0, 3);
-            asked(s).only("remove /p at version 3").ends(outcome::no_auth);
-        }
-        CHECK(s.servers.pending().starts_with("create /p/"));
+        asked(s).to("get /p").ends(outcome::no_node);
     }
+    SUBCASE("at the delete")
+    {
+        s.look(0);
+        asked(s).to("remove /p at version 0").ends(outcome::no_node);
+    }
+    SUBCASE("and another one is there")
+    {
+        s.look(0, 0, {}, 0);
+    }
+    CHECK(s.servers.pending().starts_with("create /p/"));
+}
 
-    TEST_CASE("it is gone already")
-    {
-        scarce_scene s;
-        SUBCASE("at the look")
-        {
-            asked(s).to("get /p").ends(outcome::no_node);
-        }
-        SUBCASE("at the delete")
-        {
-            s.look(0);
-            asked(s).to("remove /p at version 0").ends(outcome::no_node);
-        }
-        SUBCASE("and another one is there")
-        {
-            s.look(0, 0, {}, 0);
-        }
-        CHECK(s.servers.pending().starts_with("create /p/"));
-    }
+TEST_CASE("held back: a deadline and a cancel end it at once, and leave nothing")
+{
+    scarce_scene s;
+    s.find_child_of(7);
+    CHECK(s.waiting->handle->withdraw());
+    s.clock.run();
+    asked(s).only("unwatch /p/" + scene::node(9, 1)).ends(outcome::ok);
+    CHECK(s.servers.pending() == "");
+}
 
-    TEST_CASE("held back: a deadline and a cancel end it at once, and leave nothing")
-    {
-        scarce_scene s;
-        s.find_child_of(7);
-        CHECK(s.waiting->handle->withdraw());
-        s.clock.run();
-        asked(s).only("unwatch /p/" + scene::node(9, 1)).ends(outcome::ok);
-        CHECK(s.servers.pending() == "");
-    }
+TEST_CASE("past the limit: refused, and the parent deleted for those who come")
+{
+    connected_scene s;
+    delete_full_path(s);
+    const auto b = s.acquire("/p");
+    CHECK(s.servers.pending().starts_with("create /p/"));
+}
 
-    TEST_CASE("past the limit: refused, and the parent deleted for those who come")
+TEST_CASE("past the limit: a path that is to be persistent is made again at once, for others may rely on it")
+{
+    connected_scene s;
+    mutex_options persistent;
+    persistent.parents = parent_kind::persistent;
+    SUBCASE("with the client's access list") {}
+    SUBCASE("with that of the acquire that came last")
     {
-        connected_scene s;
-        delete_full_path(s);
-        const auto b = s.acquire("/p");
-        CHECK(s.servers.pending().starts_with("create /p/"));
+        persistent.access = access_list{{"world", "anyone"}, digest_entry("ann", "x", permission::read)};
     }
+    delete_full_path(s, persistent);
+    asked(s)
+        .to("persistent /p")
+        .has_access(persistent.access ? to_string(*persistent.access) : "")
+        .ends(outcome::ok)
+        .nothing_else();
+}
 
-    TEST_CASE("past the limit: a path that is to be persistent is made again at once, for others may rely on it")
-    {
-        connected_scene s;
-        mutex_options persistent;
-        persistent.parents = parent_kind::persistent;
-        SUBCASE("with the client's access list") {}
-        SUBCASE("with that of the acquire that came last")
-        {
-            persistent.access = access_list{{"world", "anyone"}, digest_entry("ann", "x", permission::read)};
-        }
-        delete_full_path(s, persistent);
-        asked(s)
-            .to("persistent /p")
-            .has_access(persistent.access ? to_string(*persistent.access) : "")
-            .ends(outcome::ok)
-            .nothing_else();
-    }
-
-    TEST_CASE("a persistent node that is called like a contender's does not hold anybody back for ever")
-    {
-        scarce_scene s;
-        s.find_child_of(0);
-        CHECK(s.servers.asks("create /p/"));
-    }
+TEST_CASE("a persistent node that is called like a contender's does not hold anybody back for ever")
+{
+    scarce_scene s;
+    s.find_child_of(0);
+    CHECK(s.servers.asks("create /p/"));
 }

@@ -6,181 +6,177 @@
 using namespace zklock;
 using namespace zklock::unit;
 
-TEST_SUITE("session, resting paths")
+// --- session, resting paths ------------------------------------------------------------------------------------------
+
+TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
 {
-    TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
-    {
-        scene s;
-        s.options.session_timeout = 10s;
-        s.start();
-        s.connect();
-        auto held = s.hold("/p", 0);
-        const auto release = [&] {
-            s.release(*held);
-            asked(s).only("remove " + held->given.node).ends(outcome::ok).nothing_else();
-        };
-        /// What is asked for while time passes, without the heartbeats, which are answered.
-        const auto pass = [&](lease_clock::duration time) {
-            std::string asked;
-            for (; time > 0s; time -= 500ms) {
-                s.clock.pass(500ms);
-                for (std::size_t n = s.servers.requests.size(); n != 0; --n) {
-                    auto r = s.servers.take();
-                    if (r.what != "sync /")
-                        asked += r.what + ";";
-                    r.answer(outcome::ok);
-                    s.clock.run();
-                }
+    scene s;
+    s.options.session_timeout = 10s;
+    s.start();
+    s.connect();
+    auto held = s.hold("/p", 0);
+    const auto release = [&] {
+        s.release(*held);
+        asked(s).only("remove " + held->given.node).ends(outcome::ok).nothing_else();
+    };
+    /// What is asked for while time passes, without the heartbeats, which are answered.
+    const auto pass = [&](lease_clock::duration time) {
+        std::string asked;
+        for (; time > 0s; time -= 500ms) {
+            s.clock.pass(500ms);
+            for (std::size_t n = s.servers.requests.size(); n != 0; --n) {
+                auto r = s.servers.take();
+                if (r.what != "sync /")
+                    asked += r.what + ";";
+                r.answer(outcome::ok);
+                s.clock.run();
             }
-            return asked;
-        };
-        release();
-        for (int n = 1; n < 5; ++n) {
-            CHECK(pass(6s) == "");
-            held = s.acquire("/p");
-            asked(s).only("create /p/" + prefix(n + 1)).number(100 + n, n); // the number will do
-            CHECK(held->ended == error_code());
-            release();
         }
-        CHECK(pass(16s) == "unwatch /p;");
-        CHECK(pass(20s) == "");
+        return asked;
+    };
+    release();
+    for (int n = 1; n < 5; ++n) {
+        CHECK(pass(6s) == "");
         held = s.acquire("/p");
-        asked(s).all_of({"create /p/" + prefix(6), "watch /p"});
+        asked(s).only("create /p/" + prefix(n + 1)).number(100 + n, n); // the number will do
+        CHECK(held->ended == error_code());
+        release();
     }
-
-    TEST_CASE("other options may be used once nobody needs the path")
-    {
-        connected_scene s;
-        const auto held = s.hold("/p", 0);
-        mutex_options lingering;
-        lingering.linger = 1s;
-        CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
-        s.release(*held);
-        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-        const auto next = s.acquire("/p", lingering);
-        CHECK_FALSE(next->ended);
-        asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
-    }
-
-    TEST_CASE("a node that lingers leaves at once for a lock with other options")
-    {
-        connected_scene s;
-        mutex_options lingering;
-        lingering.linger = 1min;
-        const auto held = s.hold("/p", 0, lingering);
-        s.release(*held);
-        asked(s).to("watch children /p").list({scene::node(1, 0)});
-        REQUIRE(s.servers.pending() == "");
-        const auto next = s.acquire("/p");
-        CHECK_FALSE(next->ended);
-        CHECK(s.servers.pending() ==
-              "batch remove /p/" + scene::node(1, 0) + ", create /p/" + prefix(2) + ", watch /p");
-    }
+    CHECK(pass(16s) == "unwatch /p;");
+    CHECK(pass(20s) == "");
+    held = s.acquire("/p");
+    asked(s).all_of({"create /p/" + prefix(6), "watch /p"});
 }
 
-TEST_SUITE("session, watches that are left")
+TEST_CASE("other options may be used once nobody needs the path")
 {
-    TEST_CASE("of a path whose options have changed: taken back with the path, although it has none of its own")
-    {
-        connected_scene s;
-        const auto held = s.hold("/p", 0);
-        s.release(*held);
-        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto look = s.acquire("/p", lingering, recipes::acquire_mode::look_once);
-        asked(s).only("children /p").list({scene::node(7, 7)});
-        CHECK(look->ended == make_error_code(errc::busy));
-        CHECK(s.servers.pending() == "unwatch /p");
-    }
-
-    TEST_CASE("of all paths when the session goes: the servers know")
-    {
-        connected_scene s;
-        const auto held = s.hold("/p", 0);
-        s.release(*held);
-        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-        s.destroy();
-        CHECK(s.servers.pending() == "");
-    }
-
-    TEST_CASE("of a path that others listen to: taken back with the last of them")
-    {
-        scene s;
-        s.options.session_timeout = 10s;
-        s.start();
-        s.connect();
-        const auto held = s.hold("/p", 0);
-        s.release(*held);
-        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-        recipes::semaphores semaphores(*s.locks);
-        recipes::permits_request request;
-        request.path = "/s";
-        request.options.count_path = "/p";
-        request.done = [](error_code, const recipes::grant&) {};
-        const auto waiting = semaphores.acquire(std::move(request));
-        s.clock.run();
-        s.servers.requests.clear(); // it stands in line
-        s.clock.pass(11s);
-        CHECK_FALSE(s.servers.asks("unwatch"));
-        s.servers.requests.clear();
-        CHECK(waiting->withdraw());
-        s.clock.run();
-        CHECK(s.servers.asks("unwatch /p"));
-    }
+    connected_scene s;
+    const auto held = s.hold("/p", 0);
+    mutex_options lingering;
+    lingering.linger = 1s;
+    CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
+    s.release(*held);
+    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    const auto next = s.acquire("/p", lingering);
+    CHECK_FALSE(next->ended);
+    asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
 }
 
-TEST_SUITE("session, reuse")
+TEST_CASE("a node that lingers leaves at once for a lock with other options")
 {
-    TEST_CASE("a lingering node serves the next with a token of its own, until its time is over")
-    {
-        connected_scene s;
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto first = s.hold("/p", 0, lingering);
-        s.release(*first);
-        CHECK(first->released == error_code()); // it is free: for us
-        asked(s).only("watch children /p").list({scene::node(1, 0)});
-        s.clock.pass(900ms);
-        const auto second = s.acquire("/p", lingering);
-        CHECK(second->ended == error_code());
-        CHECK(second->given.node == first->given.node);
-        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
-        CHECK(s.servers.pending() == "");
-        s.release(*second);
-        s.clock.pass(999ms); // counted from the last release
-        CHECK(s.servers.pending() == "");
-        s.clock.pass(1ms);
-        CHECK(s.servers.pending() == "remove " + first->given.node);
-    }
+    connected_scene s;
+    mutex_options lingering;
+    lingering.linger = 1min;
+    const auto held = s.hold("/p", 0, lingering);
+    s.release(*held);
+    asked(s).to("watch children /p").list({scene::node(1, 0)});
+    REQUIRE(s.servers.pending() == "");
+    const auto next = s.acquire("/p");
+    CHECK_FALSE(next->ended);
+    CHECK(s.servers.pending() == "batch remove /p/" + scene::node(1, 0) + ", create /p/" + prefix(2) + ", watch /p");
+}
 
-    TEST_CASE("somebody who queues elsewhere makes it leave")
-    {
-        connected_scene s;
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto first = s.hold("/p", 0, lingering);
-        s.release(*first);
-        asked(s).to("watch children /p").list({scene::node(1, 0)});
-        s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
-        CHECK(s.servers.pending() == "remove " + first->given.node);
-    }
+// --- session, watches that are left ----------------------------------------------------------------------------------
 
-    TEST_CASE("a cohort shares one node, and counts its grants in the token")
-    {
-        connected_scene s;
-        mutex_options in_cohorts;
-        in_cohorts.cohort = 2;
-        const auto first = s.hold("/p", 0, in_cohorts);
-        const auto second = s.acquire("/p", in_cohorts);
-        const auto third = s.acquire("/p", in_cohorts);
-        CHECK(s.servers.pending() == "");
-        s.release(*first);
-        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
-        CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last grant
-        CHECK(first->released == error_code());
-        asked(s).to("create /p/" + prefix(2)).number(101, 1);
-        s.release(*second);
-        CHECK(third->given.fencing_token == 101 * 4096);
-    }
+TEST_CASE("of a path whose options have changed: taken back with the path, although it has none of its own")
+{
+    connected_scene s;
+    const auto held = s.hold("/p", 0);
+    s.release(*held);
+    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    mutex_options lingering;
+    lingering.linger = 1s;
+    const auto look = s.acquire("/p", lingering, recipes::acquire_mode::look_once);
+    asked(s).only("children /p").list({scene::node(7, 7)});
+    CHECK(look->ended == make_error_code(errc::busy));
+    CHECK(s.servers.pending() == "unwatch /p");
+}
+
+TEST_CASE("of all paths when the session goes: the servers know")
+{
+    connected_scene s;
+    const auto held = s.hold("/p", 0);
+    s.release(*held);
+    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    s.destroy();
+    CHECK(s.servers.pending() == "");
+}
+
+TEST_CASE("of a path that others listen to: taken back with the last of them")
+{
+    scene s;
+    s.options.session_timeout = 10s;
+    s.start();
+    s.connect();
+    const auto held = s.hold("/p", 0);
+    s.release(*held);
+    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    recipes::semaphores semaphores(*s.locks);
+    recipes::permits_request request;
+    request.path = "/s";
+    request.options.count_path = "/p";
+    request.done = [](error_code, const recipes::grant&) {};
+    const auto waiting = semaphores.acquire(std::move(request));
+    s.clock.run();
+    s.servers.requests.clear(); // it stands in line
+    s.clock.pass(11s);
+    CHECK_FALSE(s.servers.asks("unwatch"));
+    s.servers.requests.clear();
+    CHECK(waiting->withdraw());
+    s.clock.run();
+    CHECK(s.servers.asks("unwatch /p"));
+}
+
+// --- session, reuse --------------------------------------------------------------------------------------------------
+
+TEST_CASE("a lingering node serves the next with a token of its own, until its time is over")
+{
+    connected_scene s;
+    mutex_options lingering;
+    lingering.linger = 1s;
+    const auto first = s.hold("/p", 0, lingering);
+    s.release(*first);
+    CHECK(first->released == error_code()); // it is free: for us
+    asked(s).only("watch children /p").list({scene::node(1, 0)});
+    s.clock.pass(900ms);
+    const auto second = s.acquire("/p", lingering);
+    CHECK(second->ended == error_code());
+    CHECK(second->given.node == first->given.node);
+    CHECK(second->given.fencing_token == first->given.fencing_token + 1);
+    CHECK(s.servers.pending() == "");
+    s.release(*second);
+    s.clock.pass(999ms); // counted from the last release
+    CHECK(s.servers.pending() == "");
+    s.clock.pass(1ms);
+    CHECK(s.servers.pending() == "remove " + first->given.node);
+}
+
+TEST_CASE("somebody who queues elsewhere makes it leave")
+{
+    connected_scene s;
+    mutex_options lingering;
+    lingering.linger = 1s;
+    const auto first = s.hold("/p", 0, lingering);
+    s.release(*first);
+    asked(s).to("watch children /p").list({scene::node(1, 0)});
+    s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
+    CHECK(s.servers.pending() == "remove " + first->given.node);
+}
+
+TEST_CASE("a cohort shares one node, and counts its grants in the token")
+{
+    connected_scene s;
+    mutex_options in_cohorts;
+    in_cohorts.cohort = 2;
+    const auto first = s.hold("/p", 0, in_cohorts);
+    const auto second = s.acquire("/p", in_cohorts);
+    const auto third = s.acquire("/p", in_cohorts);
+    CHECK(s.servers.pending() == "");
+    s.release(*first);
+    CHECK(second->given.fencing_token == first->given.fencing_token + 1);
+    CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last grant
+    CHECK(first->released == error_code());
+    asked(s).to("create /p/" + prefix(2)).number(101, 1);
+    s.release(*second);
+    CHECK(third->given.fencing_token == 101 * 4096);
 }

@@ -75,166 +75,163 @@ void check_dropped(const std::function<std::shared_ptr<attempt>(whole_client&)>&
 
 } // namespace
 
-TEST_SUITE("untold")
+TEST_CASE("the end of a wait for a lock")
 {
-    TEST_CASE("the end of a wait for a lock")
-    {
-        check_dropped([](whole_client& c) {
-            const auto a = std::make_shared<attempt>();
-            a->handle = c.locks->acquire(recipes::acquire_request{call_of(a), "no path", {}});
-            return a;
-        });
-        check_dropped([](whole_client& c) { // granted, and lost
-            const auto a = c.acquire("/p");
-            asked(c).to("create /p/" + prefix(1)).number(103, 3);
-            asked(c).to("watch /p").kept().show_stat(last_child(4, 103));
-            c.end_session();
-            return a;
-        });
-    }
+    check_dropped([](whole_client& c) {
+        const auto a = std::make_shared<attempt>();
+        a->handle = c.locks->acquire(recipes::acquire_request{call_of(a), "no path", {}});
+        return a;
+    });
+    check_dropped([](whole_client& c) { // granted, and lost
+        const auto a = c.acquire("/p");
+        asked(c).to("create /p/" + prefix(1)).number(103, 3);
+        asked(c).to("watch /p").kept().show_stat(last_child(4, 103));
+        c.end_session();
+        return a;
+    });
+}
 
-    TEST_CASE("the loss of a lock, and the end of its release")
-    {
-        check_dropped([](whole_client& c) {
-            const auto a = c.hold("/p", 3);
-            c.end_session();
-            return a;
-        });
-        check_dropped([](whole_client& c) {
-            const auto a = c.hold("/p", 3);
-            c.end_session();
-            c.release(a);
-            return a;
-        });
-        check_dropped([](whole_client& c) {
-            const auto a = c.hold("/p", 3);
-            c.release(a);
-            return a;
-        });
-    }
+TEST_CASE("the loss of a lock, and the end of its release")
+{
+    check_dropped([](whole_client& c) {
+        const auto a = c.hold("/p", 3);
+        c.end_session();
+        return a;
+    });
+    check_dropped([](whole_client& c) {
+        const auto a = c.hold("/p", 3);
+        c.end_session();
+        c.release(a);
+        return a;
+    });
+    check_dropped([](whole_client& c) {
+        const auto a = c.hold("/p", 3);
+        c.release(a);
+        return a;
+    });
+}
 
-    TEST_CASE("that a holder is asked to let go")
-    {
-        check_dropped([](whole_client& c) {
-            const auto a = c.hold("/p", 3);
-            a->handle->on_revoked([a] { ++a->losses; });
-            return a;
-        });
-    }
+TEST_CASE("that a holder is asked to let go")
+{
+    check_dropped([](whole_client& c) {
+        const auto a = c.hold("/p", 3);
+        a->handle->on_revoked([a] { ++a->losses; });
+        return a;
+    });
+}
 
-    TEST_CASE("the end of a downgrade")
-    {
-        check_dropped([](whole_client& c) {
-            const auto a = c.hold_as_writer("/p");
-            CHECK(a->handle->downgrade([a](error_code ec, const recipes::grant&) { a->released = ec; }));
-            c.end_session();
-            return a;
-        });
-    }
+TEST_CASE("the end of a downgrade")
+{
+    check_dropped([](whole_client& c) {
+        const auto a = c.hold_as_writer("/p");
+        CHECK(a->handle->downgrade([a](error_code ec, const recipes::grant&) { a->released = ec; }));
+        c.end_session();
+        return a;
+    });
+}
 
-    TEST_CASE("that an owner's acquire is refused")
-    {
-        check_dropped([](whole_client& c) { // he has the path as another lock
-            c.own(contender_kind::mutex);
-            return c.own(contender_kind::reader);
-        });
-        check_dropped([](whole_client& c) { // he only reads
-            c.own(contender_kind::reader);
-            return c.own(contender_kind::writer);
-        });
-    }
+TEST_CASE("that an owner's acquire is refused")
+{
+    check_dropped([](whole_client& c) { // he has the path as another lock
+        c.own(contender_kind::mutex);
+        return c.own(contender_kind::reader);
+    });
+    check_dropped([](whole_client& c) { // he only reads
+        c.own(contender_kind::reader);
+        return c.own(contender_kind::writer);
+    });
+}
 
-    TEST_CASE("that an owner has a lock, once more; and that he has let go")
-    {
-        check_dropped([](whole_client& c) {
-            c.own(contender_kind::mutex);
-            c.grant();
-            return c.own(contender_kind::mutex);
-        });
-        check_dropped([](whole_client& c) {
-            const auto a = c.own(contender_kind::mutex);
-            c.grant();
-            c.own(contender_kind::mutex);
+TEST_CASE("that an owner has a lock, once more; and that he has let go")
+{
+    check_dropped([](whole_client& c) {
+        c.own(contender_kind::mutex);
+        c.grant();
+        return c.own(contender_kind::mutex);
+    });
+    check_dropped([](whole_client& c) {
+        const auto a = c.own(contender_kind::mutex);
+        c.grant();
+        c.own(contender_kind::mutex);
+        c.clock.run();
+        c.release(a);
+        return a;
+    });
+    for (const bool first : {true, false})
+        check_dropped([first](whole_client& c) { // both end with the node
+            const auto writer = c.own(contender_kind::writer);
+            c.grant("__WRIT__");
+            const auto reader = c.own(contender_kind::reader);
             c.clock.run();
-            c.release(a);
-            return a;
+            c.release(writer);
+            c.release(reader);
+            return first ? writer : reader;
         });
-        for (const bool first : {true, false})
-            check_dropped([first](whole_client& c) { // both end with the node
-                const auto writer = c.own(contender_kind::writer);
-                c.grant("__WRIT__");
-                const auto reader = c.own(contender_kind::reader);
-                c.clock.run();
-                c.release(writer);
-                c.release(reader);
-                return first ? writer : reader;
-            });
-    }
+}
 
-    TEST_CASE("the end of a wait for permits")
-    {
-        check_dropped([](whole_client& c) { return c.want_permit("no path"); });
-        check_dropped([](whole_client& c) { // granted, and lost
-            const auto a = c.want_permit("/s");
-            c.clock.run();
-            asked(c).to("create /s/locks/" + prefix(1)).number(50, 0).to("watch /s/locks").alone(1, 50);
-            asked(c).to("create " + semaphore_scene::permit_prefix(2)).number(200, 0);
-            asked(c).to("children /s/leases").kept().list({semaphore_scene::permit(2, 0)});
-            CHECK(a->handle->held(c.clock.now()));
-            c.end_session();
-            CHECK_FALSE(a->handle->held(c.clock.now()));
-            return a;
-        });
-    }
+TEST_CASE("the end of a wait for permits")
+{
+    check_dropped([](whole_client& c) { return c.want_permit("no path"); });
+    check_dropped([](whole_client& c) { // granted, and lost
+        const auto a = c.want_permit("/s");
+        c.clock.run();
+        asked(c).to("create /s/locks/" + prefix(1)).number(50, 0).to("watch /s/locks").alone(1, 50);
+        asked(c).to("create " + semaphore_scene::permit_prefix(2)).number(200, 0);
+        asked(c).to("children /s/leases").kept().list({semaphore_scene::permit(2, 0)});
+        CHECK(a->handle->held(c.clock.now()));
+        c.end_session();
+        CHECK_FALSE(a->handle->held(c.clock.now()));
+        return a;
+    });
+}
 
-    TEST_CASE("the end of a leadership, and that one who has resigned does not stand")
-    {
-        check_dropped([](whole_client& c) {
-            const auto a = c.lead();
-            c.grant();
-            c.release(a);
-            return a;
-        });
-        check_dropped([](whole_client& c) {
-            c.lead();
-            c.votes->resign(*c.session, [] {});
-            return c.lead();
-        });
-    }
+TEST_CASE("the end of a leadership, and that one who has resigned does not stand")
+{
+    check_dropped([](whole_client& c) {
+        const auto a = c.lead();
+        c.grant();
+        c.release(a);
+        return a;
+    });
+    check_dropped([](whole_client& c) {
+        c.lead();
+        c.votes->resign(*c.session, [] {});
+        return c.lead();
+    });
+}
 
-    TEST_CASE("that a multi-lock is refused, and the end of its release")
-    {
-        check_dropped([](whole_client& c) {
-            const auto a = std::make_shared<attempt>();
-            a->handle = recipes::multi_acquisition::start(*c.session, {}, call_of(a));
-            return a;
-        });
-        check_dropped([](whole_client& c) {
-            const auto a = std::make_shared<attempt>();
-            a->handle = recipes::multi_acquisition::start(*c.session, {{"/p", c.lock_of("/p")}}, call_of(a));
-            c.grant();
-            REQUIRE(a->ended == error_code());
-            c.release(a);
-            return a;
-        });
-    }
+TEST_CASE("that a multi-lock is refused, and the end of its release")
+{
+    check_dropped([](whole_client& c) {
+        const auto a = std::make_shared<attempt>();
+        a->handle = recipes::multi_acquisition::start(*c.session, {}, call_of(a));
+        return a;
+    });
+    check_dropped([](whole_client& c) {
+        const auto a = std::make_shared<attempt>();
+        a->handle = recipes::multi_acquisition::start(*c.session, {{"/p", c.lock_of("/p")}}, call_of(a));
+        c.grant();
+        REQUIRE(a->ended == error_code());
+        c.release(a);
+        return a;
+    });
+}
 
-    TEST_CASE("the answer to a request, and the end of a wait for a node")
-    {
-        struct asking : attempt {
-            std::shared_ptr<recipes::user_request> request;
-            std::shared_ptr<recipes::node_wait> wait;
-        };
-        check_dropped([](whole_client& c) {
-            const auto a = std::make_shared<asking>();
-            a->request = c.operations->get("no path", [a](error_code ec, const node_content&) { a->ended = ec; });
-            return a;
-        });
-        check_dropped([](whole_client& c) {
-            const auto a = std::make_shared<asking>();
-            a->wait = c.watches.wait("no path", recipes::node_wait::goal::created, {},
-                                     [a](error_code ec, const std::optional<node_stat>&) { a->ended = ec; });
-            return a;
-        });
-    }
+TEST_CASE("the answer to a request, and the end of a wait for a node")
+{
+    struct asking : attempt {
+        std::shared_ptr<recipes::user_request> request;
+        std::shared_ptr<recipes::node_wait> wait;
+    };
+    check_dropped([](whole_client& c) {
+        const auto a = std::make_shared<asking>();
+        a->request = c.operations->get("no path", [a](error_code ec, const node_content&) { a->ended = ec; });
+        return a;
+    });
+    check_dropped([](whole_client& c) {
+        const auto a = std::make_shared<asking>();
+        a->wait = c.watches.wait("no path", recipes::node_wait::goal::created, {},
+                                 [a](error_code ec, const std::optional<node_stat>&) { a->ended = ec; });
+        return a;
+    });
 }

@@ -305,13 +305,11 @@ TEST_CASE("a hold that is nobody's, or another's, is refused on the client's exe
 
 TEST_CASE("two clients and twenty contenders on any executor")
 {
-    SUBCASE("one thread")
-    {
+    SUBCASE("one thread") {
         asio::io_context io;
         many_on(io.get_executor(), [&] { io.run_for(120s); });
     }
-    SUBCASE("four threads")
-    {
+    SUBCASE("four threads") {
         asio::io_context io;
         auto run = [&] {
             std::vector<std::thread> threads;
@@ -322,13 +320,11 @@ TEST_CASE("two clients and twenty contenders on any executor")
         };
         many_on(io.get_executor(), run);
     }
-    SUBCASE("a pool")
-    {
+    SUBCASE("a pool") {
         asio::thread_pool pool(4);
         many_on(pool.get_executor(), [&] { pool.wait(); });
     }
-    SUBCASE("a strand of the user's own")
-    {
+    SUBCASE("a strand of the user's own") {
         asio::io_context io;
         many_on(asio::make_strand(io), [&] { io.run_for(120s); });
     }

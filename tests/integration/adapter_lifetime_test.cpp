@@ -155,32 +155,28 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
             }(*lock, never),
             asio::detached);
     };
-    SUBCASE("an io_context")
-    {
+    SUBCASE("an io_context") {
         asio::io_context io;
         fill(io.get_executor(), [&](granting& g) { run_until(io, [&] { return ready(g, 0s); }); });
         io.restart();
-        SUBCASE("at once") {}
-        SUBCASE("after a few steps")
-        {
+        SUBCASE("at once") {
+        }
+        SUBCASE("after a few steps") {
             io.poll();
         }
-        SUBCASE("while it closes")
-        {
+        SUBCASE("while it closes") {
             io.poll();
             c->close(never);
             io.poll_one();
         }
     }
-    SUBCASE("a strand of the user's own")
-    {
+    SUBCASE("a strand of the user's own") {
         asio::io_context io;
         fill(asio::make_strand(io), [&](granting& g) { run_until(io, [&] { return ready(g, 0s); }); });
         io.restart();
         io.poll();
     }
-    SUBCASE("a pool")
-    {
+    SUBCASE("a pool") {
         asio::thread_pool pool(1);
         fill(pool.get_executor(), [&](granting& g) { REQUIRE(ready(g, 60s)); });
         pool.stop();

@@ -117,8 +117,7 @@ void posts_without_memory(Context& on, const std::function<void()>& stops, const
 
 TEST_CASE("what is posted to a strand and fails was not posted, and wake-ups need none")
 {
-    SUBCASE("on an io_context")
-    {
+    SUBCASE("on an io_context") {
         asio::io_context io;
         const auto runs = [&] {
             io.restart();
@@ -127,8 +126,7 @@ TEST_CASE("what is posted to a strand and fails was not posted, and wake-ups nee
         posts_without_memory(
             io, [] {}, runs);
     }
-    SUBCASE("on a pool of threads")
-    {
+    SUBCASE("on a pool of threads") {
         asio::thread_pool pool(1);
         std::promise<void> gate;
         const auto stops = [&] {

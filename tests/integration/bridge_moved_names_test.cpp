@@ -281,12 +281,10 @@ TEST_CASE("a machine whose hosts change: the session goes on at the new address"
     const auto session = c.session;
     REQUIRE(c.create("/kept", node_kind::ephemeral).result == outcome::ok);
 
-    SUBCASE("of which both names tell")
-    {
+    SUBCASE("of which both names tell") {
         hosts.write("127.0.0.2 zoo-1.moved\n127.0.0.2 zoo-2.moved\n");
     }
-    SUBCASE("of which one tells, and the other cannot be asked")
-    {
+    SUBCASE("of which one tells, and the other cannot be asked") {
         hosts.write("127.0.0.2 zoo-2.moved\n");
     }
     there.other_moves_in();

@@ -75,29 +75,25 @@ TEST_CASE("a hold that has come back 100,000 times is lost, released and destroy
     w.come_back();
     CHECK_FALSE(first.expired()); // the acquisition tells it of the loss
     CHECK(second.expired());      // nobody needs it any more
-    SUBCASE("lost")
-    {
+    SUBCASE("lost") {
         first.lock()->lost();
         w.run_until_told();
         CHECK_FALSE(*w.lost);
     }
-    SUBCASE("released")
-    {
+    SUBCASE("released") {
         const ending released;
         std::move(w.held).release(released.handler());
         w.run_until_told();
         CHECK(w.lost == error_code(asio::error::operation_aborted));
         run_past_failures(w.io, [&] { return released.is_over(); });
     }
-    SUBCASE("destroyed")
-    {
+    SUBCASE("destroyed") {
         w.held = guard();
         CHECK(first.expired());
         w.run_until_told();
         CHECK(w.lost == error_code(asio::error::operation_aborted));
     }
-    SUBCASE("the wait is cancelled")
-    {
+    SUBCASE("the wait is cancelled") {
         w.cancel.emit(asio::cancellation_type::terminal);
         w.run_until_told();
         CHECK(w.lost == error_code(asio::error::operation_aborted));
@@ -114,15 +110,13 @@ TEST_CASE("memory fails as a guard is given, at whichever allocation: the guard 
         return asio::bind_cancellation_slot(cancel->slot(), ended.handler());
     };
     int failures = 0;
-    SUBCASE("to a release")
-    {
+    SUBCASE("to a release") {
         while (give_short_of_memory(failures + 1, [&] { std::move(w.held).release(handler()); })) {
             CHECK(w.held);
             ++failures;
         }
     }
-    SUBCASE("to a downgrade")
-    {
+    SUBCASE("to a downgrade") {
         while (give_short_of_memory(failures + 1, [&] { w.book.downgrade(std::move(w.held), handler()); })) {
             CHECK(w.held);
             ++failures;

@@ -26,9 +26,9 @@ TEST_CASE("cut at every record of the handshake and of what follows: the next at
 {
     std::optional<zookeeper_server> wary; // which speaks 1.2, and wants to know who comes
     tls_options tls = trusting();
-    SUBCASE("of TLS 1.3") {}
-    SUBCASE("of TLS 1.2, with a client's certificate")
-    {
+    SUBCASE("of TLS 1.3") {
+    }
+    SUBCASE("of TLS 1.2, with a client's certificate") {
         server_options options = with_secure_port();
         options.secure->client_auth = "need";
         wary.emplace(options);

@@ -54,8 +54,7 @@ TEST_CASE("tokens for coroutines")
         co_await c.wait_connected(asio::use_awaitable);
         mutex lock(c, "/tokens/coroutines");
 
-        SUBCASE("none: a result")
-        {
+        SUBCASE("none: a result") {
             result<guard> held = co_await lock.acquire();
             REQUIRE(held);
             CHECK(held.value());
@@ -73,8 +72,7 @@ TEST_CASE("tokens for coroutines")
             result<std::int64_t> token = co_await token_of_one_turn(lock);
             CHECK(token);
         }
-        SUBCASE("use_awaitable: a value, or an exception")
-        {
+        SUBCASE("use_awaitable: a value, or an exception") {
             guard held = co_await lock.acquire(60s, asio::use_awaitable);
             CHECK(held);
             try {
@@ -85,8 +83,7 @@ TEST_CASE("tokens for coroutines")
             }
             co_await std::move(held).release(asio::use_awaitable);
         }
-        SUBCASE("as_tuple")
-        {
+        SUBCASE("as_tuple") {
             auto [ec, held] = co_await lock.acquire(60s, asio::as_tuple(asio::use_awaitable));
             CHECK_FALSE(ec);
             auto [busy, none] = co_await lock.acquire(0s, asio::as_tuple(asio::use_awaitable));
@@ -95,8 +92,7 @@ TEST_CASE("tokens for coroutines")
             auto [released] = co_await std::move(held).release(asio::as_tuple(asio::use_awaitable));
             CHECK_FALSE(released);
         }
-        SUBCASE("redirect_error")
-        {
+        SUBCASE("redirect_error") {
             error_code ec = asio::error::not_found;
             guard held = co_await lock.acquire(asio::redirect_error(asio::use_awaitable, ec));
             CHECK_FALSE(ec);
@@ -106,8 +102,7 @@ TEST_CASE("tokens for coroutines")
             co_await std::move(held).release(asio::redirect_error(asio::use_awaitable, ec));
             CHECK_FALSE(ec);
         }
-        SUBCASE("deferred, awaited, adapted, started by a callback, or dropped")
-        {
+        SUBCASE("deferred, awaited, adapted, started by a callback, or dropped") {
             auto later = lock.acquire(60s, asio::deferred);
             guard held = co_await std::move(later)(asio::use_awaitable);
             CHECK(held);
@@ -125,8 +120,7 @@ TEST_CASE("tokens for coroutines")
             REQUIRE(third);
             static_cast<void>(co_await std::move(third.value()).release());
         }
-        SUBCASE("|| cancels the slower")
-        {
+        SUBCASE("|| cancels the slower") {
             result<guard> held = co_await lock.acquire();
             REQUIRE(held);
             asio::steady_timer timer(executor, 50ms);
@@ -138,22 +132,19 @@ TEST_CASE("tokens for coroutines")
             REQUIRE(granted.index() == 0);
             static_cast<void>(co_await std::move(std::get<0>(granted)).release());
         }
-        SUBCASE("&& waits for both")
-        {
+        SUBCASE("&& waits for both") {
             mutex other(c, "/tokens/other");
             auto [one, two] = co_await (lock.acquire(asio::use_awaitable) && other.acquire(asio::use_awaitable));
             CHECK(one);
             CHECK(two);
         }
-        SUBCASE("bound executor and allocator")
-        {
+        SUBCASE("bound executor and allocator") {
             auto strand = asio::make_strand(executor);
             guard held = co_await lock.acquire(
                 asio::bind_executor(strand, asio::bind_allocator(std::allocator<char>(), asio::use_awaitable)));
             CHECK(held);
         }
-        SUBCASE("as_result, bound from inside and from outside")
-        {
+        SUBCASE("as_result, bound from inside and from outside") {
             auto strand = asio::make_strand(executor);
             auto outside = asio::bind_executor(strand, as_result(asio::use_awaitable));
             result<guard> held = co_await lock.acquire(60s, outside);
@@ -166,8 +157,7 @@ TEST_CASE("tokens for coroutines")
             result<void> released = co_await std::move(held.value()).release(inside);
             CHECK(released);
         }
-        SUBCASE("as_result as a constant")
-        {
+        SUBCASE("as_result as a constant") {
             static constexpr auto constant = as_result(asio::use_awaitable);
             result<guard> held = co_await lock.acquire(60s, constant);
             REQUIRE(held);
@@ -182,15 +172,13 @@ TEST_CASE("tokens for coroutines")
             co_await std::move(again.value()).release(asio::use_awaitable);
             CHECK(released);
         }
-        SUBCASE("a limit in time, with the default token")
-        {
+        SUBCASE("a limit in time, with the default token") {
             asio::steady_timer timer(executor, 60s);
             auto read = co_await (c.get("/") || timer.async_wait(asio::use_awaitable));
             REQUIRE(read.index() == 0);
             CHECK(std::get<0>(read));
         }
-        SUBCASE("as_result of Asio's own operations")
-        {
+        SUBCASE("as_result of Asio's own operations") {
             using timer_type = default_token::as_default_on_t<asio::steady_timer>;
             timer_type timer(executor, 1ms);
             result<void> waited = co_await timer.async_wait();
@@ -232,8 +220,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
     mutex lock(c, "/tokens/callbacks");
     const auto deadline = steady_clock::now() + 60s;
 
-    SUBCASE("a callback")
-    {
+    SUBCASE("a callback") {
         std::optional<guard> held;
         lock.acquire(60s, [&](error_code ec, guard g) {
             CHECK_FALSE(ec);
@@ -246,8 +233,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
         context.run_until(deadline);
         CHECK(held);
     }
-    SUBCASE("a callback that cannot be copied, of results")
-    {
+    SUBCASE("a callback that cannot be copied, of results") {
         bool called = false;
         lock.acquire(60s, as_result([&, only = std::make_unique<int>(1)](result<guard> held) {
                          REQUIRE(held);
@@ -257,8 +243,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
         context.run_until(deadline);
         CHECK(called);
     }
-    SUBCASE("a bound cancellation slot")
-    {
+    SUBCASE("a bound cancellation slot") {
         asio::cancellation_signal cancel;
         std::optional<error_code> lost;
         lock.acquire([&](error_code, guard held) {
@@ -271,8 +256,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
         context.run_until(deadline);
         CHECK(lost == error_code(asio::error::operation_aborted));
     }
-    SUBCASE("detached")
-    {
+    SUBCASE("detached") {
         lock.acquire(asio::detached); // granted to nobody, and given back
         lock.acquire(60s, [&](error_code ec, guard) {
             CHECK_FALSE(ec);
@@ -280,8 +264,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
         });
         context.run_until(deadline);
     }
-    SUBCASE("a group that takes the first success")
-    {
+    SUBCASE("a group that takes the first success") {
         mutex other(c, "/tokens/other");
         using asio::experimental::make_parallel_group;
         bool completed = false;
@@ -298,8 +281,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
         context.run_until(deadline);
         CHECK(completed);
     }
-    SUBCASE("use_future, from another thread")
-    {
+    SUBCASE("use_future, from another thread") {
         std::thread thread([&] { context.run_until(deadline); });
         c.wait_connected(asio::use_future).get();
         guard held = lock.acquire(60s, asio::use_future).get();

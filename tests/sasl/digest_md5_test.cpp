@@ -207,12 +207,10 @@ TEST_CASE("options: a password that another takes the place of is not left in me
     options.password = "a password that is longer than what a string holds by itself";
     sasl_options other;
     other.password = "short";
-    SUBCASE("by a copy")
-    {
+    SUBCASE("by a copy") {
         options = other;
     }
-    SUBCASE("by a move")
-    {
+    SUBCASE("by a move") {
         options = std::move(other);
     }
     CHECK(options.password == "short");

@@ -166,8 +166,7 @@ TEST_CASE("a subscription beyond the bound is dropped without a word")
 
 TEST_CASE("clients that are parted, dead peers and dead processes do not reach each other")
 {
-    SUBCASE("parted")
-    {
+    SUBCASE("parted") {
         peer_scene s(of_peers());
         const auto node = s.offer();
         s.b_asks(node);
@@ -177,8 +176,7 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         s.pass(5s);
         CHECK(s.b.secrets.empty());
     }
-    SUBCASE("dead peers")
-    {
+    SUBCASE("dead peers") {
         auto set = of_peers();
         set.peers = peer_life::dead;
         peer_scene s(set);
@@ -190,8 +188,7 @@ TEST_CASE("clients that are parted, dead peers and dead processes do not reach e
         s.pass(1s);
         CHECK(s.b.secrets.empty());
     }
-    SUBCASE("dead process, whose address another client may have now")
-    {
+    SUBCASE("dead process, whose address another client may have now") {
         bool taken = false;
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             peer_scene s(of_peers(), seed);

@@ -220,8 +220,7 @@ TEST_CASE("a server that hangs up without a word, after the handshake, has not f
 TEST_CASE("a server that hangs up in the handshake, and one whose certificate is refused, have")
 {
     const tls_scene s;
-    SUBCASE("hung up")
-    {
+    SUBCASE("hung up") {
         relay_scene r(s, s.server_named("DNS:zk1"));
         CHECK(r.between.shake_hands(r.near()) == pair_relay::state::handshaking);
         r.server_hangs_up();
@@ -229,8 +228,7 @@ TEST_CASE("a server that hangs up in the handshake, and one whose certificate is
         CHECK(r.between.has_failed());
         CHECK(r.between.why().find("during the handshake") != std::string::npos);
     }
-    SUBCASE("refused")
-    {
+    SUBCASE("refused") {
         relay_scene r(s, s.server_named("DNS:another"));
         CHECK(r.shake_hands() == pair_relay::state::ended);
         CHECK(r.between.has_failed());

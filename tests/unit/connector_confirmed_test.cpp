@@ -98,30 +98,25 @@ TEST_CASE("the end of the session is believed where a name has led since the con
     REQUIRE(s.next() == step::attempt);
     CHECK_FALSE(s.c.believes_expiry(s.now));
 
-    SUBCASE("an answer that comes in the attempt confirms it")
-    {
+    SUBCASE("an answer that comes in the attempt confirms it") {
         s.now += 1ms;
         CHECK(s.answer({"a"}) == step::wait);
         CHECK(s.c.believes_expiry(s.now));
     }
-    SUBCASE("the answer to a question from before does not")
-    {
+    SUBCASE("the answer to a question from before does not") {
         CHECK(s.tell({{"a", s.now - 1ms}}) == step::wait);
         CHECK_FALSE(s.c.believes_expiry(s.now));
     }
-    SUBCASE("another name's answer does not")
-    {
+    SUBCASE("another name's answer does not") {
         CHECK(s.tell({{"a", s.asked, s.now}, {"b", s.now}}) == step::wait);
         CHECK_FALSE(s.c.believes_expiry(s.now));
     }
-    SUBCASE("that no name is known does not, however long ago")
-    {
+    SUBCASE("that no name is known does not, however long ago") {
         CHECK(s.answer({}) == step::wait);
         s.now += 1h;
         CHECK_FALSE(s.c.believes_expiry(s.now));
     }
-    SUBCASE("each loss asks anew")
-    {
+    SUBCASE("each loss asks anew") {
         CHECK(s.answer({"a"}) == step::wait);
         s.c.opened(12s);
         s.now += 1s;
@@ -141,22 +136,19 @@ TEST_CASE("who has said too early that the session is over is asked again as soo
         const std::string doubted = s.c.address().text;
         CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
 
-        SUBCASE("before the next attempt")
-        {
+        SUBCASE("before the next attempt") {
             CHECK(s.answer({"a", "b", "c"}) == step::wait);
             CHECK(s.c.due() == s.now);
             CHECK(s.next() == step::attempt);
         }
-        SUBCASE("after the present attempt")
-        {
+        SUBCASE("after the present attempt") {
             REQUIRE(s.next() == step::attempt);
             CHECK(s.c.address().text != doubted);
             CHECK(s.answer({"a", "b", "c"}) == step::wait);
             CHECK(s.c.lost(loss::connection, s.now) == step::wait);
             CHECK(s.next() == step::attempt);
         }
-        SUBCASE("in the pause after the cycle, which ends")
-        {
+        SUBCASE("in the pause after the cycle, which ends") {
             for (int others = 0; others < 2; ++others) {
                 REQUIRE(s.next() == step::attempt);
                 CHECK(s.c.lost(loss::connection, s.now) == step::wait);
@@ -192,13 +184,11 @@ TEST_CASE("a new session is begun at confirmed addresses only")
     CHECK(s.now - lost_at >= 50ms);
     const auto told = s.now;
 
-    SUBCASE("of which a later answer may bring one more")
-    {
+    SUBCASE("of which a later answer may bring one more") {
         CHECK(s.tell({{"b", told}}) == step::attempt);
         CHECK(s.c.address().text == "b");
     }
-    SUBCASE("none of them: it waits, and asks again")
-    {
+    SUBCASE("none of them: it waits, and asks again") {
         CHECK(s.tell({{"b", s.asked, told}}) == step::wait);
         CHECK(s.next() == step::resolve);
         CHECK(s.now - told >= 50ms);
@@ -206,8 +196,7 @@ TEST_CASE("a new session is begun at confirmed addresses only")
         CHECK(s.next() == step::resolve);
         CHECK(s.answer({"b"}) == step::attempt);
     }
-    SUBCASE("an attempt for it is ended when no name leads anywhere any more")
-    {
+    SUBCASE("an attempt for it is ended when no name leads anywhere any more") {
         CHECK(s.answer({"a"}) == step::attempt);
         CHECK(s.answer({}) == step::leave);
     }
@@ -277,16 +266,14 @@ TEST_CASE(
     s.connect_and_lose({"a"});
     CHECK(s.ask_again({"a"}) == step::wait);
     REQUIRE(s.next() == step::attempt);
-    SUBCASE("asked long before")
-    {
+    SUBCASE("asked long before") {
         s.now += 2s;
         s.c.slept += till_over - 2s - 1ms;
         CHECK_FALSE(s.c.believes_expiry(s.now));
         s.c.slept += 1ms;
         CHECK(s.c.believes_expiry(s.now));
     }
-    SUBCASE("asked right before")
-    {
+    SUBCASE("asked right before") {
         s.c.slept += 1h;
         CHECK_FALSE(s.c.believes_expiry(s.now + 2s - 1ms));
         CHECK(s.c.believes_expiry(s.now + 2s));
@@ -299,8 +286,7 @@ TEST_CASE("credentials are refused for good at confirmed addresses only, and not
     const std::string lost = s.connect_and_lose({"a", "b"});
     CHECK(s.ask_again({"a", "b"}) == step::wait);
     REQUIRE(s.next() == step::attempt);
-    SUBCASE("all refuse, as long as it is not known where names lead")
-    {
+    SUBCASE("all refuse, as long as it is not known where names lead") {
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
         REQUIRE(s.next() == step::attempt);
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
@@ -311,8 +297,7 @@ TEST_CASE("credentials are refused for good at confirmed addresses only, and not
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
         CHECK(s.c.now_in() == phase::closed);
     }
-    SUBCASE("one refuses, and one that is not confirmed says that the session is over")
-    {
+    SUBCASE("one refuses, and one that is not confirmed says that the session is over") {
         CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
         CHECK(s.tell({{"a", lost == "a" ? s.now : s.asked}, {"b", lost == "b" ? s.now : s.asked}}) == step::wait);
         REQUIRE(s.next() == step::attempt);
@@ -320,8 +305,7 @@ TEST_CASE("credentials are refused for good at confirmed addresses only, and not
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
         CHECK(s.c.now_in() == phase::pausing);
     }
-    SUBCASE("two that were not confirmed say so, and then one of them refuses: the other is asked again, too")
-    {
+    SUBCASE("two that were not confirmed say so, and then one of them refuses: the other is asked again, too") {
         CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
         REQUIRE(s.next() == step::attempt);
         CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
@@ -355,8 +339,7 @@ TEST_CASE("an attempt under way to an address that is named no more is ended; a 
     CHECK(s.ask_again({"a"}) == step::wait);
     REQUIRE(s.next() == step::attempt);
 
-    SUBCASE("an attempt")
-    {
+    SUBCASE("an attempt") {
         CHECK(s.answer({"b"}) == step::leave);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         CHECK(s.c.due() == s.now);
@@ -364,8 +347,7 @@ TEST_CASE("an attempt under way to an address that is named no more is ended; a 
         CHECK(s.c.address().text == "b");
         CHECK(s.refuse_cycle() == std::multiset<std::string>{"b"});
     }
-    SUBCASE("a connection")
-    {
+    SUBCASE("a connection") {
         s.c.opened(12s);
         CHECK(s.answer({"b"}) == step::wait);
         CHECK(s.c.now_in() == phase::connected);
@@ -375,8 +357,7 @@ TEST_CASE("an attempt under way to an address that is named no more is ended; a 
         CHECK(s.next() == step::attempt);
         CHECK(s.c.address().text == "b");
     }
-    SUBCASE("where no name leads anywhere, the session may still be taken up where it was")
-    {
+    SUBCASE("where no name leads anywhere, the session may still be taken up where it was") {
         CHECK(s.answer({}) == step::wait);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         CHECK(s.next() == step::resolve);

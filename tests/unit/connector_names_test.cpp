@@ -8,8 +8,7 @@ TEST_CASE("names")
     connector_scene s;
     REQUIRE(s.c.begin(s.now) == step::resolve);
 
-    SUBCASE("a cycle waits for those that are looked up, for a moment")
-    {
+    SUBCASE("a cycle waits for those that are looked up, for a moment") {
         CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::attempt);
@@ -18,8 +17,7 @@ TEST_CASE("names")
         CHECK(s.c.take_names_missing());
         CHECK_FALSE(s.c.take_names_missing());
     }
-    SUBCASE("where nothing is known, the first answer is tried at once")
-    {
+    SUBCASE("where nothing is known, the first answer is tried at once") {
         CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
         s.now += 200ms;
         CHECK(s.c.time_passed(s.now) == step::wait);
@@ -30,8 +28,7 @@ TEST_CASE("names")
         CHECK(s.now == before);
         CHECK(s.c.address().text == "b");
     }
-    SUBCASE("where nothing is known, those that have failed are asked for again while others are not answered")
-    {
+    SUBCASE("where nothing is known, those that have failed are asked for again while others are not answered") {
         CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::resolve);
@@ -40,8 +37,7 @@ TEST_CASE("names")
         CHECK(s.c.names_known({addresses({"b"}), false, false}, s.now) == step::attempt);
         CHECK(s.c.address().text == "b");
     }
-    SUBCASE("an address that comes late is the next to be tried")
-    {
+    SUBCASE("an address that comes late is the next to be tried") {
         CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         CHECK(s.next() == step::attempt);
         CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
@@ -49,8 +45,7 @@ TEST_CASE("names")
         CHECK(s.next() == step::attempt);
         CHECK(s.c.address().text == "b");
     }
-    SUBCASE("an address that comes in the pause ends it")
-    {
+    SUBCASE("an address that comes in the pause ends it") {
         CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         CHECK(s.next() == step::attempt);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
@@ -60,8 +55,7 @@ TEST_CASE("names")
         CHECK(s.now == before);
         CHECK(s.c.address().text == "b");
     }
-    SUBCASE("where there is none, it is asked again after a pause")
-    {
+    SUBCASE("where there is none, it is asked again after a pause") {
         CHECK(s.c.names_known({}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::resolve);
@@ -129,8 +123,7 @@ TEST_CASE("whether TLS has failed with all servers")
     CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
     CHECK(s.c.all_insecure());
 
-    SUBCASE("not, when one of them cannot be reached any more")
-    {
+    SUBCASE("not, when one of them cannot be reached any more") {
         fail(loss::security);
         CHECK(s.c.all_insecure());
         fail(loss::connection);
@@ -142,8 +135,7 @@ TEST_CASE("whether TLS has failed with all servers")
         fail(loss::security);
         CHECK(s.c.all_insecure());
     }
-    SUBCASE("not, when there is a connection")
-    {
+    SUBCASE("not, when there is a connection") {
         s.c.opened(12s);
         CHECK_FALSE(s.c.all_insecure());
         fail(loss::connection);
@@ -152,8 +144,7 @@ TEST_CASE("whether TLS has failed with all servers")
         fail(loss::security);
         CHECK(s.c.all_insecure());
     }
-    SUBCASE("not, when a server has spoken of the session")
-    {
+    SUBCASE("not, when a server has spoken of the session") {
         fail(loss::session);
         CHECK_FALSE(s.c.all_insecure());
     }

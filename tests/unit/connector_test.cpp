@@ -337,25 +337,21 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
     s.now += 1min;
     CHECK_FALSE(s.c.session_is_overdue(s.now));
 
-    SUBCASE("awake")
-    {
+    SUBCASE("awake") {
         lose();
         check_overdue_after(12s + 3s + 2s);
     }
-    SUBCASE("asleep for a while")
-    {
+    SUBCASE("asleep for a while") {
         lose();
         s.c.slept += 10s;
         check_overdue_after(7s);
     }
-    SUBCASE("asleep before, while it was connected")
-    {
+    SUBCASE("asleep before, while it was connected") {
         s.c.slept += 10s;
         lose();
         check_overdue_after(17s);
     }
-    SUBCASE("a server that takes it up for a shorter time: the next leader knows the one that it began with")
-    {
+    SUBCASE("a server that takes it up for a shorter time: the next leader knows the one that it began with") {
         lose();
         s.c.opened(6s);
         CHECK_FALSE(s.c.session_is_overdue(s.now + 1h));
@@ -363,16 +359,14 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
         lose();
         check_overdue_after(12s + 2s + 2s);
     }
-    SUBCASE("or for a longer time")
-    {
+    SUBCASE("or for a longer time") {
         lose();
         s.c.opened(16s);
         s.now += 1min;
         lose();
         check_overdue_after(16s + 4s + 2s);
     }
-    SUBCASE("another session")
-    {
+    SUBCASE("another session") {
         lose();
         CHECK(s.c.lost(loss::session, s.now) == step::wait);
         REQUIRE(s.next() == step::attempt);
@@ -418,22 +412,19 @@ TEST_CASE("refused credentials are the end of all attempts when every server tha
     next_at_once();
     CHECK(s.c.address().text != first);
 
-    SUBCASE("by all")
-    {
+    SUBCASE("by all") {
         refused();
         next_at_once();
         refused();
         check_final();
     }
-    SUBCASE("by some, where the others cannot be reached")
-    {
+    SUBCASE("by some, where the others cannot be reached") {
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         next_at_once();
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         check_final();
     }
-    SUBCASE("not, if another has served this client: the next cycle is a whole one")
-    {
+    SUBCASE("not, if another has served this client: the next cycle is a whole one") {
         s.c.opened(12s);
         s.now += 1min;
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
@@ -447,8 +438,7 @@ TEST_CASE("refused credentials are the end of all attempts when every server tha
         s.c.opened(12s);
         CHECK(s.c.now_in() == phase::connected);
     }
-    SUBCASE("not, as long as names are looked up: there may be another server")
-    {
+    SUBCASE("not, as long as names are looked up: there may be another server") {
         CHECK(s.c.names_known({addresses({"a", "b", "c"}), true, false}, s.now) == step::wait);
         refused();
         next_at_once();
@@ -471,13 +461,11 @@ TEST_CASE("closing")
 {
     connector_scene s;
 
-    SUBCASE("without a connection ends at once")
-    {
+    SUBCASE("without a connection ends at once") {
         s.begin({"a"});
         CHECK(s.c.close(s.now) == step::finish);
     }
-    SUBCASE("gives a connection a second for its farewell, and one for the server's")
-    {
+    SUBCASE("gives a connection a second for its farewell, and one for the server's") {
         s.begin({"a"});
         s.c.opened(12s);
         CHECK(s.c.close(s.now) == step::wait);
@@ -490,8 +478,7 @@ TEST_CASE("closing")
         CHECK(s.c.time_passed(s.now) == step::wait);
         CHECK(s.next() == step::finish);
     }
-    SUBCASE("is not undone by names that are answered, or a connection that is lost")
-    {
+    SUBCASE("is not undone by names that are answered, or a connection that is lost") {
         CHECK(s.c.begin(s.now) == step::resolve);
         CHECK(s.c.close(s.now) == step::finish);
         s.c.finished();

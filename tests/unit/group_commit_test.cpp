@@ -168,8 +168,7 @@ TEST_CASE("a lost answer leaves all of them unknown")
 TEST_CASE("when one is refused it has its answer, and the others go alone")
 {
     batch_scene s;
-    SUBCASE("its path is missing: other creates there are not tried before it is made")
-    {
+    SUBCASE("its path is missing: other creates there are not tried before it is made") {
         s.batch.fail(0, outcome::no_node);
         s.clock.run();
         const auto create_d = asked(s).to("create /d/" + prefix(4)).kept();
@@ -179,8 +178,7 @@ TEST_CASE("when one is refused it has its answer, and the others go alone")
         CHECK(s.d->given.fencing_token == 210 * 4096);
         CHECK_FALSE(s.c1->ended);
     }
-    SUBCASE("it is forbidden")
-    {
+    SUBCASE("it is forbidden") {
         s.batch.fail(1, outcome::no_auth);
         s.clock.run();
         CHECK(s.d->ended == make_error_code(errc::access_denied));
@@ -189,19 +187,15 @@ TEST_CASE("when one is refused it has its answer, and the others go alone")
         s.release(*s.c1);
         CHECK(s.c2->given.fencing_token == 211 * 4096); // a transaction of its own
     }
-    SUBCASE("nobody may create anything on its path: nor is the next one there tried")
-    {
+    SUBCASE("nobody may create anything on its path: nor is the next one there tried") {
         outcome why{};
-        SUBCASE("")
-        {
+        SUBCASE("") {
             why = outcome::no_auth;
         }
-        SUBCASE("")
-        {
+        SUBCASE("") {
             why = outcome::invalid_acl;
         }
-        SUBCASE("")
-        {
+        SUBCASE("") {
             why = outcome::no_child_allowed;
         }
         s.batch.fail(0, why);
@@ -210,8 +204,7 @@ TEST_CASE("when one is refused it has its answer, and the others go alone")
         CHECK(s.c2->ended == s.c1->ended);
         asked(s).to("create /d/" + prefix(4)).nothing_else();
     }
-    SUBCASE("it is not known which: all go alone")
-    {
+    SUBCASE("it is not known which: all go alone") {
         s.batch.answer(outcome::bad_arguments);
         s.clock.run();
         asked(s).all_of({"create /c/" + prefix(3), "create /d/" + prefix(4), "create /c/" + prefix(5)});
@@ -231,14 +224,12 @@ TEST_CASE("a delete that others may wait for does not wait, and takes along what
     auto both = asked(s).to("batch remove /h/" + scene::node(1, 0) + ", create /c/" + prefix(4));
     both.nothing_else();
 
-    SUBCASE("others have deleted the node: that is told, and the create goes alone")
-    {
+    SUBCASE("others have deleted the node: that is told, and the create goes alone") {
         both.fails_at(0, outcome::no_node);
         CHECK(held->released == make_error_code(errc::lost));
         asked(s).to("create /c/" + prefix(4)).nothing_else();
     }
-    SUBCASE("done")
-    {
+    SUBCASE("done") {
         both.done({"/c/" + scene::node(4, 0)});
         CHECK(held->released == error_code());
     }
@@ -324,8 +315,7 @@ TEST_CASE("a container that was made for nobody in the end is deleted; what was 
     asked(s).to("container /deep/down").ends(outcome::no_node);
     asked(s).to("container /deep").ends(outcome::node_exists); // somebody else has made it
     auto below = asked(s).to("container /deep/down");
-    SUBCASE("withdrawn")
-    {
+    SUBCASE("withdrawn") {
         CHECK(a->handle->withdraw());
         below.stat(s.fresh(10));
         asked(s).to("container /deep/down/a").stat(s.fresh(11));
@@ -336,8 +326,7 @@ TEST_CASE("a container that was made for nobody in the end is deleted; what was 
         asked(s).to("exists /deep/down").stat(s.fresh(10));
         asked(s).to("remove /deep/down at version 0").ends(outcome::not_empty).nothing_else();
     }
-    SUBCASE("still wanted")
-    {
+    SUBCASE("still wanted") {
         below.ends(outcome::ok);
         asked(s).to("container /deep/down/a").ends(outcome::ok);
         asked(s).to("create /deep/down/a/" + prefix(2)).to("watch /deep/down/a").nothing_else();
@@ -362,25 +351,21 @@ TEST_CASE("one write of each source at a time, but for urgent deletes; what is n
     writes.remove(a, 1, false);
     writes.remove(a, 2, false);
     writes.remove(b, 3, false);
-    SUBCASE("all are needed")
-    {
+    SUBCASE("all are needed") {
         writes.proceed();
         asked(s).to("batch remove /a1, remove /b3, remove /a2").nothing_else();
     }
-    SUBCASE("one is urgent: the source's others go along")
-    {
+    SUBCASE("one is urgent: the source's others go along") {
         writes.remove(a, 4, true);
         writes.proceed();
         asked(s).to("batch remove /a4, remove /a1, remove /a2, remove /b3").nothing_else();
     }
-    SUBCASE("those of one are not")
-    {
+    SUBCASE("those of one are not") {
         a.gone = true;
         writes.proceed();
         asked(s).to("remove /b3").nothing_else();
     }
-    SUBCASE("one has taken them back")
-    {
+    SUBCASE("one has taken them back") {
         std::string unsent;
         writes.remove(a, 4, true);
         writes.take_back(a, [&](std::uint64_t id) { unsent += std::to_string(id) + ' '; });

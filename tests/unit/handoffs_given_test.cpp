@@ -35,12 +35,10 @@ TEST_CASE("data that are all an id for others are left alone, and so is the line
     recipes::acquire_request request;
     request.path = "/p";
     request.done = [](error_code, const recipes::grant&) {};
-    SUBCASE("an election")
-    {
+    SUBCASE("an election") {
         request.hands_over = false;
     }
-    SUBCASE("a line")
-    {
+    SUBCASE("a line") {
         request.internal = true;
     }
     const auto a = s.locks->acquire(std::move(request));
@@ -98,30 +96,26 @@ TEST_CASE("what is lost is not told")
 {
     handoff_scene s;
     const auto a = s.hold_first();
-    SUBCASE("the lease ends")
-    {
+    SUBCASE("the lease ends") {
         s.clock.pass(20s);
         CHECK(a->losses == 1);
         s.answer_syncs();
         asked(s).to("remove " + a->given.node);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("the session ends")
-    {
+    SUBCASE("the session ends") {
         s.lose_connection();
         s.servers.observer->on_expired();
         s.clock.run();
         CHECK(a->losses == 1);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("others delete the node")
-    {
+    SUBCASE("others delete the node") {
         s.is_gone(1, 0);
         CHECK(a->losses == 1);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("the client is closed")
-    {
+    SUBCASE("the client is closed") {
         s.session->close([] {});
         s.clock.run();
         CHECK(s.peers.heard() == "");
@@ -165,23 +159,20 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
 {
     handoff_scene s;
     told<node_stat> set;
-    SUBCASE("under way when it was granted, and when it was released")
-    {
+    SUBCASE("under way when it was granted, and when it was released") {
         s.operations->set("/d", "x", any_version, set.teller());
         const auto a = s.hold_first();
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("under way when it was granted")
-    {
+    SUBCASE("under way when it was granted") {
         s.operations->set("/d", "x", any_version, set.teller());
         const auto a = s.hold_first();
         asked(s).to("set /d").stat({});
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("done meanwhile")
-    {
+    SUBCASE("done meanwhile") {
         const auto a = s.hold_first();
         s.operations->set("/d", "x", any_version, set.teller());
         asked(s).to("set /d").stat({});
@@ -189,24 +180,21 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("refused meanwhile")
-    {
+    SUBCASE("refused meanwhile") {
         const auto a = s.hold_first();
         s.operations->set("/d", "x", any_version, set.teller());
         asked(s).to("set /d").ends(outcome::bad_version);
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("withdrawn, and under way")
-    {
+    SUBCASE("withdrawn, and under way") {
         const auto a = s.hold_first();
         const auto handle = s.operations->set("/d", "x", any_version, set.teller());
         handle->withdraw();
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("a transaction")
-    {
+    SUBCASE("a transaction") {
         told<commit_result> done;
         const auto a = s.hold_first();
         transaction t;
@@ -215,16 +203,14 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("a request to let go")
-    {
+    SUBCASE("a request to let go") {
         told<std::size_t> revoked;
         const auto a = s.hold_first();
         s.queues->revoke("/other", "/other/_c_lock-0000000001", revoked.teller());
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("one that was done before is no matter, nor is a read")
-    {
+    SUBCASE("one that was done before is no matter, nor is a read") {
         told<node_content> read;
         s.operations->set("/d", "x", any_version, set.teller());
         asked(s).to("set /d").stat({});
@@ -266,8 +252,7 @@ TEST_CASE("a node that lingers does so until somebody waits for it")
     mutex_options lingering;
     lingering.linger = 1s;
     const auto a = s.hold_first(lingering);
-    SUBCASE("afterwards")
-    {
+    SUBCASE("afterwards") {
         s.release(*a);
         asked(s).to("watch children /p").list({fake_peers::node(1, 0)}, children_of(1, 100)).nothing_else();
         CHECK(s.peers.heard() == "");
@@ -275,8 +260,7 @@ TEST_CASE("a node that lingers does so until somebody waits for it")
         s.peers.observer->on_awaited(c);
         s.clock.run();
     }
-    SUBCASE("before")
-    {
+    SUBCASE("before") {
         s.peers.waited_for.insert(1);
         s.release(*a);
     }
@@ -294,13 +278,11 @@ TEST_CASE("a node that is passed on takes its secret along, and is told once, by
     s.release(*a);
     REQUIRE(b->ended == error_code());
     CHECK(s.peers.heard() == "");
-    SUBCASE("without a write")
-    {
+    SUBCASE("without a write") {
         s.release(*b);
         CHECK(s.peers.heard() == "publish #1");
     }
-    SUBCASE("with one")
-    {
+    SUBCASE("with one") {
         told<node_stat> set;
         s.operations->set("/d", "x", any_version, set.teller());
         s.release(*b);

@@ -24,36 +24,28 @@ TEST_CASE("it asks nobody of whom the data say nothing that it understands, nor 
 {
     handoff_scene s;
     std::string data;
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "them";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "them\nhandoff=nonsense";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "them\nhandoff=example.com:7000";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "them\nhandoff=10.0.0.2:0";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "them\nhandoff=10.0.0.2:70000";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "handoff=10.0.0.2:7000";
     }
-    SUBCASE("itself, in an earlier session")
-    {
+    SUBCASE("itself, in an earlier session") {
         data = "them\nhandoff=10.0.0.1:7000";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         data = "__REVOKE__";
     }
     const auto a = s.wait_behind(data);
@@ -87,8 +79,7 @@ TEST_CASE("such a grant counts once, and the log tells whose word it was")
         return line;
     };
     const std::string before = "granted /p by word of who let it go, before the servers told of it: ";
-    SUBCASE("one who was asked")
-    {
+    SUBCASE("one who was asked") {
         const auto a = s.wait_behind(there);
         const auto behind = s.acquire("/p");
         asked(s).to(to_create(2)).number(103, 3);
@@ -104,8 +95,7 @@ TEST_CASE("such a grant counts once, and the log tells whose word it was")
         REQUIRE(behind->ended == error_code()); // over the same nodes, which nobody has seen gone
         CHECK(first() == "");
     }
-    SUBCASE("one who is not asked: somebody sends it along")
-    {
+    SUBCASE("one who is not asked: somebody sends it along") {
         const auto a = s.queue_behind({fake_peers::node(53, 0)});
         s.watched(1, 1, 5, "me");
         s.watched(53, 0, 8, "them");
@@ -133,8 +123,7 @@ TEST_CASE("what came before the node was known, or for one that nobody was asked
 {
     handoff_scene s;
     s.certify(52);
-    SUBCASE("told before the list")
-    {
+    SUBCASE("told before the list") {
         const auto a = s.queue_behind({fake_peers::node(51, 0), fake_peers::node(52, 1)});
         s.watched(1, 2, 5, "me");
         s.watched(51, 0, 8, there);
@@ -143,8 +132,7 @@ TEST_CASE("what came before the node was known, or for one that nobody was asked
         s.certify(51);
         CHECK(a->ended == error_code());
     }
-    SUBCASE("only the nearer one has an address")
-    {
+    SUBCASE("only the nearer one has an address") {
         const auto a = s.queue_behind({fake_peers::node(53, 0), fake_peers::node(51, 1)});
         s.watched(1, 2, 5, "me");
         s.watched(51, 1, 9, there);
@@ -165,14 +153,12 @@ TEST_CASE("a node whose name others have copied is asked for in one place, and e
     CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.3:7000");
     s.watched(51, 0, 8, there);
     CHECK(s.peers.heard() == "unsubscribe #51, subscribe #51 at 10.0.0.2:7000");
-    SUBCASE("the first")
-    {
+    SUBCASE("the first") {
         s.is_gone(51, 0);
         CHECK(s.peers.heard() == "unsubscribe #51, subscribe #51 at 10.0.0.3:7000");
         s.is_gone(51, 1);
     }
-    SUBCASE("the second")
-    {
+    SUBCASE("the second") {
         s.is_gone(51, 1);
         CHECK(s.peers.heard() == "");
         s.is_gone(51, 0);
@@ -203,9 +189,9 @@ TEST_CASE("who lets go sends along what was let go before it, though the servers
     s.certify(51);
     CHECK(a->ended == error_code());
     s.peers.heard();
-    SUBCASE("they are there") {}
-    SUBCASE("one is gone: others may have seen it, and wait")
-    {
+    SUBCASE("they are there") {
+    }
+    SUBCASE("one is gone: others may have seen it, and wait") {
         s.is_gone(52, 1);
     }
     s.release(*a);
@@ -223,40 +209,34 @@ TEST_CASE("behind such a grant a sync goes before the next read for a user")
     CHECK(a->ended == error_code());
     asked(s).only("get /d").show(9, "before");
     CHECK(read.value.data == "before"); // it was asked before
-    SUBCASE("")
-    {
+    SUBCASE("") {
         s.operations->get("/d", another.teller());
         asked(s).all_of({"sync /", "get /d"});
-        SUBCASE("it goes well")
-        {
+        SUBCASE("it goes well") {
             asked(s).to("sync /").ends(outcome::ok).to("get /d").show(9, "after");
             CHECK(another.value.data == "after");
             told<node_content> more;
             s.operations->get("/d", more.teller());
             asked(s).only("get /d");
         }
-        SUBCASE("it is refused")
-        {
+        SUBCASE("it is refused") {
             asked(s).to("sync /").ends(outcome::no_auth).to("get /d").show(9, "old");
             CHECK(another.ended_with(errc::access_denied));
         }
-        SUBCASE("the nodes that were passed over are gone meanwhile")
-        {
+        SUBCASE("the nodes that were passed over are gone meanwhile") {
             s.is_gone(51, 0);
             s.is_gone(52, 1);
             asked(s).to("sync /").ends(outcome::no_auth).to("get /d").show(9, "after");
             CHECK(another.value.data == "after");
         }
     }
-    SUBCASE("unless those nodes have been seen gone")
-    {
+    SUBCASE("unless those nodes have been seen gone") {
         s.is_gone(52, 1);
         s.is_gone(51, 0);
         s.operations->get("/d", another.teller());
         asked(s).only("get /d");
     }
-    SUBCASE("a look is such a read")
-    {
+    SUBCASE("a look is such a read") {
         s.release(*a);
         asked(s).to("remove " + a->given.node).ends(outcome::ok);
         const auto b = s.acquire("/p", {}, acquire_mode::look_once);
@@ -285,15 +265,13 @@ TEST_CASE("behind such a grant a wait looks for itself, whatever a watch has tol
         s.clock.run();
         return wait;
     };
-    SUBCASE("the watch is armed")
-    {
+    SUBCASE("the watch is armed") {
         asked(s).only("watch exists /d").stat(before);
         const auto late = begin();
         asked(s).all_of({"sync /", "watch exists /d"});
         asked(s).to("sync /").ends(outcome::ok).to("watch exists /d").ends(outcome::no_node);
     }
-    SUBCASE("a look is under way")
-    {
+    SUBCASE("a look is under way") {
         const auto late = begin();
         asked(s).only("watch exists /d").stat(before);
         asked(s).all_of({"sync /", "watch exists /d"});

@@ -83,23 +83,19 @@ TEST_CASE("one whose answer was lost: what is found first counts as made by the 
     s.first_look(outcome::ok);
     s.rest();
     store::node_stat found = s.fresh(60);
-    SUBCASE("")
-    {
+    SUBCASE("") {
         asked(s).to("exists /up").stat(found);
         CHECK(s.servers.pending() == "remove /up at version 0");
     }
-    SUBCASE("others have put another in its place meanwhile")
-    {
+    SUBCASE("others have put another in its place meanwhile") {
         asked(s).to("exists /up").stat(s.fresh(61));
         CHECK(s.servers.pending() == "");
     }
-    SUBCASE("used: if it is a container, the servers clear it away")
-    {
+    SUBCASE("used: if it is a container, the servers clear it away") {
         asked(s).to("exists /up").stat(s.used(60));
         CHECK(s.servers.pending() == "");
     }
-    SUBCASE("with data")
-    {
+    SUBCASE("with data") {
         found.data_length = 1;
         asked(s).to("exists /up").stat(found);
         CHECK(s.servers.pending() == "");

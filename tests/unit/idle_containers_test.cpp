@@ -37,12 +37,10 @@ TEST_CASE("it is looked at first, behind a sync; what cannot be known to be as i
 TEST_CASE("others' containers, and persistent parents, are left alone")
 {
     container_scene s;
-    SUBCASE("made by others at the same time")
-    {
+    SUBCASE("made by others at the same time") {
         s.use("/p", 0);
     }
-    SUBCASE("persistent")
-    {
+    SUBCASE("persistent") {
         mutex_options persistent;
         persistent.parents = parent_kind::persistent;
         s.use("/p", 50, persistent);
@@ -57,20 +55,16 @@ TEST_CASE("what others have put in its place, or written into, stays, and is not
     s.use("/p");
     s.come_to_rest();
     store::node_stat found = s.used();
-    SUBCASE("another node")
-    {
+    SUBCASE("another node") {
         found = s.fresh(60);
     }
-    SUBCASE("with data")
-    {
+    SUBCASE("with data") {
         found.mzxid = 60, found.version = 1, found.data_length = 4;
     }
-    SUBCASE("with other data")
-    {
+    SUBCASE("with other data") {
         found.mzxid = 60;
     }
-    SUBCASE("with a child")
-    {
+    SUBCASE("with a child") {
         found.num_children = 1, found.cversion = 3;
     }
     s.answer_syncs();
@@ -95,12 +89,10 @@ TEST_CASE("one that others use at the last moment stays, and is not asked for ag
     container_scene s;
     s.use("/p");
     s.begin_to_delete("/p");
-    SUBCASE("")
-    {
+    SUBCASE("") {
         asked(s).to("remove /p at version 0").ends(outcome::not_empty);
     }
-    SUBCASE("or write into")
-    {
+    SUBCASE("or write into") {
         asked(s).to("remove /p at version 0").ends(outcome::bad_version);
     }
     asked(s).only("unwatch /p").ends(outcome::ok);
@@ -241,8 +233,7 @@ TEST_CASE("used while the delete is on its way: the path is made again")
     s.begin_to_delete("/p");
     const auto a = s.acquire("/p");
     asked(s).all_of({"remove /p at version 0", "create /p/" + prefix(3)});
-    SUBCASE("and it was deleted")
-    {
+    SUBCASE("and it was deleted") {
         s.done("/p");
         asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
         asked(s).all_of({"watch /p", "watch /p", "container /p"}); // after the event, and after the answer
@@ -258,8 +249,7 @@ TEST_CASE("used while the delete is on its way: the path is made again")
             .to("watch /p")
             .alone(1, 300);
     }
-    SUBCASE("and it was not, for others were there")
-    {
+    SUBCASE("and it was not, for others were there") {
         asked(s).to("remove /p at version 0").ends(outcome::not_empty).to("create /p/" + prefix(3)).number(300, 1);
     }
     CHECK(a->ended == error_code());
@@ -282,13 +272,11 @@ TEST_CASE("used with other options while it rests, is looked at, or deleted: the
             asked(s).to("watch /p").alone(1, 300);
         CHECK(a.ended == error_code());
     };
-    SUBCASE("it rests")
-    {
+    SUBCASE("it rests") {
         s.clock.pass(1s);
         is_granted(*s.acquire("/p", others));
     }
-    SUBCASE("looked at")
-    {
+    SUBCASE("looked at") {
         s.come_to_rest();
         REQUIRE(s.servers.pending() == "exists /p");
         const auto a = s.acquire("/p", others);
@@ -297,8 +285,7 @@ TEST_CASE("used with other options while it rests, is looked at, or deleted: the
         CHECK_FALSE(s.servers.asks("remove"));
         is_granted(*a);
     }
-    SUBCASE("deleted")
-    {
+    SUBCASE("deleted") {
         s.begin_to_delete("/p");
         const auto a = s.acquire("/p", others);
         asked(s).all_of({"remove /p at version 0", "create /p/" + prefix(3), "watch /p"});
@@ -318,8 +305,7 @@ TEST_CASE("used with other options while it rests, is looked at, or deleted: the
         asked(s).to("exists /p").stat(s.used(80));
         CHECK(s.servers.pending() == "remove /p at version 0");
     }
-    SUBCASE("its watch is taken back")
-    {
+    SUBCASE("its watch is taken back") {
         s.come_to_rest();
         s.answer_syncs();
         asked(s).to("exists /p").stat(s.fresh(60)); // another's

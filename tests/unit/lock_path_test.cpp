@@ -130,16 +130,14 @@ TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose
     const auto holder = s.join_and_hold();
     const auto waiter = s.join();
     asked(s).to("create /p/" + prefix(2)).number(43, 1).nothing_else();
-    SUBCASE("held")
-    {
+    SUBCASE("held") {
         s.path->stop(errc::closed);
         s.clock.run();
         CHECK(holder->losses == 1);
         CHECK_FALSE(holder->handle->held(s.clock.now()));
         CHECK(waiter->ended == make_error_code(errc::closed));
     }
-    SUBCASE("being released: the next one has it already, and loses it")
-    {
+    SUBCASE("being released: the next one has it already, and loses it") {
         s.release(*holder);
         REQUIRE(waiter->ended == error_code());
         s.path->stop(errc::closed);
@@ -156,9 +154,9 @@ TEST_CASE("giving way it takes its watch back; destroyed, it asks for nothing, a
     const auto holder = s.join_and_hold();
     const auto waiter = s.join();
     asked(s).to("create /p/" + prefix(2)).number(43, 1).nothing_else();
-    SUBCASE("destroyed with the session") {}
-    SUBCASE("replaced")
-    {
+    SUBCASE("destroyed with the session") {
+    }
+    SUBCASE("replaced") {
         s.path->give_way();
         asked(s).to("unwatch /p").ends(outcome::ok);
     }
@@ -202,24 +200,19 @@ TEST_CASE("users of a path agree on names, marks, linger and cohort, and on whet
 {
     const path_options usual({}, contender_kind::mutex);
     mutex_options other;
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.names = naming::kazoo;
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.mark = "-stock-";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.also_heeds = {""};
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.linger = 1s;
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.cohort = 2;
     }
     CHECK_FALSE(path_options(other, contender_kind::mutex) == usual);

@@ -36,8 +36,7 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
     CHECK(q.next_to_create() == 0);
     CHECK(q.act() == "sync, read");
 
-    SUBCASE("found: adopted, if it is of this session")
-    {
+    SUBCASE("found: adopted, if it is of this session") {
         q.children_read({ours(1, 4)}, 5, true);
         CHECK(q.act() == "inspect 1 " + ours(1, 4));
         q.inspected(1, ours(1, 4), true);
@@ -46,15 +45,13 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         CHECK(q.own().node(1) == ours(1, 4));
         CHECK(q.next_to_create() == 2);
     }
-    SUBCASE("found, but gone when it is read: created again")
-    {
+    SUBCASE("found, but gone when it is read: created again") {
         q.children_read({ours(1, 4)}, 5, true);
         CHECK(q.act() == "inspect 1 " + ours(1, 4));
         q.node_gone(ours(1, 4));
         CHECK(q.next_to_create() == 1);
     }
-    SUBCASE("found, but of another session: left alone, and waited for")
-    {
+    SUBCASE("found, but of another session: left alone, and waited for") {
         q.children_read({ours(1, 4)}, 5, true);
         CHECK(q.act() == "inspect 1 " + ours(1, 4));
         q.inspected(1, ours(1, 4), false);
@@ -70,39 +67,33 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         q.node_gone(ours(1, 4));
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("not found: created again, in its old order")
-    {
+    SUBCASE("not found: created again, in its old order") {
         q.children_read({}, 0, true);
         CHECK(q.next_to_create() == 1);
         CHECK(q.act() == "not_found 1 _c_1-lock-");
     }
-    SUBCASE("not found, but the sync failed: looked for again")
-    {
+    SUBCASE("not found, but the sync failed: looked for again") {
         q.children_read({}, 0, false);
         CHECK(q.next_to_create() == 0);
         CHECK(q.act() == "sync, read");
     }
-    SUBCASE("abandoned and found: deleted")
-    {
+    SUBCASE("abandoned and found: deleted") {
         q.leave(1);
         q.children_read({ours(1, 4)}, 5, true);
         CHECK(q.act() == "remove 1 " + ours(1, 4));
     }
-    SUBCASE("abandoned and not found: forgotten")
-    {
+    SUBCASE("abandoned and not found: forgotten") {
         q.leave(1);
         q.children_read({foreign(4)}, 5, true);
         CHECK(q.act() == "not_found 1 _c_1-lock-, gone 1");
     }
-    SUBCASE("cut again before the answer: looked for again")
-    {
+    SUBCASE("cut again before the answer: looked for again") {
         q.read_failed();
         q.epoch_ended();
         q.epoch_began();
         CHECK(q.act() == "sync, read");
     }
-    SUBCASE("cut again while it is inspected: looked for again")
-    {
+    SUBCASE("cut again while it is inspected: looked for again") {
         q.children_read({ours(1, 4)}, 5, true);
         CHECK(q.act() == "inspect 1 " + ours(1, 4));
         q.inspect_unknown(1);
@@ -112,8 +103,7 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         q.children_read({ours(1, 4)}, 5, true);
         CHECK(q.act() == "inspect 1 " + ours(1, 4));
     }
-    SUBCASE("cut while it is inspected: its node still counts for who is behind it")
-    {
+    SUBCASE("cut while it is inspected: its node still counts for who is behind it") {
         q.children_read({ours(1, 4)}, 5, true);
         q.send_creates();
         CHECK(q.act() == "inspect 1 " + ours(1, 4) + ", parent, read");
@@ -125,8 +115,7 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         q.inspect_unknown(1);
         CHECK(q.act() == "");
     }
-    SUBCASE("the session ended: forgotten with it, and created again")
-    {
+    SUBCASE("the session ended: forgotten with it, and created again") {
         q.read_failed();
         q.epoch_ended();
         q.session_ended();
@@ -155,18 +144,15 @@ TEST_CASE("watches are armed again, and what went meanwhile is found out")
     q.node_gone(foreign(0));
     // The set before it may have grown: the servers may have been set back.
     CHECK(q.act() == "read");
-    SUBCASE("nobody is before it")
-    {
+    SUBCASE("nobody is before it") {
         q.children_read({ours(1, 1)}, 2, false);
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("a node that was gone is back")
-    {
+    SUBCASE("a node that was gone is back") {
         q.children_read({foreign(0), ours(1, 1)}, 2, false);
         CHECK(q.act() == "watch " + foreign(0));
     }
-    SUBCASE("that connection is lost, too: what was read over it does not count over the next")
-    {
+    SUBCASE("that connection is lost, too: what was read over it does not count over the next") {
         q.children_read({foreign(0), ours(1, 1)}, 2, false);
         CHECK(q.act() == "watch " + foreign(0));
         q.epoch_ended();

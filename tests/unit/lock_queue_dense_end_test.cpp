@@ -28,12 +28,10 @@ TEST_CASE("any event for the parent ends it")
     q.leave(1);
     q.is_deleted(1, ours(1, 0));
 
-    SUBCASE("its data was set: whoever did may delete and make it again, unseen")
-    {
+    SUBCASE("its data was set: whoever did may delete and make it again, unseen") {
         q.parent_changed();
     }
-    SUBCASE("it was deleted")
-    {
+    SUBCASE("it was deleted") {
         q.parent_deleted();
     }
     CHECK_FALSE(q.known().parent().watched());
@@ -102,8 +100,7 @@ TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one 
     q.begin_with(1);
     q.path_refused();
     q.enqueued(1, 3);
-    SUBCASE("confirmed")
-    {
+    SUBCASE("confirmed") {
         q.parent_shows_one(4);
         CHECK(q.act() == "granted 1");
         q.join_and_send(2);
@@ -111,8 +108,7 @@ TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one 
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 3) + " later, granted 2");
     }
-    SUBCASE("refused, too")
-    {
+    SUBCASE("refused, too") {
         q.parent_watch_failed();
         CHECK(q.known().parent().watched());
         CHECK(q.act() == "parent");
@@ -144,16 +140,14 @@ TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer b
     q.hold();
     q.leave(1);
     q.is_deleted(1, ours(1, 0));
-    SUBCASE("a lost answer")
-    {
+    SUBCASE("a lost answer") {
         q.contact_lost();
         CHECK_FALSE(q.known().parent().watched());
         q.parent_watched(0, 1, 7);
         q.epoch_ended();
         CHECK_FALSE(q.known().parent().watched());
     }
-    SUBCASE("the end alone")
-    {
+    SUBCASE("the end alone") {
         q.epoch_ended();
     }
     q.begin_with(2);

@@ -13,30 +13,25 @@ TEST_CASE("a look at the parent shows that the first is alone")
     q.enqueued(1, 5);
     CHECK(q.act() == ""); // of two requests one is enough, if it is the right one
 
-    SUBCASE("one child, and nothing has changed since ours came")
-    {
+    SUBCASE("one child, and nothing has changed since ours came") {
         q.parent_watched(1, 6, 105);
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("one child, but another change since: ours may be gone, and the child be another")
-    {
+    SUBCASE("one child, but another change since: ours may be gone, and the child be another") {
         q.parent_watched(1, 6, 106);
         CHECK(q.act() == "read");
         q.children_read({ours(1, 5)}, 6, true);
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("one child, which is younger than ours")
-    {
+    SUBCASE("one child, which is younger than ours") {
         q.parent_watched(1, 7, 105);
         CHECK(q.act() == "read");
     }
-    SUBCASE("two children")
-    {
+    SUBCASE("two children") {
         q.parent_watched(2, 6, 105);
         CHECK(q.act() == "read");
     }
-    SUBCASE("none: ours is gone, and is made again")
-    {
+    SUBCASE("none: ours is gone, and is made again") {
         q.parent_watched(0, 6, 106);
         CHECK(q.act() == "");
         CHECK(q.next_to_create() == 1);
@@ -45,13 +40,11 @@ TEST_CASE("a look at the parent shows that the first is alone")
         q.enqueued(1, 6);
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("the watch could not be set: asked for again")
-    {
+    SUBCASE("the watch could not be set: asked for again") {
         q.parent_watch_failed();
         CHECK(q.act() == "parent");
     }
-    SUBCASE("there is no parent any more: nothing is left")
-    {
+    SUBCASE("there is no parent any more: nothing is left") {
         q.parent_absent();
         CHECK(q.next_to_create() == 1);
         CHECK_FALSE(q.known().parent().watched());
@@ -232,8 +225,7 @@ TEST_CASE("numbers that begin again: the parent is another, and all known nodes 
     q.hold();
     q.queue_second();
 
-    SUBCASE("with a number that one of ours had; its watch was used up before")
-    {
+    SUBCASE("with a number that one of ours had; its watch was used up before") {
         q.parent_changed();
         q.join_and_send(3);
         q.enqueued(3, 1);
@@ -245,16 +237,14 @@ TEST_CASE("numbers that begin again: the parent is another, and all known nodes 
         q.children_read({foreign(0), ours(3, 1), ours(2, 2)}, 3, true);
         CHECK(q.act() == "watch " + ours(3, 1) + ", watch " + foreign(0));
     }
-    SUBCASE("with number 0, which needs no more to be granted")
-    {
+    SUBCASE("with number 0, which needs no more to be granted") {
         q.parent_changed();
         q.join_and_send(3);
         q.enqueued(3, 0);
         CHECK(q.act() == "lost 1, granted 3");
         CHECK(q.next_to_create() == 2);
     }
-    SUBCASE("with a number that only others can have had")
-    {
+    SUBCASE("with a number that only others can have had") {
         q.join_and_send(3);
         q.enqueued(3, 4);
         q.leave(2);

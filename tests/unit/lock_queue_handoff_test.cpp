@@ -64,14 +64,12 @@ TEST_CASE("lower nodes still count")
         q.watched(node);
     CHECK(q.certified(foreign(5)));
     CHECK(q.act() == "");
-    SUBCASE("until they are let go")
-    {
+    SUBCASE("until they are let go") {
         CHECK(q.certified(foreign(3)));
         CHECK(q.act() == "granted 1 over let go");
         CHECK(q.known().places().passed_over() == 2);
     }
-    SUBCASE("until they are gone")
-    {
+    SUBCASE("until they are gone") {
         q.node_gone(foreign(3));
         CHECK(q.act() == "granted 1 over let go");
         CHECK(q.known().places().passed_over() == 1);
@@ -89,14 +87,12 @@ TEST_CASE("a list does not bring it back, and forgets it when it is not there an
     CHECK(q.act() == "read");
     q.leave(1);
     CHECK(q.act() == "remove 1 " + ours(1, 1));
-    SUBCASE("there")
-    {
+    SUBCASE("there") {
         q.children_read({foreign(0), ours(1, 1), ours(2, 3)}, 4, true);
         CHECK(q.known().places().passed_over() == 1);
         CHECK(q.act() == "granted 2 over let go");
     }
-    SUBCASE("gone")
-    {
+    SUBCASE("gone") {
         q.children_read({ours(1, 1), ours(2, 3)}, 4, true);
         CHECK(q.known().places().passed_over() == 0);
         CHECK(q.act() == "granted 2");
@@ -110,12 +106,10 @@ TEST_CASE("a list that shows our own node says, in its step, that it is there")
     q.children_read({ours(1, 1), foreign(0)}, 2, true);
     CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
     CHECK(q.certified(foreign(0)));
-    SUBCASE("the step")
-    {
+    SUBCASE("the step") {
         CHECK(q.act() == "granted 1 over let go");
     }
-    SUBCASE("a step in which the lease was not fresh, and the next")
-    {
+    SUBCASE("a step in which the lease was not fresh, and the next") {
         CHECK(q.act(false) == "");
         CHECK(q.act() == "watch " + ours(1, 1));
         q.watched(ours(1, 1));
@@ -144,13 +138,11 @@ TEST_CASE("nobody is granted over it whose own node is not watched: others may h
     CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
     CHECK(q.certified(foreign(0)));
     CHECK(q.act() == "");
-    SUBCASE("it is there")
-    {
+    SUBCASE("it is there") {
         q.watched(ours(1, 1));
         CHECK(q.act() == "granted 1 over let go");
     }
-    SUBCASE("it is gone")
-    {
+    SUBCASE("it is gone") {
         q.node_gone(ours(1, 1));
         CHECK(q.act() == "");
     }
@@ -161,8 +153,7 @@ TEST_CASE("nor without a connection, or a fresh lease")
     driver q;
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
-    SUBCASE("an answer was lost")
-    {
+    SUBCASE("an answer was lost") {
         q.contact_lost();
         CHECK(q.act() == "");
         q.epoch_ended();
@@ -173,8 +164,7 @@ TEST_CASE("nor without a connection, or a fresh lease")
         CHECK(q.act() == "watch " + ours(1, 1));
         q.watched(ours(1, 1));
     }
-    SUBCASE("no lease")
-    {
+    SUBCASE("no lease") {
         CHECK(q.act(false) == "");
     }
     CHECK(q.act() == "granted 1 over let go");
@@ -219,17 +209,14 @@ TEST_CASE("it is forgotten with the session, and with the parent")
     CHECK(q.certified(foreign(0)));
     CHECK(q.act() == "granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
-    SUBCASE("parent")
-    {
+    SUBCASE("parent") {
         q.parent_deleted();
     }
-    SUBCASE("session")
-    {
+    SUBCASE("session") {
         q.epoch_ended();
         q.session_ended();
     }
-    SUBCASE("only ours remain")
-    {
+    SUBCASE("only ours remain") {
         q.parent_watched(1, 2, driver::czxid_of(1));
     }
     CHECK(q.known().places().passed_over() == 0);
@@ -274,20 +261,17 @@ TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
         REQUIRE(found != all.end());
         return found->by_own_will;
     };
-    SUBCASE("given up before it was sent")
-    {
+    SUBCASE("given up before it was sent") {
         q.leave(1);
         CHECK_FALSE(told(1));
     }
-    SUBCASE("given up while it was sent")
-    {
+    SUBCASE("given up while it was sent") {
         CHECK(q.act() == "downgrade 1 " + writer(1, 0));
         q.leave(1);
         q.downgraded(1);
         CHECK_FALSE(told(1));
     }
-    SUBCASE("done")
-    {
+    SUBCASE("done") {
         CHECK(q.act() == "downgrade 1 " + writer(1, 0));
         q.downgraded(1);
         CHECK(q.act() == "shares 1 " + reader(1, 0));
@@ -299,32 +283,27 @@ TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
 TEST_CASE("others may be told what is left by its own will")
 {
     telling_driver q;
-    SUBCASE("what was held")
-    {
+    SUBCASE("what was held") {
         q.hold();
         q.leave(1);
         CHECK(q.told(1) == "told");
     }
-    SUBCASE("a wait")
-    {
+    SUBCASE("a wait") {
         q.wait_behind_foreign();
         q.leave(1);
         CHECK(q.told(1) == "told");
     }
-    SUBCASE("what was held is lost")
-    {
+    SUBCASE("what was held is lost") {
         q.hold();
         CHECK(q.lapse() == std::vector<contender_id>{1});
         CHECK(q.told(1) == "not told");
     }
-    SUBCASE("it was lost in another way")
-    {
+    SUBCASE("it was lost in another way") {
         q.hold();
         q.leave(1, false);
         CHECK(q.told(1) == "not told");
     }
-    SUBCASE("a create that was given up")
-    {
+    SUBCASE("a create that was given up") {
         q.begin_with(1);
         q.leave(1);
         q.enqueued(1, 0);
@@ -340,23 +319,19 @@ TEST_CASE("and where nodes linger, when that ends, not before")
     CHECK(q.act() == "read and watch, lingers 1");
     q.children_read({ours(1, 0)}, 1, true);
     CHECK(q.act() == "");
-    SUBCASE("it has lingered long enough")
-    {
+    SUBCASE("it has lingered long enough") {
         q.stop_lingering();
         CHECK(q.told(1) == "told");
     }
-    SUBCASE("somebody queues, as the servers tell")
-    {
+    SUBCASE("somebody queues, as the servers tell") {
         q.children_changed();
         CHECK(q.told(1) == "told");
     }
-    SUBCASE("somebody waits, as he tells himself")
-    {
+    SUBCASE("somebody waits, as he tells himself") {
         q.awaited();
         CHECK(q.told(1) == "told");
     }
-    SUBCASE("the lease ends")
-    {
+    SUBCASE("the lease ends") {
         CHECK(q.lapse().empty());
         CHECK(q.told(1) == "not told");
     }

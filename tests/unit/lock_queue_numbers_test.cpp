@@ -92,14 +92,12 @@ TEST_CASE("a list and a look at the parent tell, too")
     driver q({}, 3);
     q.begin_with(1);
     q.enqueued(1, 1);
-    SUBCASE("a list")
-    {
+    SUBCASE("a list") {
         q.parent_watched(2, 2, 0);
         CHECK(q.act() == "read");
         q.children_read({ours(1, 1), foreign(2)}, 3, true);
     }
-    SUBCASE("a look")
-    {
+    SUBCASE("a look") {
         q.parent_watched(1, 3, 77);
         CHECK(q.act() == "read");
     }
@@ -119,36 +117,31 @@ TEST_CASE("while others are there, the youngest is waited for, and no list is re
     q.watched(foreign(5));
     q.node_gone(foreign(3));
     CHECK(q.act() == "");
-    SUBCASE("it goes, and another has come meanwhile")
-    {
+    SUBCASE("it goes, and another has come meanwhile") {
         q.node_gone(foreign(5));
         CHECK(q.act() == "remove parent");
         q.delete_in_vain(7);
         q.children_read({foreign(6)}, 7, true);
         CHECK(q.act() == "watch " + foreign(6));
     }
-    SUBCASE("all have gone between the refusal and the list")
-    {
+    SUBCASE("all have gone between the refusal and the list") {
         q.node_gone(foreign(5));
         CHECK(q.act() == "remove parent");
         q.delete_in_vain(6);
         q.children_read({}, 6, true);
         CHECK(q.act() == "remove parent");
     }
-    SUBCASE("another client was quicker")
-    {
+    SUBCASE("another client was quicker") {
         q.node_gone(foreign(5));
         CHECK(q.act() == "remove parent");
         CHECK_FALSE(q.may_remove_parent(1)); // it looked at the next one
         CHECK(q.next_to_create() == 2);
     }
-    SUBCASE("somebody writes to it")
-    {
+    SUBCASE("somebody writes to it") {
         q.watch_fired(foreign(5));
         CHECK(q.act() == "watch " + foreign(5));
     }
-    SUBCASE("nobody is held back any more: the watch is taken back, and set again for the next one")
-    {
+    SUBCASE("nobody is held back any more: the watch is taken back, and set again for the next one") {
         q.leave(2);
         CHECK(q.act() == "unwatch " + foreign(5) + ", gone 2");
         q.unwatched(foreign(5));
@@ -159,8 +152,7 @@ TEST_CASE("while others are there, the youngest is waited for, and no list is re
         q.leave(3);
         CHECK(q.act() == "unwatch " + foreign(5) + ", gone 3");
     }
-    SUBCASE("the connection ends: all is looked at again")
-    {
+    SUBCASE("the connection ends: all is looked at again") {
         q.epoch_ended();
         CHECK(q.act() == "");
         q.epoch_began();
@@ -271,27 +263,23 @@ TEST_CASE("a Stat counts to 2^31 only: past it only the end of the parent shows 
 
 TEST_CASE("whoever looks once is refused as soon as somebody is seen")
 {
-    SUBCASE("of another client")
-    {
+    SUBCASE("of another client") {
         scarce_driver q;
         q.leave(1);
         q.is_deleted(1, ours(1, 2));
         q.join(2, true);
         CHECK(q.act() == "remove parent");
         CHECK(q.may_remove_parent(4));
-        SUBCASE("and is granted if there is none")
-        {
+        SUBCASE("and is granted if there is none") {
             q.parent_absent();
             CHECK(q.next_to_create() == 2);
         }
-        SUBCASE("")
-        {
+        SUBCASE("") {
             q.parent_occupied();
             CHECK(q.act() == "refused 2, gone 2");
         }
     }
-    SUBCASE("of this one: a reader behind a reader")
-    {
+    SUBCASE("of this one: a reader behind a reader") {
         driver q({}, 3);
         q.epoch_began();
         q.join(1, false, contender_kind::reader);
@@ -309,13 +297,11 @@ TEST_CASE("whoever looks once is refused as soon as somebody is seen")
 TEST_CASE("no node lingers, for those who are held back do not queue")
 {
     scarce_driver q(reuse{true, 1});
-    SUBCASE("")
-    {
+    SUBCASE("") {
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 2));
     }
-    SUBCASE("nor is it passed on without end")
-    {
+    SUBCASE("nor is it passed on without end") {
         q.join(2, false);
         CHECK(q.act() == "");
         q.leave(1);

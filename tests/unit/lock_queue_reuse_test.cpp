@@ -107,13 +107,11 @@ TEST_CASE("is not for one behind whom another of ours is still being looked at")
 TEST_CASE("ends when others queue")
 {
     lingering_driver q;
-    SUBCASE("as the list shows")
-    {
+    SUBCASE("as the list shows") {
         q.children_read({ours(1, 0), foreign(1)}, 2, true);
         CHECK(q.act() == "remove 1 " + ours(1, 0));
     }
-    SUBCASE("as an event says")
-    {
+    SUBCASE("as an event says") {
         q.children_read({ours(1, 0)}, 1, true);
         CHECK(q.act() == "");
         q.children_changed();
@@ -160,22 +158,19 @@ TEST_CASE("does not begin where others wait already")
     q.children_read({ours(1, 0)}, 1, true);
     q.join_and_send(2);
     CHECK(q.act() == "granted 2 from 1, gone 1");
-    SUBCASE("somebody came while it was held")
-    {
+    SUBCASE("somebody came while it was held") {
         q.children_changed();
         q.leave(2);
         CHECK(q.act() == "remove 2 " + ours(1, 0));
     }
-    SUBCASE("one of ours has a node of its own")
-    {
+    SUBCASE("one of ours has a node of its own") {
         q.join_and_send(3);
         CHECK(q.act() == "");
         q.enqueued(3, 1);
         q.leave(2);
         CHECK(q.act() == "remove 2 " + ours(1, 0) + " later, granted 3");
     }
-    SUBCASE("one of ours has a create under way")
-    {
+    SUBCASE("one of ours has a create under way") {
         q.join_and_send(3);
         q.leave(2);
         CHECK(q.act() == "remove 2 " + ours(1, 0));
@@ -198,8 +193,7 @@ TEST_CASE("does not begin behind which others were seen")
 TEST_CASE("ends with the connection, with the lease, with the session")
 {
     lingering_driver q;
-    SUBCASE("the connection")
-    {
+    SUBCASE("the connection") {
         q.contact_lost();
         q.read_failed();
         q.epoch_ended();
@@ -208,19 +202,16 @@ TEST_CASE("ends with the connection, with the lease, with the session")
         q.epoch_began();
         CHECK(q.act() == "remove 1 " + ours(1, 0));
     }
-    SUBCASE("a lost answer")
-    {
+    SUBCASE("a lost answer") {
         q.contact_lost();
         CHECK(q.act() == "");
         CHECK(q.own().lingering() == nullptr);
     }
-    SUBCASE("the lease: nobody is told, because nobody holds")
-    {
+    SUBCASE("the lease: nobody is told, because nobody holds") {
         CHECK(q.lapse().empty());
         CHECK(q.act(false) == "remove 1 " + ours(1, 0));
     }
-    SUBCASE("the session")
-    {
+    SUBCASE("the session") {
         q.contact_lost();
         q.read_failed();
         q.epoch_ended();

@@ -153,18 +153,15 @@ TEST_CASE("a delete may wait only if the next one is ours, and nobody can be bet
     q.hold();
     q.queue_second();
 
-    SUBCASE("the next one is ours")
-    {
+    SUBCASE("the next one is ours") {
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
     }
-    SUBCASE("nobody is known behind it: others may be")
-    {
+    SUBCASE("nobody is known behind it: others may be") {
         q.leave(2);
         CHECK(q.act() == "remove 2 " + ours(2, 1));
     }
-    SUBCASE("the next one is ours, but not covered: there may be another between")
-    {
+    SUBCASE("the next one is ours, but not covered: there may be another between") {
         q.leave(2);
         CHECK(q.act() == "remove 2 " + ours(2, 1));
         q.join_and_send(3);
@@ -172,8 +169,7 @@ TEST_CASE("a delete may wait only if the next one is ours, and nobody can be bet
         q.leave(1);
         CHECK(q.act() == "read, remove 1 " + ours(1, 0));
     }
-    SUBCASE("a foreign one is the next")
-    {
+    SUBCASE("a foreign one is the next") {
         q.join_and_send(3);
         q.enqueued(3, 3);
         CHECK(q.act() == "");

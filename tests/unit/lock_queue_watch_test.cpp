@@ -39,14 +39,12 @@ TEST_CASE("the predecessor's deletion is the grant when it was the only one")
 TEST_CASE("the two before us are watched: whatever their order of going, no read stands before the grant")
 {
     behind_many q({foreign(3), foreign(5)}, ", watch " + foreign(5) + ", watch " + foreign(3));
-    SUBCASE("the further one first")
-    {
+    SUBCASE("the further one first") {
         q.node_gone(foreign(3));
         CHECK(q.act() == "");
         q.node_gone(foreign(5));
     }
-    SUBCASE("the nearer one first")
-    {
+    SUBCASE("the nearer one first") {
         q.node_gone(foreign(5));
         CHECK(q.act() == "");
         q.node_gone(foreign(3));
@@ -61,15 +59,13 @@ TEST_CASE("when the further one was not the first, a read looks who is left whil
     CHECK(q.act() == "read");
     CHECK(q.act() == "");
 
-    SUBCASE("nobody: then the predecessor's deletion is the grant")
-    {
+    SUBCASE("nobody: then the predecessor's deletion is the grant") {
         q.children_read({foreign(5), ours(1, 9), foreign(12)}, 13, true);
         CHECK(q.act() == "");
         q.node_gone(foreign(5));
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("somebody: that one is watched from now on")
-    {
+    SUBCASE("somebody: that one is watched from now on") {
         q.children_read({foreign(1), foreign(5), ours(1, 9)}, 10, true);
         CHECK(q.act() == "watch " + foreign(1));
         q.node_gone(foreign(1)); // already gone when the watch was to be set
@@ -77,8 +73,7 @@ TEST_CASE("when the further one was not the first, a read looks who is left whil
         q.node_gone(foreign(5));
         CHECK(q.act() == "granted 1");
     }
-    SUBCASE("the predecessor goes before the answer: nothing is granted on what was known")
-    {
+    SUBCASE("the predecessor goes before the answer: nothing is granted on what was known") {
         q.node_gone(foreign(5));
         CHECK(q.act() == "read"); // the first read may have been answered before that
         q.children_read({foreign(1), foreign(5), ours(1, 9)}, 10, true);
@@ -140,13 +135,11 @@ TEST_CASE("a cancelled waiter's watch is taken over by the next, or taken off")
 TEST_CASE("both watches are taken off when nobody waits any more, and the further one when it is not needed")
 {
     behind_many q({foreign(3), foreign(5)}, ", watch " + foreign(5) + ", watch " + foreign(3));
-    SUBCASE("nobody waits")
-    {
+    SUBCASE("nobody waits") {
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 9) + ", unwatch " + foreign(3) + ", unwatch " + foreign(5));
     }
-    SUBCASE("another of ours comes to wait behind a nearer one")
-    {
+    SUBCASE("another of ours comes to wait behind a nearer one") {
         q.join_and_send(2);
         q.enqueued(2, 12);
         CHECK(q.act() == "");

@@ -195,45 +195,38 @@ TEST_CASE("a lock that is lost: why, which node and token, how long it was held;
     logging_scene s;
     const auto held = s.hold("/p", 0);
     s.clock.pass(1500ms);
-    SUBCASE("its node is deleted")
-    {
+    SUBCASE("its node is deleted") {
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
         why = "held for 1.500 s (node " + s.node(1, 0) + ", token " + std::to_string(held->given.fencing_token) +
               "): somebody else has deleted its node";
     }
-    SUBCASE("its session is ended")
-    {
+    SUBCASE("its session is ended") {
         s.servers.observer->on_disconnected();
         s.servers.observer->on_expired();
         why = "the servers have ended the session; the servers were last heard 1.500 s before";
     }
-    SUBCASE("its lease ends")
-    {
+    SUBCASE("its lease ends") {
         s.clock.skip(20s);
         s.clock.pass(0ms);
         why = "its lease was not renewed in time; the servers were last heard 21.500 s before";
     }
-    SUBCASE("the servers are heard again, and its lease ends before it is renewed")
-    {
+    SUBCASE("the servers are heard again, and its lease ends before it is renewed") {
         s.clock.pass(6s);
         s.lose_connection();
         s.connect(5, false);
         s.clock.pass(3s);
         why = "its lease was not renewed in time; the servers were last heard 2.";
     }
-    SUBCASE("its lease has ended when it is released")
-    {
+    SUBCASE("its lease has ended when it is released") {
         s.clock.skip(20s);
         s.release(*held);
         why = "its lease was not renewed in time; the servers were last heard 21.500 s before";
     }
-    SUBCASE("its client is closed")
-    {
+    SUBCASE("its client is closed") {
         s.session->close([] {});
         why = "the client was closed before its guard was released";
     }
-    SUBCASE("its client is refused")
-    {
+    SUBCASE("its client is refused") {
         s.servers.observer->on_disconnected();
         s.servers.observer->on_authentication_failed();
         why = "the servers have refused the credentials";

@@ -58,9 +58,9 @@ TEST_CASE("what nobody wants any more is looked for at each connection, and dele
 TEST_CASE("no longer than until a server that has looked, too, has done a write")
 {
     lost_scene s;
-    SUBCASE("over the connection over which it was missed") {}
-    SUBCASE("over a later one, afterwards")
-    {
+    SUBCASE("over the connection over which it was missed") {
+    }
+    SUBCASE("over a later one, afterwards") {
         s.look_again();
         asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
     }
@@ -108,16 +108,14 @@ TEST_CASE("no longer than until a second look in vain, a margin after the first"
             asked(s).to("sync /").ends(outcome::ok).to("children /a").list(seen);
         return asks;
     };
-    SUBCASE("not by one that comes sooner, however often")
-    {
+    SUBCASE("not by one that comes sooner, however often") {
         CHECK(look_after(1000ms, {}));
         CHECK(look_after(1000ms, {}));
         CHECK(look_after(margin - 2000ms - 1ms, {}));
         CHECK(look_after(1ms, {})); // this is the one
         CHECK_FALSE(look_after(0ms, {}));
     }
-    SUBCASE("which is not over a connection that began sooner")
-    {
+    SUBCASE("which is not over a connection that began sooner") {
         s.lose_connection();
         s.connect(5, false);
         s.clock.pass(margin);
@@ -125,8 +123,7 @@ TEST_CASE("no longer than until a second look in vain, a margin after the first"
         CHECK(look_after(0ms, {}));
         CHECK_FALSE(look_after(0ms, {}));
     }
-    SUBCASE("if it was there in between, it is deleted, and looked for all the same")
-    {
+    SUBCASE("if it was there in between, it is deleted, and looked for all the same") {
         CHECK(look_after(1000ms, {s.node(1, 0)}));
         CHECK(s.servers.pending() == s.removal()); // which is lost
         CHECK(look_after(margin, {}));
@@ -140,12 +137,10 @@ TEST_CASE("what is refused is tried again after a while")
     lost_scene s;
     s.look_again();
     asked(s).to("sync /").ends(outcome::ok);
-    SUBCASE("the list")
-    {
+    SUBCASE("the list") {
         asked(s).to("children /a").ends(outcome::no_auth);
     }
-    SUBCASE("the delete")
-    {
+    SUBCASE("the delete") {
         asked(s).to("children /a").list({s.node(1, 0)}).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth);
     }
     CHECK(s.servers.pending() == "");

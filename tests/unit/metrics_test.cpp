@@ -261,8 +261,7 @@ TEST_CASE("credentials that are refused are counted, and told with the reason; a
     s.start();
     s.connect();
     s.lose_connection();
-    SUBCASE("while the client is used")
-    {
+    SUBCASE("while the client is used") {
         s.servers.observer->on_authentication_failed();
         s.clock.run();
         REQUIRE(told->events.size() == 3);
@@ -273,8 +272,7 @@ TEST_CASE("credentials that are refused are counted, and told with the reason; a
         CHECK(counted.authentication_failures.read() == 1);
         CHECK(s.session->over() == errc::authentication_failed);
     }
-    SUBCASE("when it is closing")
-    {
+    SUBCASE("when it is closing") {
         s.session->close([] {});
         s.servers.observer->on_authentication_failed();
         s.clock.run();

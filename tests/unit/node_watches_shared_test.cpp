@@ -43,15 +43,13 @@ TEST_CASE("one watch for users and locks: nobody takes it from the other")
     const auto lock = s.wait_for_another();
     waiting& w = s.wait(goal::deleted, s.other);
     asked(s).only("watch exists " + s.other).stat(made(41)).nothing_else();
-    SUBCASE("the user goes first: it is the lock's")
-    {
+    SUBCASE("the user goes first: it is the lock's") {
         CHECK(s.withdraw(w));
         asked(s).nothing_else();
         s.event(event_kind::deleted, s.other);
         CHECK(lock->ended == error_code());
     }
-    SUBCASE("the lock goes first: it is the user's, who takes it back at the end")
-    {
+    SUBCASE("the lock goes first: it is the user's, who takes it back at the end") {
         CHECK(lock->handle->withdraw());
         s.clock.run();
         asked(s).to("remove /p/" + scene::node(1, 1)).ends(outcome::ok).nothing_else();
@@ -59,15 +57,13 @@ TEST_CASE("one watch for users and locks: nobody takes it from the other")
         CHECK(s.withdraw(w));
         asked(s).only("unwatch " + s.other).ends(outcome::ok).nothing_else();
     }
-    SUBCASE("it tells both")
-    {
+    SUBCASE("it tells both") {
         s.event(event_kind::deleted, s.other);
         CHECK(w.ended_well());
         CHECK(lock->ended == error_code());
         asked(s).nothing_else();
     }
-    SUBCASE("when it is used up, both arm it again")
-    {
+    SUBCASE("when it is used up, both arm it again") {
         s.event(event_kind::data_changed, s.other);
         asked(s).all_of({"watch exists " + s.other, "watch " + s.other});
     }

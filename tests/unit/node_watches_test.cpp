@@ -9,16 +9,14 @@ using store::event_kind;
 TEST_CASE("created: what is there is told at once; else its creation, with one request more")
 {
     watch_scene s;
-    SUBCASE("it is there")
-    {
+    SUBCASE("it is there") {
         waiting& w = s.wait(goal::created);
         asked(s).only("watch exists /a").stat(made(7));
         CHECK(w.ended_well());
         CHECK(w.found->czxid == 7);
         asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
     }
-    SUBCASE("it is made later")
-    {
+    SUBCASE("it is made later") {
         waiting& w = s.wait(goal::created);
         asked(s).only("watch exists /a").ends(outcome::no_node).nothing_else();
         CHECK_FALSE(w.ended);
@@ -28,8 +26,7 @@ TEST_CASE("created: what is there is told at once; else its creation, with one r
         CHECK(w.ended_well());
         CHECK(w.found->czxid == 8);
     }
-    SUBCASE("it is made, and gone again before the look")
-    {
+    SUBCASE("it is made, and gone again before the look") {
         waiting& w = s.wait(goal::created);
         asked(s).only("watch exists /a").ends(outcome::no_node);
         s.event(event_kind::created);
@@ -43,8 +40,7 @@ TEST_CASE("created: what is there is told at once; else its creation, with one r
 TEST_CASE("deleted: the event is the end, without a request; so is another node in its place")
 {
     watch_scene s;
-    SUBCASE("the event")
-    {
+    SUBCASE("the event") {
         waiting& w = s.wait(goal::deleted, made(7));
         asked(s).only("watch exists /a").stat(made(7)).nothing_else();
         s.event(event_kind::data_changed);
@@ -55,22 +51,19 @@ TEST_CASE("deleted: the event is the end, without a request; so is another node 
         CHECK_FALSE(w.found);
         asked(s).nothing_else();
     }
-    SUBCASE("another one")
-    {
+    SUBCASE("another one") {
         waiting& w = s.wait(goal::deleted, made(7));
         asked(s).only("watch exists /a").stat(made(9));
         CHECK(w.ended_well());
         asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
     }
-    SUBCASE("it is not there")
-    {
+    SUBCASE("it is not there") {
         waiting& w = s.wait(goal::deleted, made(7));
         asked(s).only("watch exists /a").ends(outcome::no_node);
         CHECK(w.ended_well());
         asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
     }
-    SUBCASE("what the first look finds is what is waited for")
-    {
+    SUBCASE("what the first look finds is what is waited for") {
         waiting& w = s.wait(goal::deleted);
         asked(s).only("watch exists /a").stat(made(9));
         CHECK_FALSE(w.ended);
@@ -90,21 +83,18 @@ TEST_CASE("changed: the event only says that it is time to look")
     asked(s).only("watch exists /a").stat(made(7, 8));
     s.event(event_kind::data_changed);
     CHECK_FALSE(w.ended);
-    SUBCASE("which finds the change, and leaves no watch")
-    {
+    SUBCASE("which finds the change, and leaves no watch") {
         asked(s).only("exists /a").stat(made(7, 9)).nothing_else();
         CHECK(w.ended_well());
         CHECK(w.found->mzxid == 9);
     }
-    SUBCASE("which does not find it: then it looks once more, with a watch")
-    {
+    SUBCASE("which does not find it: then it looks once more, with a watch") {
         asked(s).only("exists /a").stat(made(7, 8));
         CHECK_FALSE(w.ended);
         asked(s).only("watch exists /a").stat(made(7, 8)).nothing_else();
         CHECK_FALSE(w.ended);
     }
-    SUBCASE("which finds the node gone")
-    {
+    SUBCASE("which finds the node gone") {
         asked(s).only("exists /a").ends(outcome::no_node).nothing_else();
         CHECK(w.ended_well());
         CHECK_FALSE(w.found);
@@ -127,8 +117,7 @@ TEST_CASE("children: counted by the transaction that changed them last")
     watch_scene s;
     waiting& w = s.wait(goal::children_changed, made(7, 8, 9));
     asked(s).only("watch children /a").list({"x"}, made(7, 8, 9)).nothing_else();
-    SUBCASE("one comes")
-    {
+    SUBCASE("one comes") {
         s.event(event_kind::data_changed); // somebody else's watch
         asked(s).nothing_else();
         s.event(event_kind::children_changed);
@@ -136,15 +125,13 @@ TEST_CASE("children: counted by the transaction that changed them last")
         CHECK(w.ended_well());
         CHECK(w.found->pzxid == 10);
     }
-    SUBCASE("the node goes")
-    {
+    SUBCASE("the node goes") {
         s.event(event_kind::deleted);
         CHECK(w.ended_well());
         CHECK_FALSE(w.found);
         asked(s).nothing_else();
     }
-    SUBCASE("the node is not there at the next look")
-    {
+    SUBCASE("the node is not there at the next look") {
         s.event(event_kind::children_changed);
         asked(s).only("children /a").ends(outcome::no_node).nothing_else();
         CHECK(w.ended_well());
@@ -166,12 +153,10 @@ TEST_CASE("lists of few children are all asked for at once after a reconnect; wh
         s.wait(goal::children_changed, made(7, 8, 9), numbered("/n", n));
     CHECK(under_way() == most_lists); // nothing is known of them
     std::int32_t children = 0;
-    SUBCASE("few")
-    {
+    SUBCASE("few") {
         children = 900;
     }
-    SUBCASE("many")
-    {
+    SUBCASE("many") {
         children = 100'000;
     }
     for (std::size_t n = 0; n < 2 * most_lists; ++n)
@@ -218,8 +203,7 @@ TEST_CASE("an event while a look is under way or in line changes nothing: that l
 TEST_CASE("whoever wants no more: what was not sent is not sent, what was is taken back, the last one's only")
 {
     watch_scene s;
-    SUBCASE("in line")
-    {
+    SUBCASE("in line") {
         s.session->requests().window = 1;
         told<node_content> before;
         s.nodes().get("/b", before.teller());
@@ -228,16 +212,14 @@ TEST_CASE("whoever wants no more: what was not sent is not sent, what was is tak
         asked(s).only("get /b").show(0, "").nothing_else();
         CHECK_FALSE(w.ended);
     }
-    SUBCASE("under way")
-    {
+    SUBCASE("under way") {
         waiting& w = s.wait(goal::created);
         CHECK(s.withdraw(w));
         asked(s).only("watch exists /a").ends(outcome::no_node);
         asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
         CHECK_FALSE(w.ended);
     }
-    SUBCASE("under way, and another comes")
-    {
+    SUBCASE("under way, and another comes") {
         waiting& w = s.wait(goal::created);
         CHECK(s.withdraw(w));
         waiting& another = s.wait(goal::created);
@@ -247,8 +229,7 @@ TEST_CASE("whoever wants no more: what was not sent is not sent, what was is tak
         CHECK(another.ended_well());
         CHECK_FALSE(w.ended);
     }
-    SUBCASE("armed")
-    {
+    SUBCASE("armed") {
         waiting& w = s.wait(goal::changed, made(7));
         waiting& another = s.wait(goal::children_changed, made(7));
         asked(s).to("watch exists /a").stat(made(7)).to("watch children /a").list({}, made(7));
@@ -257,8 +238,7 @@ TEST_CASE("whoever wants no more: what was not sent is not sent, what was is tak
         CHECK(s.withdraw(another));
         asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
     }
-    SUBCASE("too late: the news is on its way")
-    {
+    SUBCASE("too late: the news is on its way") {
         waiting& w = s.wait(goal::created);
         const auto answer = asked(s).to("watch exists /a").kept();
         answer.stat(made(7));

@@ -34,9 +34,9 @@ TEST_CASE("one who has left saw somebody: that may be long ago for whoever comes
     CHECK(first->ended == timed_out_);
     s.come_to_rest();
     const auto late = s.wait_for(1s);
-    SUBCASE("its create is not answered") {}
-    SUBCASE("and nobody tells who is before it")
-    {
+    SUBCASE("its create is not answered") {
+    }
+    SUBCASE("and nobody tells who is before it") {
         asked(s).to("create /p/" + prefix(2)).number(103, 3);
     }
     s.pass(1s);
@@ -106,22 +106,19 @@ TEST_CASE("a look that finds it busy: whether by others")
         CHECK(attempt->ended == make_error_code(errc::busy));
         return attempt->handle->refused_for_others();
     };
-    SUBCASE("they are listed")
-    {
+    SUBCASE("they are listed") {
         const auto a = look("/p");
         asked(s).only("children /p").list({theirs});
         CHECK(busy_for_others(a));
     }
-    SUBCASE("they are found before its node")
-    {
+    SUBCASE("they are found before its node") {
         const auto a = look("/p");
         asked(s).to("children /p").list({});
         asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(s.parent_of_two());
         asked(s).to("children /p").list({theirs, s.node(1, 1)});
         CHECK(busy_for_others(a));
     }
-    SUBCASE("one of ours holds it")
-    {
+    SUBCASE("one of ours holds it") {
         s.hold("/p", 0);
         CHECK(busy_for_others(look("/p")));
 
@@ -133,13 +130,11 @@ TEST_CASE("a look that finds it busy: whether by others")
         s.clock.run();
         CHECK(busy_for_others(all));
     }
-    SUBCASE("one of ours waits for others")
-    {
+    SUBCASE("one of ours waits for others") {
         s.wait_behind_theirs(100s);
         CHECK(busy_for_others(look("/p")));
     }
-    SUBCASE("one of ours waits for an answer")
-    {
+    SUBCASE("one of ours waits for an answer") {
         s.wait_for(100s);
         CHECK_FALSE(busy_for_others(look("/p")));
     }
@@ -149,15 +144,13 @@ TEST_CASE("a look for permits that finds none: whether by others")
 {
     using recipes::acquire_mode;
     permits_scene s;
-    SUBCASE("they are listed")
-    {
+    SUBCASE("they are listed") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);
         asked(s).to("children /s/leases").list({"x"});
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK(a->handle->refused_for_others());
     }
-    SUBCASE("they have come since")
-    {
+    SUBCASE("they have come since") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);
         asked(s).to("children /s/leases").list({}).to("children /s/locks").list({});
         s.give_line();
@@ -166,8 +159,7 @@ TEST_CASE("a look for permits that finds none: whether by others")
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK(a->handle->refused_for_others());
     }
-    SUBCASE("one of ours is before it in the line and waits for an answer")
-    {
+    SUBCASE("one of ours is before it in the line and waits for an answer") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);
         s.want_for(100s);
         asked(s).to("children /s/leases").list({});

@@ -71,8 +71,7 @@ TEST_CASE("a node that was made is missing")
     const auto a = s.hold("/p", 0);
     s.reconnect();
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    SUBCASE("and nobody has deleted it: the lock is lost before the session is ended")
-    {
+    SUBCASE("and nobody has deleted it: the lock is lost before the session is ended") {
         CHECK(s.session->lease().fresh());
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
         CHECK_FALSE(s.trusts());
@@ -80,31 +79,26 @@ TEST_CASE("a node that was made is missing")
         s.clock.run();
         CHECK(a->losses == 1);
     }
-    SUBCASE("others have deleted it, under the same leader")
-    {
+    SUBCASE("others have deleted it, under the same leader") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
         CHECK(s.trusts());
     }
-    SUBCASE("perhaps others have deleted it, under another leader")
-    {
+    SUBCASE("perhaps others have deleted it, under another leader") {
         asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
         asked(s).only("children /p").list({});
         CHECK_FALSE(s.trusts());
     }
-    SUBCASE("with its parent, and nobody has deleted that")
-    {
+    SUBCASE("with its parent, and nobody has deleted that") {
         asked(s).only("exists /p").ends(outcome::no_node);
         asked(s).only("exists /").stat(s.fresh(zxid(3, 99)));
         CHECK_FALSE(s.trusts());
     }
-    SUBCASE("with its parent, which others have deleted")
-    {
+    SUBCASE("with its parent, which others have deleted") {
         asked(s).only("exists /p").ends(outcome::no_node);
         asked(s).only("exists /").stat(s.fresh(zxid(3, 101)));
         CHECK(s.trusts());
     }
-    SUBCASE("with everything: another chroot, say")
-    {
+    SUBCASE("with everything: another chroot, say") {
         asked(s).only("exists /p").ends(outcome::no_node);
         asked(s).only("exists /").ends(outcome::no_node);
         CHECK(s.trusts());
@@ -157,12 +151,10 @@ TEST_CASE("a node that others had deleted is back")
     compare_scene s;
     s.hold("/p", 0);
     bool by_event = true;
-    SUBCASE("as an event had told: then the server has to catch up first")
-    {
+    SUBCASE("as an event had told: then the server has to catch up first") {
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
     }
-    SUBCASE("as an answer had told")
-    {
+    SUBCASE("as an answer had told") {
         s.clock.pass(200ms);
         asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
         by_event = false;
@@ -219,12 +211,10 @@ TEST_CASE("a node that was deleted is back")
     compare_scene s;
     s.hold_and_release("/p", 0);
     s.reconnect();
-    SUBCASE("")
-    {
+    SUBCASE("") {
         asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
     }
-    SUBCASE("and may not be read")
-    {
+    SUBCASE("and may not be read") {
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth);
     }
     CHECK_FALSE(s.trusts());
@@ -237,11 +227,11 @@ TEST_CASE("a node that was deleted is gone, or was never made: as its parent say
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     const bool made = [] {
         bool is = false;
-        SUBCASE("made")
-        {
+        SUBCASE("made") {
             is = true;
         }
-        SUBCASE("not made") {}
+        SUBCASE("not made") {
+        }
         return is;
     }();
     asked(s).only("exists /p").stat(s.fresh(zxid(3, made ? 101 : 99)));
@@ -255,14 +245,12 @@ TEST_CASE("a parent that was changed under another leader: nodes that should be 
     s.reconnect();
     asked(s).only("exists /p/" + s.node(2, 7)).ends(outcome::no_node);
     asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
-    SUBCASE("one is there")
-    {
+    SUBCASE("one is there") {
         asked(s).only("children /p").list({"users-0000000001", s.node(21, 8), s.node(20, 6)});
         asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(5, zxid(3, 90)));
         CHECK_FALSE(s.trusts());
     }
-    SUBCASE("none is: then for the last write at another parent, which is there")
-    {
+    SUBCASE("none is: then for the last write at another parent, which is there") {
         asked(s).only("children /p").list({s.node(22, 9), s.node(21, 8), s.node(20, 6)});
         asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(9, zxid(3, 90)));
         asked(s).only("exists /p/" + s.node(21, 8)).stat(s.node_of(9, zxid(4, 1))); // nor is any after it
@@ -329,12 +317,10 @@ TEST_CASE("a node of a transaction whose number was not learnt")
     asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
     s.reconnect();
     asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
-    SUBCASE("it was not done")
-    {
+    SUBCASE("it was not done") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
     }
-    SUBCASE("nobody can tell: all that are known should be there")
-    {
+    SUBCASE("nobody can tell: all that are known should be there") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 103)));
         asked(s).only("children /p").list({s.node(1, 0), s.node(2, 1), s.node(3, 2)});
     }
@@ -376,13 +362,11 @@ TEST_CASE("nodes of one transaction: the last stands for all")
     asked(s).to("exists /p/" + s.node(5, 4)).czxid(zxid(3, 103));
     s.reconnect();
     asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
-    SUBCASE("it was not done")
-    {
+    SUBCASE("it was not done") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
         CHECK_FALSE(s.trusts());
     }
-    SUBCASE("it was done, and others have deleted the last")
-    {
+    SUBCASE("it was done, and others have deleted the last") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 104)));
         CHECK(s.trusts());
     }

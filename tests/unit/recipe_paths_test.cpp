@@ -140,18 +140,15 @@ TEST_CASE("one that only takes its nodes back gives way to one with others, and 
     CHECK(s.alive == 2);
     CHECK(s.get(1) == nullptr);
     simple_path* third = nullptr;
-    SUBCASE("it ends first")
-    {
+    SUBCASE("it ends first") {
         s.end(first);
     }
-    SUBCASE("its successor ends first")
-    {
+    SUBCASE("its successor ends first") {
         s.end(next);
         CHECK(s.alive == 2);
         s.end(first);
     }
-    SUBCASE("its successor gives way, too")
-    {
+    SUBCASE("its successor gives way, too") {
         next.leaves_only = true;
         third = &s.begin(3);
         CHECK(s.alive == 3);
@@ -180,14 +177,12 @@ TEST_CASE("one that nobody uses serves those with its options, and gives way to 
 TEST_CASE("one that was replaced stays until its containers are gone")
 {
     replaced_scene s;
-    SUBCASE("while the next one is in use")
-    {
+    SUBCASE("while the next one is in use") {
         s.delete_container();
         CHECK(s.alive == 1);
         CHECK(s.paths.find("/p") == s.now);
     }
-    SUBCASE("longer than the next one")
-    {
+    SUBCASE("longer than the next one") {
         s.end(*s.now);
         CHECK(s.paths.find("/p") == nullptr);
         CHECK(s.alive == 1);
@@ -213,14 +208,12 @@ TEST_CASE("one that comes to rest is destroyed if it is finished, and else kept 
 {
     paths_scene s;
     simple_path& one = s.begin(1);
-    SUBCASE("finished")
-    {
+    SUBCASE("finished") {
         s.end(one);
         CHECK(s.alive == 0);
         CHECK(s.paths.find("/p") == nullptr);
     }
-    SUBCASE("not finished")
-    {
+    SUBCASE("not finished") {
         one.keeps = true;
         s.end(one);
         CHECK(s.paths.find("/p") == &one);

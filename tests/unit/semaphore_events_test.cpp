@@ -139,15 +139,13 @@ TEST_CASE("the log says whose node others have deleted while he waited: a permit
     s.want(2, s.heard(3));
     s.give_line();
     asked(s).to_batch_of(2).done({s.permit_node(2, 7), s.permit_node(3, 8)});
-    SUBCASE("a permit that it has already")
-    {
+    SUBCASE("a permit that it has already") {
         asked(s).to("children /s/leases").list({s.permit(3, 8)});
         CHECK(s.logged ==
               std::vector{"somebody else has deleted the node of a waiter for /s, which has lost its place: " +
                           s.permit(2, 7)});
     }
-    SUBCASE("its place")
-    {
+    SUBCASE("its place") {
         s.event(store::event_kind::deleted, "/s/locks/" + s.node(1, 0));
         CHECK(s.logged ==
               std::vector{"somebody else has deleted the node of a waiter for /s/locks, which has lost its place: " +

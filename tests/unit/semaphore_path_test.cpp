@@ -107,9 +107,9 @@ TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose
     const auto holder = s.want_and_hold();
     std::optional<error_code> released;
     bool held = true;
-    SUBCASE("held") {}
-    SUBCASE("being released")
-    {
+    SUBCASE("held") {
+    }
+    SUBCASE("being released") {
         held = false;
         holder->handle->release([&](error_code ec) { released = ec; });
         s.clock.run();
@@ -188,20 +188,16 @@ TEST_CASE("users of a path agree on names and on what limits the permits")
 {
     const recipes::semaphore_path_options usual(permits_of(2));
     semaphore_options other = permits_of(2);
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.names = naming::kazoo;
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.permits = 3;
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.count_path = "/n";
     }
-    SUBCASE("")
-    {
+    SUBCASE("") {
         other.check_permits = !other.check_permits;
     }
     CHECK_FALSE(recipes::semaphore_path_options(other) == usual);

@@ -97,14 +97,12 @@ TEST_CASE("after a create or a list of the head that was refused, too: the next 
     CHECK(a->ended == error_code()); // and the watch is left to those behind it
     asked(s).all_of({s.leave_line(1), "create " + s.permit_prefix(6), "children /s/leases"});
     asked(s).to(s.leave_line(1)).ends(outcome::ok);
-    SUBCASE("a create")
-    {
+    SUBCASE("a create") {
         asked(s).to("create " + s.permit_prefix(6)).ends(outcome::no_auth);
         CHECK(refused->ended == make_error_code(errc::access_denied));
         asked(s).to("children /s/leases").list(room);
     }
-    SUBCASE("a list")
-    {
+    SUBCASE("a list") {
         asked(s).to("create " + s.permit_prefix(6)).number(63, 9);
         asked(s).to("children /s/leases").ends(outcome::no_auth);
         CHECK(refused->ended == make_error_code(errc::access_denied));

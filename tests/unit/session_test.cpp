@@ -165,8 +165,7 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
     asked(s).only("children /p").list({"_c_x-lock-0000000000"});
     CHECK(a->ended == make_error_code(errc::busy));
     CHECK_FALSE(b->ended);
-    SUBCASE("the first of those takes it, and the others are refused")
-    {
+    SUBCASE("the first of those takes it, and the others are refused") {
         const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         asked(s).only("children /p").ends(outcome::no_node);
         CHECK(c->ended == make_error_code(errc::busy));
@@ -176,8 +175,7 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
         asked(s).to("create /p/" + prefix(1)).number(50, 1).to("watch /p").alone(2, 50);
         CHECK(b->ended == error_code());
     }
-    SUBCASE("readers and writers see in it what concerns them")
-    {
+    SUBCASE("readers and writers see in it what concerns them") {
         using queue::contender_kind;
         const auto look = [&s](contender_kind kind) {
             return s.acquire("/q", {}, recipes::acquire_mode::look_once, kind);
@@ -194,8 +192,7 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
         CHECK_FALSE(reader->ended);
         CHECK(late_writer->ended == make_error_code(errc::busy));
     }
-    SUBCASE("the connection ends")
-    {
+    SUBCASE("the connection ends") {
         const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         asked(s).to("children /p").ends(outcome::unknown);
         s.servers.observer->on_disconnected();
@@ -257,23 +254,20 @@ TEST_CASE("a downgrade that is refused when it is repeated may have been done be
     asked(s).to(scene::downgrade("/p")).ends(outcome::no_auth);
     REQUIRE(s.servers.pending().ends_with("exists " + reader));
     CHECK_FALSE(downgraded);
-    SUBCASE("it was done")
-    {
+    SUBCASE("it was done") {
         asked(s).to("exists " + reader).ends(outcome::ok);
         CHECK(downgraded == error_code());
         s.release(*a);
         CHECK(s.servers.pending() == "remove " + reader);
     }
-    SUBCASE("that cannot be asked either: all of it again, after a while")
-    {
+    SUBCASE("that cannot be asked either: all of it again, after a while") {
         asked(s).to("exists " + reader).ends(outcome::server_error);
         CHECK_FALSE(downgraded);
         s.clock.pass(2s);
         CHECK(s.servers.asks("batch create " + reader));
         CHECK_FALSE(s.servers.asks("exists"));
     }
-    SUBCASE("it was not done")
-    {
+    SUBCASE("it was not done") {
         asked(s).to("exists " + reader).ends(outcome::no_node);
         CHECK(downgraded == make_error_code(errc::access_denied));
         s.release(*a);

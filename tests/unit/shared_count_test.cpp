@@ -27,12 +27,10 @@ TEST_CASE("where it is missing, it is made with what is above it, and read again
     asked(s).only("persistent /c/n").ends(outcome::no_node).only("container /c").ends(outcome::ok);
     asked(s).all_of({"get /c/n", "children /s/leases"});
     asked(s).to("get /c/n").ends(outcome::no_node).to("children /s/leases").list({s.permit(2, 7)});
-    SUBCASE("it was made")
-    {
+    SUBCASE("it was made") {
         asked(s).only("persistent /c/n").ends(outcome::ok);
     }
-    SUBCASE("somebody else was faster")
-    {
+    SUBCASE("somebody else was faster") {
         asked(s).only("persistent /c/n").ends(outcome::node_exists);
     }
     asked(s).all_of({"get /c/n", "children /s/leases"}).to("get /c/n").show_version(0, two);
@@ -46,18 +44,15 @@ TEST_CASE("what is no count, or may not be read, ends the head's wait")
     semaphore_scene s;
     const auto a = s.want(1, counted_at("/n"));
     s.give_line();
-    SUBCASE("no count")
-    {
+    SUBCASE("no count") {
         asked(s).to("get /n").show_version(0, "12345");
         CHECK(a->ended == make_error_code(errc::invalid_option));
     }
-    SUBCASE("not ours to read")
-    {
+    SUBCASE("not ours to read") {
         asked(s).to("get /n").ends(outcome::no_auth);
         CHECK(a->ended == make_error_code(errc::access_denied));
     }
-    SUBCASE("missing, and not ours to make")
-    {
+    SUBCASE("missing, and not ours to make") {
         asked(s).to("get /n").ends(outcome::no_node).to("persistent /n").ends(outcome::no_auth);
         CHECK(a->ended == make_error_code(errc::access_denied));
     }

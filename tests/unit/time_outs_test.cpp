@@ -85,8 +85,7 @@ TEST_CASE("a holder that has gone behind the back of who waits is not named: the
     s.pass(1800ms);
     asked(s).to("get /p/" + theirs).ends(outcome::no_node);
     asked(s).to("children /p").list({next, s.node(1, 2)});
-    SUBCASE("and is read")
-    {
+    SUBCASE("and is read") {
         asked(s).to("get /p/" + next).show(8, "next");
         s.pass(200ms);
         REQUIRE(a->ended == make_error_code(timed_out));
@@ -96,8 +95,7 @@ TEST_CASE("a holder that has gone behind the back of who waits is not named: the
         CHECK(told.held_by->identifier == "next");
         CHECK(told.before_us == 1);
     }
-    SUBCASE("and is gone, too: nothing is asked for ever")
-    {
+    SUBCASE("and is gone, too: nothing is asked for ever") {
         asked(s).to("get /p/" + next).ends(outcome::no_node);
         s.pass(200ms);
         REQUIRE(a->ended == make_error_code(timed_out));

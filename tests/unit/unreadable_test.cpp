@@ -46,21 +46,18 @@ TEST_CASE("after a refusal at the path its watch counts for nothing: whoever com
     s.release(*a);
     const std::string removed = "remove /p/" + scene::node(1, 0);
     int uuid = 2;
-    SUBCASE("of a create")
-    {
+    SUBCASE("of a create") {
         asked(s).only(removed).ends(outcome::ok);
         const auto refused = s.acquire("/p");
         asked(s).only("create /p/" + prefix(uuid++)).ends(outcome::no_auth);
         CHECK(refused->ended == make_error_code(errc::access_denied));
     }
-    SUBCASE("of a delete")
-    {
+    SUBCASE("of a delete") {
         asked(s).only(removed).ends(outcome::no_auth);
         s.clock.pass(1s);
         asked(s).only(removed).ends(outcome::ok);
     }
-    SUBCASE("of a list")
-    {
+    SUBCASE("of a list") {
         asked(s).only(removed).ends(outcome::ok);
         const auto refused = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         asked(s).only("children /p").ends(outcome::no_auth);

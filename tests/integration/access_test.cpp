@@ -108,8 +108,7 @@ TEST_CASE("a release that is refused: its owner has let go, and all other client
         admin.set_access(path, std::vector<access_rule>(1));
         held = co_await granted(waiting);
         CHECK_FALSE(admin.exists(node));
-        const auto both_told = [&] { return count(lock_event::kind::released) == 2; };
-        co_await until("the releases are told", both_told);
+        co_await until("the releases are told", [&] { return count(lock_event::kind::released) == 2; });
         CHECK(std::none_of(told.begin(), told.end(), [](const lock_event& e) { return e.error.failed(); }));
         co_await release(std::move(held));
     };

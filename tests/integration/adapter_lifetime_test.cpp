@@ -161,9 +161,8 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
         io.restart();
         SUBCASE("at once") {
         }
-        SUBCASE("after a few steps") {
+        SUBCASE("after a few steps")
             io.poll();
-        }
         SUBCASE("while it closes") {
             io.poll();
             c->close(never);

@@ -106,12 +106,10 @@ TEST_CASE("what the body gives is what run gives, and the lock is free afterward
         CHECK_FALSE(ran);
         static_cast<void>(co_await c.close());
     };
-    SUBCASE("one thread") {
+    SUBCASE("one thread")
         run_test(test_limit, test);
-    }
-    SUBCASE("two threads") {
+    SUBCASE("two threads")
         run_test_on_threads(2, test_limit, test);
-    }
     expect_clean(server(), {"/run"});
 }
 
@@ -271,11 +269,9 @@ TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
         result<void> after = co_await lock.run(60s, closes);
         CHECK(after.error() == errc::closed);
     };
-    SUBCASE("one thread") {
+    SUBCASE("one thread")
         run_test(test_limit, test);
-    }
-    SUBCASE("three threads") {
+    SUBCASE("three threads")
         run_test_on_threads(3, test_limit, test);
-    }
     expect_clean(server(), {"/run"});
 }

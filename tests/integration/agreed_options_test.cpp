@@ -64,8 +64,7 @@ TEST_CASE("a mutex that lives, its path at rest: others that do not agree are re
         std::optional<mutex> first(std::in_place, zk, path, heeding);
         mutex second(zk, path);
         co_await use(*first);
-        const auto rested = [&] { return !admin.exists(path); };
-        co_await until("nobody has used the path for long", rested);
+        co_await until("nobody has used the path for long", [&] { return !admin.exists(path); });
 
         // Somebody whom the second would not heed has the lock.
         admin.create_all(path);
@@ -235,8 +234,7 @@ TEST_CASE("what was refused, for whatever reason, keeps nobody from the path; wh
         co_await until_queued(admin, path, 2);
         waiting.cancel();
         CHECK(co_await waiting.end() == asio::error::operation_aborted);
-        const auto alone = [&] { return admin.children(path).size() == 1; };
-        co_await until("what was cancelled has gone", alone);
+        co_await until("what was cancelled has gone", [&] { return admin.children(path).size() == 1; });
         mutex second(zk, path);
         CHECK(error_in(co_await second.try_acquire()) == errc::invalid_option);
         first.reset();

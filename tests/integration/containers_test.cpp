@@ -33,8 +33,7 @@ awaitable<void> use(client& zk, const std::string& path, mutex_options o = {})
 awaitable<void> until_rested(client& zk, admin_client& admin, const std::string& marker)
 {
     co_await use(zk, marker);
-    const auto gone = [&] { return !admin.exists(marker); };
-    co_await until("a container that nobody uses was deleted", gone);
+    co_await until("a container that nobody uses was deleted", [&] { return !admin.exists(marker); });
 }
 
 /// Locks one path after the other, of those that nobody has taken yet.
@@ -123,8 +122,7 @@ TEST_CASE("what it made above a path goes with the last of it; and all that was 
             CHECK(held.fencing_token() > last_token); // although the numbers begin again
             last_token = held.fencing_token();
             co_await release(std::move(held));
-            const auto gone = [&] { return !admin.exists("/deep"); };
-            co_await until("the containers are gone", gone);
+            co_await until("the containers are gone", [&] { return !admin.exists("/deep"); });
         }
         must(co_await zk.close());
     };
@@ -204,8 +202,7 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
             permits held = must(co_await semaphore(gate).acquire());
             CHECK(admin.get("/gates/checked") == "2");
             co_await release(std::move(held));
-            const auto gone = [&] { return admin.children("/gates").empty(); };
-            co_await until("the semaphore's containers are gone", gone);
+            co_await until("the semaphore's containers are gone", [&] { return admin.children("/gates").empty(); });
         }
         options.check_permits = false;
         for (const naming names : {naming::curator, naming::kazoo}) {
@@ -213,8 +210,7 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
             permits held = must(co_await semaphore(zk, "/gates/renamed", options).acquire());
             co_await release(std::move(held));
         }
-        const auto gone = [&] { return admin.children("/gates").empty(); };
-        co_await until("those of both names are gone", gone);
+        co_await until("those of both names are gone", [&] { return admin.children("/gates").empty(); });
         must(co_await zk.close());
     };
     run_test(test_limit, body);
@@ -236,8 +232,7 @@ TEST_CASE("the number of permits stays if an operator has written it; and is wri
         semaphore gate(zk, "/numbered/gate", options), others(other, "/numbered/gate", options);
         co_await release(must(co_await gate.acquire()));
         co_await release(must(co_await others.acquire()));
-        const auto gone = [&] { return !admin.exists("/numbered/gate"); };
-        co_await until("the container is gone", gone);
+        co_await until("the container is gone", [&] { return !admin.exists("/numbered/gate"); });
         for (semaphore* s : {&others, &gate}) {
             co_await release(must(co_await s->acquire()));
             CHECK(admin.get("/numbered/gate") == "2");

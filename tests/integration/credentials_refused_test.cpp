@@ -23,8 +23,7 @@ struct told_states {
     }
     awaitable<void> until_failed()
     {
-        const auto told = [this] { return !why.empty(); };
-        co_await until("the failure is told", told);
+        co_await until("the failure is told", [this] { return !why.empty(); });
         CHECK(states.back() == connection_state::failed);
         CHECK(why == std::vector<error_code>{errc::authentication_failed});
     }

@@ -119,8 +119,7 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
         auto found_again = begin_acquire(mutex(b.zk, path, once));
         co_await until_queued(admin, path, 2);
         const std::string node = path + "/" + queue_of(admin, path).back();
-        const auto is_watched = [&] { return watches_node(server().port(), b.zk.session_id(), node); };
-        co_await until("it is found again", is_watched);
+        co_await until("it is found again", [&] { return watches_node(server().port(), b.zk.session_id(), node); });
         CHECK_FALSE(found_again.ended());
         REQUIRE(admin.remove(node));
         CHECK(co_await found_again.end() == errc::lost);

@@ -204,8 +204,7 @@ TEST_CASE("a line of them passes the lock on while no delete reaches the servers
             mutex lock(each.zk, path);
             attempts.push_back(begin_acquire(lock));
             const std::size_t expected = attempts.size();
-            const auto queued = [&] { return ephemeral_count(server().port()) == expected; };
-            co_await until("it has a node", queued);
+            co_await until("it has a node", [&] { return ephemeral_count(server().port()) == expected; });
             if (expected > 1)
                 co_await until_watched_by(each, line_of(admin, path)[expected - 2]);
         }

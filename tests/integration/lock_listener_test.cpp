@@ -71,8 +71,7 @@ const std::vector<kind> whole_life{kind::queued, kind::acquired, kind::released}
 awaitable<void> until_told(std::shared_ptr<record> told, std::size_t count)
 {
     const record* const raw = told.get();
-    const auto all = [raw, count] { return raw->count() == count; };
-    co_await until("all events are told", all);
+    co_await until("all events are told", [raw, count] { return raw->count() == count; });
 }
 
 } // namespace

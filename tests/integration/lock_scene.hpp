@@ -104,8 +104,8 @@ inline awaitable<void> together(std::vector<awaitable<void>> parts, milliseconds
             --shared->running;
         });
     state* const raw = shared.get();
-    const auto all_ended = [raw] { return raw->running == 0; };
-    co_await until("all have ended", all_ended, limit);
+    co_await until(
+        "all have ended", [raw] { return raw->running == 0; }, limit);
     if (shared->failure)
         std::rethrow_exception(shared->failure);
 }

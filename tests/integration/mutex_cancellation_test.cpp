@@ -39,8 +39,7 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
             co_await until("the holder is watched", watched);
             attempt.cancel(type);
             attempt.cancel(type);
-            const error_code ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
             CHECK_FALSE(attempt.value());
             attempt.cancel(type); // it is over; nobody is harmed
             co_await until_only_left(server().port(), holder);
@@ -52,8 +51,7 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
         auto third = begin_acquire(lock);
         co_await until_queued(admin, path, 4);
         second.cancel();
-        const error_code ec = co_await second.end();
-        CHECK(ec == asio::error::operation_aborted);
+        CHECK(co_await second.end() == asio::error::operation_aborted);
         co_await until_queued(admin, path, 3);
         admin.remove(holder);
         guard held = co_await granted(first);
@@ -76,8 +74,7 @@ TEST_CASE("cancelled at every point at which an acquire is suspended")
                 const auto stays = hold_up(remote, admin, path, point);
                 auto attempt = begin_acquire(lock);
                 proxy& link = remote.link;
-                const auto struck = [&] { return link.count(point.op) > point.skip; };
-                co_await until("the request is on its way", struck);
+                co_await until("the request is on its way", [&] { return link.count(point.op) > point.skip; });
                 link.wait_struck();
                 CHECK_FALSE(attempt.ended());
                 attempt.cancel(type);
@@ -109,8 +106,7 @@ TEST_CASE("cancelled before anything was sent")
             attempt.cancel(type);
             under_way.cancel(type); // before any answer can come
             CHECK_FALSE(attempt.ended());
-            const error_code ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
             CHECK(co_await under_way.end() == asio::error::operation_aborted);
         }
         CHECK(remote.link.count(opcode::create) + remote.link.count(opcode::create2) == 0);
@@ -121,8 +117,7 @@ TEST_CASE("cancelled before anything was sent")
             auto attempt = begin_acquire(lock);
             attempt.cancel(type);
             CHECK_FALSE(attempt.ended());
-            const error_code ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
             co_await nothing_left(server().port());
         }
 
@@ -134,13 +129,11 @@ TEST_CASE("cancelled before anything was sent")
         CHECK(error_in(co_await unreachable.acquire(100ms)) == errc::not_connected);
         CHECK_FALSE(attempt.ended());
         attempt.cancel(cancellation_type::total);
-        const error_code ec = co_await attempt.end();
-        CHECK(ec == asio::error::operation_aborted);
+        CHECK(co_await attempt.end() == asio::error::operation_aborted);
         pending<> connecting;
         away.wait_connected(1h, connecting.handler());
         connecting.cancel();
-        const error_code not_waited = co_await connecting.end();
-        CHECK(not_waited == asio::error::operation_aborted);
+        CHECK(co_await connecting.end() == asio::error::operation_aborted);
         must(co_await away.close());
 
         // A stale cancellation does not hit the next one.
@@ -190,13 +183,11 @@ TEST_CASE("a cancelled release goes on, and so does one whose delete is on its w
                 guard held = must(co_await lock.acquire());
                 remote.link.on_next(opcode::remove, at, fate::hold);
                 auto releasing = begin_release(held);
-                const auto struck = [&] { return remote.link.count(opcode::remove) > 0; };
-                co_await until("the delete is on its way", struck);
+                co_await until("the delete is on its way", [&] { return remote.link.count(opcode::remove) > 0; });
                 remote.link.wait_struck();
                 CHECK_FALSE(releasing.ended());
                 releasing.cancel(type);
-                const error_code ec = co_await releasing.end();
-                CHECK(ec == asio::error::operation_aborted);
+                CHECK(co_await releasing.end() == asio::error::operation_aborted);
                 remote.link.release();
                 co_await nothing_left(server().port());
                 remote.link.forget();
@@ -205,8 +196,7 @@ TEST_CASE("a cancelled release goes on, and so does one whose delete is on its w
         guard held = must(co_await lock.acquire());
         auto losing = begin_wait_lost(held);
         losing.cancel(cancellation_type::partial);
-        const error_code ec = co_await losing.end();
-        CHECK(ec == asio::error::operation_aborted);
+        CHECK(co_await losing.end() == asio::error::operation_aborted);
         CHECK(held);
         co_await release(std::move(held));
     });
@@ -229,8 +219,7 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         co_await until("the third watches the second, and looks ahead to the first", both_watched);
 
         second.cancel();
-        const error_code ec = co_await second.end();
-        CHECK(ec == asio::error::operation_aborted);
+        CHECK(co_await second.end() == asio::error::operation_aborted);
         const auto first_watched = [&] {
             return watches_node(server().port(), c.session_id(), first_node) &&
                    !watches_node(server().port(), b.session_id(), first_node);
@@ -359,8 +348,7 @@ TEST_CASE("a coroutine that was cancelled before its release: it throws, never r
                        asio::bind_cancellation_slot(cancel.slot(), at_end));
         co_await asio::post(executor, asio::use_awaitable);
         cancel.emit(cancellation_type::terminal);
-        const auto has_thrown = [&thrown] { return thrown != nullptr; };
-        co_await until("the coroutine ended", has_thrown);
+        co_await until("the coroutine ended", [&thrown] { return thrown != nullptr; });
         CHECK_THROWS_AS(std::rethrow_exception(thrown), boost::system::system_error);
         guard again = must(co_await lock.acquire(60s));
         co_await release(std::move(again));

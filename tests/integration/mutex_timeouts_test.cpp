@@ -26,10 +26,8 @@ TEST_CASE("a time-out ends at its time and leaves no node and no watch")
         // In the order of their deadlines, not of their calls.
         auto late = begin_acquire(lock, 2s);
         auto early = begin_acquire(lock, 100ms);
-        const error_code early_end = co_await early.end();
-        CHECK(early_end == condition::not_in_time);
-        const error_code late_end = co_await late.end();
-        CHECK(late_end == errc::timed_out);
+        CHECK(co_await early.end() == condition::not_in_time);
+        CHECK(co_await late.end() == errc::timed_out);
         CHECK(early.ended_at() < late.ended_at());
         co_await until_only_left(server().port(), holder);
 
@@ -63,8 +61,7 @@ TEST_CASE("one deadline, however often the waiter is woken")
             admin.remove(ahead[i]);
         }
         const auto last_wake = steady_clock::now();
-        const error_code ec = co_await attempt.end();
-        CHECK(ec == errc::timed_out);
+        CHECK(co_await attempt.end() == errc::timed_out);
         CHECK(attempt.ended_at() - start >= timeout);
         CHECK(attempt.ended_at() < last_wake + timeout);
         CHECK(last_wake - start >= timeout / 2);
@@ -95,8 +92,7 @@ template <class Duration> awaitable<void> waits_for_ever(mutex lock, mutex busy,
     CHECK(error_in(co_await busy.acquire(150ms)) == condition::not_in_time); // the clock has gone on meanwhile
     CHECK_FALSE(attempt.ended());
     attempt.cancel();
-    const error_code ec = co_await attempt.end();
-    CHECK(ec == asio::error::operation_aborted);
+    CHECK(co_await attempt.end() == asio::error::operation_aborted);
 }
 
 } // namespace

@@ -152,8 +152,7 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
         must(co_await many.resign());
         co_await until("all have ended", [&] { return ended == 4; });
         CHECK(leading == 0);
-        const auto left = [&] { return queue_of(admin, together_path).empty(); };
-        co_await until("the nodes have gone", left);
+        co_await until("the nodes have gone", [&] { return queue_of(admin, together_path).empty(); });
         CHECK(creates_under(admin, together_path) < terms);
         const std::string elsewhere = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         co_await until_only_left(server().port(), elsewhere);

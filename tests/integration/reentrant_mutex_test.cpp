@@ -93,8 +93,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         CHECK(error_in(co_await lock.owned_by(me).acquire(10ms)) == condition::not_in_time);
         CHECK(error_in(co_await lock.owned_by(me).try_acquire()) == errc::busy);
         first.cancel(); // he who brought the node: it stays
-        const error_code cancelled = co_await first.end();
-        CHECK(cancelled == asio::error::operation_aborted);
+        CHECK(co_await first.end() == asio::error::operation_aborted);
         CHECK(creates(remote.link) == 1);
         CHECK(queue_of(admin, path).size() == 2);
         admin.remove(holder);
@@ -120,8 +119,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         for (const auto type : cancellation_types) {
             auto early = begin_acquire(lock.owned_by(me));
             early.cancel(type);
-            const error_code ec = co_await early.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await early.end() == asio::error::operation_aborted);
         }
     });
 }

@@ -14,8 +14,7 @@ const std::string elsewhere = "/revocation/elsewhere";
 
 awaitable<void> until_read(const remote_client& remote, std::size_t times)
 {
-    const auto look = [&] { return remote.link.count(opcode::get_data) == times; };
-    co_await until("the own node is read again", look);
+    co_await until("the own node is read again", [&] { return remote.link.count(opcode::get_data) == times; });
 }
 
 } // namespace

@@ -109,12 +109,10 @@ struct at_once {
 TEST_CASE("functions of many threads run one at a time, those of one thread in order; no wake-up is lost")
 {
     asio::thread_pool pool(3);
-    SUBCASE("on a pool of threads") {
+    SUBCASE("on a pool of threads")
         crowd(pool.get_executor());
-    }
-    SUBCASE("on a strand of somebody else's") {
+    SUBCASE("on a strand of somebody else's")
         crowd(asio::make_strand(pool));
-    }
     SUBCASE("on an io_context that several threads run") {
         asio::io_context io;
         auto work = asio::make_work_guard(io);

@@ -163,12 +163,10 @@ TEST_CASE("DIGEST-MD5: a server that wants an identity gets it before anything e
 {
     const sasl_servers wanting(digest_users);
     server_options options = wanting.options();
-    SUBCASE("of the scheme sasl") {
+    SUBCASE("of the scheme sasl")
         enforce_sasl(options);
-    }
-    SUBCASE("by SASL") {
+    SUBCASE("by SASL")
         options.java.push_back("-Dzookeeper.sessionRequireClientSASLAuth=true");
-    }
     zookeeper_server strict(options);
     visit_strict(strict, as_user("bob", "bobsecret"), "/sasl/enforced");
     expect_no_identity(as_user("bob", "wrong", strict.address()), "the user, or the password is wrong (error -1");

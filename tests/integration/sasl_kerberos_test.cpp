@@ -68,12 +68,10 @@ TEST_CASE("Kerberos: a server that wants an identity gets it before anything els
 {
     const sasl_servers known(usual_realm());
     server_options options = known.options();
-    SUBCASE("of the scheme sasl") {
+    SUBCASE("of the scheme sasl")
         enforce_sasl(options);
-    }
-    SUBCASE("by SASL") {
+    SUBCASE("by SASL")
         options.java.push_back("-Dzookeeper.sessionRequireClientSASLAuth=true");
-    }
     zookeeper_server strict(options);
     visit_strict(strict, by_keytab(usual_realm().keytab("alice")), "/kerberos/enforced");
 }

@@ -52,8 +52,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         auto three = begin(same, 3);
         co_await until_permits(admin, path, 8);
         auto behind = begin(gate, 1);
-        const auto queued = [&] { return admin.children(path + "/locks").size() == 2; };
-        co_await until("both are in the line", queued);
+        co_await until("both are in the line", [&] { return admin.children(path + "/locks").size() == 2; });
         CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
         must(co_await last.release(1));
         CHECK(last.count() == 1);
@@ -266,8 +265,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         CHECK(admin.get(count) == big_endian(1));
         co_await release(std::move(one));
         co_await no_permit_left(server().port(), path);
-        const auto unwatched = [&] { return !watches(server().port()).contains(count); };
-        co_await until("the count is watched no more", unwatched);
+        co_await until("the count is watched no more", [&] { return !watches(server().port()).contains(count); });
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }

@@ -28,8 +28,7 @@ TEST_CASE("a deadline of a reader or a writer takes its node along, and those be
         auto also = begin_read(lock, 60s);
         co_await until_queued(admin, path, 4);
         CHECK_FALSE(behind.ended());
-        const error_code ec = co_await waits.end();
-        CHECK(ec == errc::timed_out);
+        CHECK(co_await waits.end() == errc::timed_out);
         guard one = co_await granted(behind);
         guard two = co_await granted(also);
         co_await until_queued(admin, path, 3);
@@ -48,8 +47,7 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
         const auto begin = [&](bool reads) { return reads ? begin_read(lock) : begin_write(lock); };
         const auto cancelled = [&](pending<guard> attempt, asio::cancellation_type type) -> awaitable<void> {
             attempt.cancel(type);
-            const error_code ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
         };
         for (const bool reads : {true, false}) {
             for (const auto type : cancellation_types) {
@@ -57,8 +55,7 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
                 remote.link.block(direction::replies);  // its create on the way
                 const std::size_t before = creates(remote.link);
                 auto attempt = begin(reads);
-                const auto sent = [&, before] { return creates(remote.link) > before; };
-                co_await until("the create is sent", sent);
+                co_await until("the create is sent", [&, before] { return creates(remote.link) > before; });
                 co_await cancelled(attempt, type);
                 remote.link.unblock();
                 co_await nothing_left(server().port());
@@ -171,8 +168,7 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         ec = co_await attempt.end();
         CHECK(ec == errc::lost);
         CHECK_FALSE(attempt.value());
-        const error_code told = co_await lost.end();
-        CHECK_FALSE(told);
+        CHECK_FALSE(co_await lost.end());
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
@@ -213,11 +209,9 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
         co_await until_queued(admin, path, 2);
         auto lost_v = begin_wait_lost(v);
         one.link.expire_session();
-        const error_code told_v = co_await lost_v.end();
-        CHECK_FALSE(told_v);
+        CHECK_FALSE(co_await lost_v.end());
         auto late = begin_downgrade(here, v);
-        const error_code ec = co_await late.end();
-        CHECK(ec == errc::lost);
+        CHECK(co_await late.end() == errc::lost);
         CHECK_FALSE(late.value());
         guard r = co_await granted(reader);
         co_await release(std::move(r));
@@ -238,8 +232,7 @@ TEST_CASE("a client that closes ends its readers, its writers and its downgrades
         co_await until_queued(admin, path, 4);
         one.link.block(direction::replies);
         auto attempt = begin_downgrade(here, held);
-        const auto sent = [&] { return one.link.count(opcode::multi) != 0; };
-        co_await until("the transaction is sent", sent);
+        co_await until("the transaction is sent", [&] { return one.link.count(opcode::multi) != 0; });
         auto closing = [&]() -> awaitable<void> { co_await one.close(); };
         one.link.unblock();
         co_await closing();

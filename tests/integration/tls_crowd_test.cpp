@@ -22,8 +22,7 @@ awaitable<void> close_together(std::deque<client>& clients)
     for (std::size_t i = 0; i < clients.size(); ++i)
         clients[i].close(closing[i].handler());
     for (auto& each : closing) {
-        const error_code ec = co_await each.end();
-        CHECK_FALSE(ec);
+        CHECK_FALSE(co_await each.end());
     }
 }
 
@@ -46,8 +45,8 @@ TEST_CASE("ten thousand waiters of one client are served in the order of their c
                 std::move(held).release([](error_code) {});
             });
         must(co_await std::move(first).release());
-        const auto all = [&granted] { return granted == many; };
-        co_await until("all have had it", all, 120s);
+        co_await until(
+            "all have had it", [&granted] { return granted == many; }, 120s);
         CHECK(in_order);
         CHECK(zk.metrics().disconnects == 0);
         co_await nothing_left(server().port());
@@ -72,8 +71,7 @@ TEST_CASE("three hundred clients come back together after a restart, each with i
         }
         restarted.restart();
         for (client& zk : clients) {
-            const auto noticed = [&zk] { return zk.metrics().disconnects != 0; };
-            co_await until("it has noticed", noticed);
+            co_await until("it has noticed", [&zk] { return zk.metrics().disconnects != 0; });
             must(co_await zk.wait_connected(default_limit));
         }
         for (std::size_t i = 0; i < clients_at_once; ++i)

@@ -110,8 +110,7 @@ inline awaitable<void> reconnect(client zk, proxy& link)
 {
     const auto before = link.accepted();
     link.cut();
-    const auto came_again = [&link, before] { return link.accepted() > before; };
-    co_await until("it comes again", came_again);
+    co_await until("it comes again", [&link, before] { return link.accepted() > before; });
     must(co_await zk.wait_connected(default_limit));
 }
 

@@ -136,12 +136,10 @@ TEST_CASE("megabytes of writes pass, in turn with what is read, and a stall in b
                 remote.zk.get("/tls-stalled", each.handler());
             remote.link.unblock();
             for (auto& each : writes) {
-                const error_code ec = co_await each.end();
-                CHECK_FALSE(ec);
+                CHECK_FALSE(co_await each.end());
             }
             for (auto& each : reads) {
-                const error_code ec = co_await each.end();
-                CHECK_FALSE(ec);
+                CHECK_FALSE(co_await each.end());
                 CHECK(each.value().data.size() == 500'000);
             }
         }

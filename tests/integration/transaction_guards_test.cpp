@@ -26,8 +26,7 @@ awaitable<void> writes_until_it_is_lost(remote_client& remote, admin_client& adm
     auto late = begin_commit(held, at.write("stale"));
     co_await until_asked(remote.link, opcode::multi, 2);
     remote.link.unblock();
-    const error_code ec = co_await late.end();
-    CHECK(ec == errc::lost);
+    CHECK(co_await late.end() == errc::lost);
     CHECK(at.value() == node);
 }
 
@@ -94,12 +93,10 @@ TEST_CASE("writers, readers and leaders write as long as they are that")
         error_code outcome;
         bool over = false;
         asio::co_spawn(executor, lead(chair, term, outcome), [&over](std::exception_ptr) { over = true; });
-        const auto leads = [&term] { return term != nullptr; };
-        co_await until("it leads", leads);
+        co_await until("it leads", [&term] { return term != nullptr; });
         const std::string node = term->node();
         co_await writes_until_it_is_lost(remote, admin, stock, *term, node, 1);
-        const auto ended = [&over] { return over; };
-        co_await until("it has stopped", ended);
+        co_await until("it has stopped", [&over] { return over; });
         CHECK(outcome == errc::lost);
         const leadership nobody;
         CHECK(error_in(co_await nobody.commit(stock.write("nobody"))) == errc::not_owner);

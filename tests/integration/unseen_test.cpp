@@ -38,8 +38,7 @@ struct watched {
     }
     awaitable<void> until_released(std::size_t count)
     {
-        const auto all = [this, count] { return releases.size() == count; };
-        co_await until("the releases are told", all);
+        co_await until("the releases are told", [this, count] { return releases.size() == count; });
     }
 
     /// The warning says that, after who the client is.
@@ -249,8 +248,7 @@ TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
         // A callback that moves it on, as a result and bare.
         std::vector<guard> kept;
         w.lock.acquire(60s, as_result([&](acquired<guard> held) { kept.push_back(std::move(held).value()); }));
-        const auto has_it = [&] { return kept.size() == 1; };
-        co_await until("the callback has it", has_it);
+        co_await until("the callback has it", [&] { return kept.size() == 1; });
         kept.clear();
         ++released;
         co_await w.until_released(released);

@@ -10,8 +10,7 @@ inline const std::string request = "__REVOKE__";
 /// Until the program's server has a watch of that client on the node: the proxy between them sees nothing of the look.
 inline awaitable<void> until_watched(const remote_client& remote, std::string node)
 {
-    const auto look = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
-    co_await until("the node is watched", look);
+    co_await until("the node is watched", [&] { return watches_node(server().port(), remote.zk.session_id(), node); });
 }
 
 } // namespace zklock::test

@@ -189,15 +189,12 @@ TEST_CASE("when one is refused it has its answer, and the others go alone")
     }
     SUBCASE("nobody may create anything on its path: nor is the next one there tried") {
         outcome why{};
-        SUBCASE("") {
+        SUBCASE("")
             why = outcome::no_auth;
-        }
-        SUBCASE("") {
+        SUBCASE("")
             why = outcome::invalid_acl;
-        }
-        SUBCASE("") {
+        SUBCASE("")
             why = outcome::no_child_allowed;
-        }
         s.batch.fail(0, why);
         s.clock.run();
         CHECK(s.c1->ended);

@@ -35,12 +35,10 @@ TEST_CASE("data that are all an id for others are left alone, and so is the line
     recipes::acquire_request request;
     request.path = "/p";
     request.done = [](error_code, const recipes::grant&) {};
-    SUBCASE("an election") {
+    SUBCASE("an election")
         request.hands_over = false;
-    }
-    SUBCASE("a line") {
+    SUBCASE("a line")
         request.internal = true;
-    }
     const auto a = s.locks->acquire(std::move(request));
     s.clock.run();
     CHECK(s.servers.requests.front().what == "create /p/" + prefix(1));

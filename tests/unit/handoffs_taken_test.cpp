@@ -24,30 +24,22 @@ TEST_CASE("it asks nobody of whom the data say nothing that it understands, nor 
 {
     handoff_scene s;
     std::string data;
-    SUBCASE("") {
+    SUBCASE("")
         data = "them";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         data = "them\nhandoff=nonsense";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         data = "them\nhandoff=example.com:7000";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         data = "them\nhandoff=10.0.0.2:0";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         data = "them\nhandoff=10.0.0.2:70000";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         data = "handoff=10.0.0.2:7000";
-    }
-    SUBCASE("itself, in an earlier session") {
+    SUBCASE("itself, in an earlier session")
         data = "them\nhandoff=10.0.0.1:7000";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         data = "__REVOKE__";
-    }
     const auto a = s.wait_behind(data);
     CHECK(s.peers.heard() == "");
 }
@@ -191,9 +183,8 @@ TEST_CASE("who lets go sends along what was let go before it, though the servers
     s.peers.heard();
     SUBCASE("they are there") {
     }
-    SUBCASE("one is gone: others may have seen it, and wait") {
+    SUBCASE("one is gone: others may have seen it, and wait")
         s.is_gone(52, 1);
-    }
     s.release(*a);
     CHECK(s.peers.heard() == "publish #1 and #52 and #51");
 }

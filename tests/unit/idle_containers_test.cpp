@@ -37,9 +37,8 @@ TEST_CASE("it is looked at first, behind a sync; what cannot be known to be as i
 TEST_CASE("others' containers, and persistent parents, are left alone")
 {
     container_scene s;
-    SUBCASE("made by others at the same time") {
+    SUBCASE("made by others at the same time")
         s.use("/p", 0);
-    }
     SUBCASE("persistent") {
         mutex_options persistent;
         persistent.parents = parent_kind::persistent;
@@ -55,18 +54,14 @@ TEST_CASE("what others have put in its place, or written into, stays, and is not
     s.use("/p");
     s.come_to_rest();
     store::node_stat found = s.used();
-    SUBCASE("another node") {
+    SUBCASE("another node")
         found = s.fresh(60);
-    }
-    SUBCASE("with data") {
+    SUBCASE("with data")
         found.mzxid = 60, found.version = 1, found.data_length = 4;
-    }
-    SUBCASE("with other data") {
+    SUBCASE("with other data")
         found.mzxid = 60;
-    }
-    SUBCASE("with a child") {
+    SUBCASE("with a child")
         found.num_children = 1, found.cversion = 3;
-    }
     s.answer_syncs();
     asked(s).to("exists /p").stat(found);
     asked(s).only("unwatch /p").ends(outcome::ok);
@@ -89,12 +84,10 @@ TEST_CASE("one that others use at the last moment stays, and is not asked for ag
     container_scene s;
     s.use("/p");
     s.begin_to_delete("/p");
-    SUBCASE("") {
+    SUBCASE("")
         asked(s).to("remove /p at version 0").ends(outcome::not_empty);
-    }
-    SUBCASE("or write into") {
+    SUBCASE("or write into")
         asked(s).to("remove /p at version 0").ends(outcome::bad_version);
-    }
     asked(s).only("unwatch /p").ends(outcome::ok);
     s.come_to_rest();
     CHECK(s.servers.pending() == "");
@@ -249,9 +242,8 @@ TEST_CASE("used while the delete is on its way: the path is made again")
             .to("watch /p")
             .alone(1, 300);
     }
-    SUBCASE("and it was not, for others were there") {
+    SUBCASE("and it was not, for others were there")
         asked(s).to("remove /p at version 0").ends(outcome::not_empty).to("create /p/" + prefix(3)).number(300, 1);
-    }
     CHECK(a->ended == error_code());
     s.release(*a);
     asked(s).only("remove " + a->given.node).ends(outcome::ok).nothing_else();

@@ -200,21 +200,16 @@ TEST_CASE("users of a path agree on names, marks, linger and cohort, and on whet
 {
     const path_options usual({}, contender_kind::mutex);
     mutex_options other;
-    SUBCASE("") {
+    SUBCASE("")
         other.names = naming::kazoo;
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.mark = "-stock-";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.also_heeds = {""};
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.linger = 1s;
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.cohort = 2;
-    }
     CHECK_FALSE(path_options(other, contender_kind::mutex) == usual);
     CHECK_FALSE(path_options({}, contender_kind::writer) == usual);
     CHECK(path_options({}, contender_kind::writer) == path_options({}, contender_kind::reader));

@@ -28,12 +28,10 @@ TEST_CASE("any event for the parent ends it")
     q.leave(1);
     q.is_deleted(1, ours(1, 0));
 
-    SUBCASE("its data was set: whoever did may delete and make it again, unseen") {
+    SUBCASE("its data was set: whoever did may delete and make it again, unseen")
         q.parent_changed();
-    }
-    SUBCASE("it was deleted") {
+    SUBCASE("it was deleted")
         q.parent_deleted();
-    }
     CHECK_FALSE(q.known().parent().watched());
     reads_all_again(q);
 }
@@ -147,9 +145,8 @@ TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer b
         q.epoch_ended();
         CHECK_FALSE(q.known().parent().watched());
     }
-    SUBCASE("the end alone") {
+    SUBCASE("the end alone")
         q.epoch_ended();
-    }
     q.begin_with(2);
     q.enqueued(2, 1);
     CHECK(q.act() == "");

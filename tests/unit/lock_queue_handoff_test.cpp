@@ -106,9 +106,8 @@ TEST_CASE("a list that shows our own node says, in its step, that it is there")
     q.children_read({ours(1, 1), foreign(0)}, 2, true);
     CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
     CHECK(q.certified(foreign(0)));
-    SUBCASE("the step") {
+    SUBCASE("the step")
         CHECK(q.act() == "granted 1 over let go");
-    }
     SUBCASE("a step in which the lease was not fresh, and the next") {
         CHECK(q.act(false) == "");
         CHECK(q.act() == "watch " + ours(1, 1));
@@ -164,9 +163,8 @@ TEST_CASE("nor without a connection, or a fresh lease")
         CHECK(q.act() == "watch " + ours(1, 1));
         q.watched(ours(1, 1));
     }
-    SUBCASE("no lease") {
+    SUBCASE("no lease")
         CHECK(q.act(false) == "");
-    }
     CHECK(q.act() == "granted 1 over let go");
 }
 
@@ -209,16 +207,14 @@ TEST_CASE("it is forgotten with the session, and with the parent")
     CHECK(q.certified(foreign(0)));
     CHECK(q.act() == "granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
-    SUBCASE("parent") {
+    SUBCASE("parent")
         q.parent_deleted();
-    }
     SUBCASE("session") {
         q.epoch_ended();
         q.session_ended();
     }
-    SUBCASE("only ours remain") {
+    SUBCASE("only ours remain")
         q.parent_watched(1, 2, driver::czxid_of(1));
-    }
     CHECK(q.known().places().passed_over() == 0);
 }
 

@@ -137,12 +137,10 @@ TEST_CASE("what is refused is tried again after a while")
     lost_scene s;
     s.look_again();
     asked(s).to("sync /").ends(outcome::ok);
-    SUBCASE("the list") {
+    SUBCASE("the list")
         asked(s).to("children /a").ends(outcome::no_auth);
-    }
-    SUBCASE("the delete") {
+    SUBCASE("the delete")
         asked(s).to("children /a").list({s.node(1, 0)}).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth);
-    }
     CHECK(s.servers.pending() == "");
     s.clock.pass(1s);
     CHECK(s.servers.pending() == "children /a"); // the server has caught up

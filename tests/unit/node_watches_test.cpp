@@ -153,12 +153,10 @@ TEST_CASE("lists of few children are all asked for at once after a reconnect; wh
         s.wait(goal::children_changed, made(7, 8, 9), numbered("/n", n));
     CHECK(under_way() == most_lists); // nothing is known of them
     std::int32_t children = 0;
-    SUBCASE("few") {
+    SUBCASE("few")
         children = 900;
-    }
-    SUBCASE("many") {
+    SUBCASE("many")
         children = 100'000;
-    }
     for (std::size_t n = 0; n < 2 * most_lists; ++n)
         asked(s).to(numbered("watch children /n", n)).list({}, seen(children));
     CHECK(under_way() == 0);

@@ -36,9 +36,8 @@ TEST_CASE("one who has left saw somebody: that may be long ago for whoever comes
     const auto late = s.wait_for(1s);
     SUBCASE("its create is not answered") {
     }
-    SUBCASE("and nobody tells who is before it") {
+    SUBCASE("and nobody tells who is before it")
         asked(s).to("create /p/" + prefix(2)).number(103, 3);
-    }
     s.pass(1s);
     CHECK(late->ended == not_connected_);
     wait_report told = late->handle->describe_wait();

@@ -135,9 +135,8 @@ TEST_CASE("a later write at the parent of a node that was found stands for both"
         asked(s).only("exists /p").stat(s.fresh(101));
         done = false;
     }
-    SUBCASE("it was done") {
+    SUBCASE("it was done")
         asked(s).only("exists /p").stat(s.fresh(102));
-    }
     CHECK(trusts(s) == done);
 }
 TEST_CASE("a list showed that others had deleted a node: it may not be back")
@@ -178,9 +177,8 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
     asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
     reconnect(s);
     bool is_there = true;
-    SUBCASE("it is there") {
+    SUBCASE("it is there")
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
-    }
     SUBCASE("it is missing, and nobody has deleted it") {
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
         asked(s).only("exists /p").stat(s.fresh(99));
@@ -224,9 +222,8 @@ TEST_CASE("a downgrade was found to have been done: the writer's node may not be
     asked(s).only("exists " + writer).ends(outcome::no_node);
     asked(s).only("exists /p").stat(s.fresh(101));
     CHECK(trusts(s));
-    SUBCASE("by its repetition") {
+    SUBCASE("by its repetition")
         asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
-    }
     SUBCASE("by a look, because its repetition was refused") {
         asked(s).to(s.downgrade("/p")).ends(outcome::no_auth);
         asked(s).to("exists " + s.downgraded("/p")).stat(of_this_session(101));
@@ -247,12 +244,10 @@ TEST_CASE("a lost create that was deleted where it appeared may not be back")
     s.lose_connection();
     s.connect(5, false);
     asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(1, 0)});
-    SUBCASE("by this client") {
+    SUBCASE("by this client")
         asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::ok);
-    }
-    SUBCASE("by others, sooner") {
+    SUBCASE("by others, sooner")
         asked(s).only("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
-    }
     SUBCASE("by whom, is not known") {
         s.lose_connection();
         s.connect(5, false);
@@ -299,9 +294,8 @@ TEST_CASE("a node is found gone, and another was made later: what was before tha
     reconnect(s);
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     bool is_there = true;
-    SUBCASE("it is, and others have deleted that node, too, since") {
+    SUBCASE("it is, and others have deleted that node, too, since")
         asked(s).only("exists /p").stat(s.fresh(103));
-    }
     SUBCASE("it is not") {
         asked(s).only("exists /p").stat(s.fresh(100));
         is_there = false;
@@ -363,9 +357,8 @@ TEST_CASE("a node was deleted of which is not known by which transaction it was 
     const auto a = s.hold_as_writer("/p");
     CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
     s.clock.run();
-    SUBCASE("because a batch does not say that") {
+    SUBCASE("because a batch does not say that")
         asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
-    }
     SUBCASE("because the answer was lost") {
         reconnect(s);
         asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).ends(outcome::no_node);

@@ -151,9 +151,8 @@ TEST_CASE("a node that others had deleted is back")
     compare_scene s;
     s.hold("/p", 0);
     bool by_event = true;
-    SUBCASE("as an event had told: then the server has to catch up first") {
+    SUBCASE("as an event had told: then the server has to catch up first")
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
-    }
     SUBCASE("as an answer had told") {
         s.clock.pass(200ms);
         asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
@@ -211,12 +210,10 @@ TEST_CASE("a node that was deleted is back")
     compare_scene s;
     s.hold_and_release("/p", 0);
     s.reconnect();
-    SUBCASE("") {
+    SUBCASE("")
         asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    }
-    SUBCASE("and may not be read") {
+    SUBCASE("and may not be read")
         asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth);
-    }
     CHECK_FALSE(s.trusts());
 }
 TEST_CASE("a node that was deleted is gone, or was never made: as its parent says")
@@ -227,9 +224,8 @@ TEST_CASE("a node that was deleted is gone, or was never made: as its parent say
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     const bool made = [] {
         bool is = false;
-        SUBCASE("made") {
+        SUBCASE("made")
             is = true;
-        }
         SUBCASE("not made") {
         }
         return is;
@@ -317,9 +313,8 @@ TEST_CASE("a node of a transaction whose number was not learnt")
     asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
     s.reconnect();
     asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
-    SUBCASE("it was not done") {
+    SUBCASE("it was not done")
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
-    }
     SUBCASE("nobody can tell: all that are known should be there") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 103)));
         asked(s).only("children /p").list({s.node(1, 0), s.node(2, 1), s.node(3, 2)});

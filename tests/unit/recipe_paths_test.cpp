@@ -140,9 +140,8 @@ TEST_CASE("one that only takes its nodes back gives way to one with others, and 
     CHECK(s.alive == 2);
     CHECK(s.get(1) == nullptr);
     simple_path* third = nullptr;
-    SUBCASE("it ends first") {
+    SUBCASE("it ends first")
         s.end(first);
-    }
     SUBCASE("its successor ends first") {
         s.end(next);
         CHECK(s.alive == 2);

@@ -112,9 +112,8 @@ TEST_CASE("whoever wanted to hear of requests to let go is kept no longer than t
     const auto a = s.hold_three();
     const auto listener = std::make_shared<int>();
     a->handle->on_revoked([listener] {});
-    SUBCASE("released") {
+    SUBCASE("released")
         a->handle->release({});
-    }
     SUBCASE("split off, all of them") {
         const auto all = a->handle->split(3, {});
         all->release({});

@@ -188,18 +188,14 @@ TEST_CASE("users of a path agree on names and on what limits the permits")
 {
     const recipes::semaphore_path_options usual(permits_of(2));
     semaphore_options other = permits_of(2);
-    SUBCASE("") {
+    SUBCASE("")
         other.names = naming::kazoo;
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.permits = 3;
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.count_path = "/n";
-    }
-    SUBCASE("") {
+    SUBCASE("")
         other.check_permits = !other.check_permits;
-    }
     CHECK_FALSE(recipes::semaphore_path_options(other) == usual);
     semaphore_options own = permits_of(2); // what is one contender's affair
     own.identifier = "somebody";

@@ -94,12 +94,10 @@ TEST_CASE("it has children, or was changed, when it was to be deleted: looked at
 TEST_CASE("a parent that has data, or may not be read or deleted, stays, and creates go on")
 {
     scarce_scene s;
-    SUBCASE("data") {
+    SUBCASE("data")
         s.look(1, 3, "somebody's");
-    }
-    SUBCASE("not to be read") {
+    SUBCASE("not to be read")
         asked(s).to("get /p").ends(outcome::no_auth);
-    }
     SUBCASE("not to be deleted") {
         s.look(0, 3);
         asked(s).only("remove /p at version 3").ends(outcome::no_auth);
@@ -110,16 +108,14 @@ TEST_CASE("a parent that has data, or may not be read or deleted, stays, and cre
 TEST_CASE("it is gone already")
 {
     scarce_scene s;
-    SUBCASE("at the look") {
+    SUBCASE("at the look")
         asked(s).to("get /p").ends(outcome::no_node);
-    }
     SUBCASE("at the delete") {
         s.look(0);
         asked(s).to("remove /p at version 0").ends(outcome::no_node);
     }
-    SUBCASE("and another one is there") {
+    SUBCASE("and another one is there")
         s.look(0, 0, {}, 0);
-    }
     CHECK(s.servers.pending().starts_with("create /p/"));
 }
 
@@ -148,9 +144,8 @@ TEST_CASE("past the limit: a path that is to be persistent is made again at once
     persistent.parents = parent_kind::persistent;
     SUBCASE("with the client's access list") {
     }
-    SUBCASE("with that of the acquire that came last") {
+    SUBCASE("with that of the acquire that came last")
         persistent.access = access_list{{"world", "anyone"}, digest_entry("ann", "x", permission::read)};
-    }
     delete_full_path(s, persistent);
     asked(s)
         .to("persistent /p")

@@ -27,12 +27,10 @@ TEST_CASE("where it is missing, it is made with what is above it, and read again
     asked(s).only("persistent /c/n").ends(outcome::no_node).only("container /c").ends(outcome::ok);
     asked(s).all_of({"get /c/n", "children /s/leases"});
     asked(s).to("get /c/n").ends(outcome::no_node).to("children /s/leases").list({s.permit(2, 7)});
-    SUBCASE("it was made") {
+    SUBCASE("it was made")
         asked(s).only("persistent /c/n").ends(outcome::ok);
-    }
-    SUBCASE("somebody else was faster") {
+    SUBCASE("somebody else was faster")
         asked(s).only("persistent /c/n").ends(outcome::node_exists);
-    }
     asked(s).all_of({"get /c/n", "children /s/leases"}).to("get /c/n").show_version(0, two);
     CHECK_FALSE(a->ended);
     asked(s).only("children /s/leases").list({s.permit(2, 7)});

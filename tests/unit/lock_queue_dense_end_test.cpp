@@ -9,14 +9,10 @@ namespace {
 /// The next contender gets the right number, but perhaps of another parent: it has the parent watched, and reads all.
 void reads_all_again(driver& q)
 {
-    q.join_and_send(2);
-    CHECK(q.act() == "parent");
-    q.enqueued(2, 1);
-    CHECK(q.act() == "");
-    q.parent_watched(2, 2, 101);
-    CHECK(q.act() == "read");
-    q.children_read({foreign(0), ours(2, 1)}, 2, true);
-    CHECK(q.act() == "watch " + ours(2, 1) + ", watch " + foreign(0));
+    q.join_and_send(2).does("parent");
+    q.enqueued(2, 1).does("");
+    q.parent_watched(2, 2, 101).does("read");
+    q.children_read({foreign(0), ours(2, 1)}, 2, true).does("watch " + ours(2, 1) + ", watch " + foreign(0));
 }
 
 } // namespace
@@ -42,11 +38,9 @@ TEST_CASE("an event between a create and its answer ends it too")
     q.hold();
     q.leave(1);
     q.is_deleted(1, ours(1, 0));
-    q.join_and_send(2);
-    CHECK(q.act() == "");
+    q.join_and_send(2).does("");
     q.parent_changed();
-    q.enqueued(2, 1);
-    CHECK(q.act() == "parent");
+    q.enqueued(2, 1).does("parent");
 }
 
 TEST_CASE("with the parent's deletion all below it is gone")
@@ -55,7 +49,7 @@ TEST_CASE("with the parent's deletion all below it is gone")
     q.hold();
     q.queue_second();
     q.parent_deleted();
-    CHECK(q.act() == "lost 1");
+    q.does("lost 1");
     CHECK(q.next_to_create() == 2);
 }
 
@@ -65,8 +59,7 @@ TEST_CASE("a change of the parent's data takes nothing from those who are covere
     q.hold();
     q.queue_second();
     q.parent_changed();
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
+    q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
 }
 
 TEST_CASE("a refusal at the path ends it: whoever may not read hears of no event")
@@ -88,8 +81,7 @@ TEST_CASE("a refusal at the path takes nothing from those who are covered")
     q.hold();
     q.queue_second();
     q.path_refused();
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
+    q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
 }
 
 TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one is still to be taken back")
@@ -99,17 +91,15 @@ TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one 
     q.path_refused();
     q.enqueued(1, 3);
     SUBCASE("confirmed") {
-        q.parent_shows_one(4);
-        CHECK(q.act() == "granted 1");
+        q.parent_shows_one(4).does("granted 1");
         q.join_and_send(2);
         q.enqueued(2, 4);
-        q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 3) + " later, granted 2");
+        q.leave(1).does("remove 1 " + ours(1, 3) + " later, granted 2");
     }
     SUBCASE("refused, too") {
         q.parent_watch_failed();
         CHECK(q.known().parent().watched());
-        CHECK(q.act() == "parent");
+        q.does("parent");
     }
 }
 
@@ -117,19 +107,15 @@ TEST_CASE("a list shows nothing about later numbers unless the parent's watch wa
 {
     driver q;
     q.wait_behind_foreign();
-    q.node_gone(foreign(0));
-    CHECK(q.act() == "granted 1");
-    q.join_and_send(2);
-    CHECK(q.act() == "read");
+    q.node_gone(foreign(0)).does("granted 1");
+    q.join_and_send(2).does("read");
     q.parent_changed();
     q.enqueued(2, 2);
-    q.children_read({ours(1, 1), ours(2, 2)}, 3, true);
-    CHECK(q.act() == "");
+    q.children_read({ours(1, 1), ours(2, 2)}, 3, true).does("");
     q.join_and_send(3);
     q.enqueued(3, 3); // the right number, if it were still the same parent
     q.leave(1);
-    q.leave(2);
-    CHECK(q.act() == "parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
+    q.leave(2).does("parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
 }
 
 TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer brings it back")
@@ -148,8 +134,7 @@ TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer b
     SUBCASE("the end alone")
         q.epoch_ended();
     q.begin_with(2);
-    q.enqueued(2, 1);
-    CHECK(q.act() == "");
+    q.enqueued(2, 1).does("");
 }
 
 TEST_CASE("forgotten by wish, it has to be learnt again")
@@ -157,11 +142,9 @@ TEST_CASE("forgotten by wish, it has to be learnt again")
     driver q;
     q.hold();
     q.leave(1);
-    q.removed(1);
-    CHECK(q.act() == "gone 1");
+    q.removed(1).does("gone 1");
     CHECK(q.idle());
     q.forget_parent();
     CHECK_FALSE(q.known().parent().watched());
-    q.join_and_send(2);
-    CHECK(q.act() == "parent");
+    q.join_and_send(2).does("parent");
 }

@@ -10,18 +10,13 @@ TEST_CASE("keeps the number and the queue known; readers follow in the same turn
     q.hold_as_writer();
     q.reads(2, 1);
     q.reads(3, 2);
-    q.writes(4, 3);
-    CHECK(q.act() == "");
-    q.downgrade(1);
-    CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-    CHECK(q.act() == ""); // once
+    q.writes(4, 3).does("");
+    q.downgrade(1).does("downgrade 1 " + writer(1, 0)).does(""); // once
     CHECK(q.own().contended(contender_kind::reader));
-    q.downgraded(1);
-    CHECK(q.act() == "shares 1 " + reader(1, 0) + ", granted 2, granted 3");
+    q.downgraded(1).does("shares 1 " + reader(1, 0) + ", granted 2, granted 3");
     q.reads(5, 5); // the reader's node has used number 4
-    CHECK(q.act() == "");
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + reader(1, 0) + " later");
+    q.does("");
+    q.leave(1).does("remove 1 " + reader(1, 0) + " later");
     q.leave(2);
     q.leave(3);
     CHECK(q.act().ends_with("granted 4"));
@@ -38,23 +33,19 @@ TEST_CASE("uses one number: who takes that for its own takes another's node for 
     q.downgraded(1);
     q.act();
     q.reads(2, 3); // 1 is the downgrade's; 2 is not known
-    CHECK(q.act() == "read");
+    q.does("read");
 }
 
 TEST_CASE("is not taken for a loss when its own transaction deletes the writer's node under a watch")
 {
     shared_driver q;
     q.hold_as_writer();
-    q.hold_on(1);
-    CHECK(q.act() == "watch " + writer(1, 0));
+    q.hold_on(1).does("watch " + writer(1, 0));
     q.watched(writer(1, 0));
     q.reads(2, 1);
-    q.downgrade(1);
-    CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-    q.node_gone(writer(1, 0));
-    CHECK(q.act() == "");
-    q.downgraded(1);
-    CHECK(q.act() == "watch " + reader(1, 0) + ", shares 1 " + reader(1, 0) + ", granted 2"); // it holds on
+    q.downgrade(1).does("downgrade 1 " + writer(1, 0));
+    q.node_gone(writer(1, 0)).does("");
+    q.downgraded(1).does("watch " + reader(1, 0) + ", shares 1 " + reader(1, 0) + ", granted 2"); // it holds on
 }
 
 TEST_CASE("finds out from its answer that others had deleted the node")
@@ -64,12 +55,10 @@ TEST_CASE("finds out from its answer that others had deleted the node")
     q.writes(2, 1);
     q.downgrade(1);
     q.act();
-    q.node_gone(writer(1, 0));
-    CHECK(q.act() == "");
+    q.node_gone(writer(1, 0)).does("");
     q.downgrade_lost(1);
-    CHECK(q.act() == "watch " + writer(2, 1) + ", lost 1"); // who may have deleted that one, too
-    q.watched(writer(2, 1));
-    CHECK(q.act() == "granted 2");
+    q.does("watch " + writer(2, 1) + ", lost 1"); // who may have deleted that one, too
+    q.watched(writer(2, 1)).does("granted 2");
 }
 
 TEST_CASE("that is refused leaves a writer, who may try again")
@@ -79,27 +68,22 @@ TEST_CASE("that is refused leaves a writer, who may try again")
     q.reads(2, 1);
     q.downgrade(1);
     q.act();
-    q.downgrade_refused(1);
-    CHECK(q.act() == "");
-    q.downgrade(1);
-    CHECK(q.act() == "downgrade 1 " + writer(1, 0));
+    q.downgrade_refused(1).does("");
+    q.downgrade(1).does("downgrade 1 " + writer(1, 0));
 }
 
 TEST_CASE("that is refused leaves a writer whose node is looked after: others may have deleted it meanwhile")
 {
     shared_driver q;
     q.hold_as_writer();
-    q.hold_on(1);
-    CHECK(q.act() == "watch " + writer(1, 0));
+    q.hold_on(1).does("watch " + writer(1, 0));
     q.watched(writer(1, 0));
     q.downgrade(1);
     q.act();
-    q.node_gone(writer(1, 0));
-    CHECK(q.act() == "");
-    q.downgrade_refused(1);
-    CHECK(q.act() == "watch " + writer(1, 0));
+    q.node_gone(writer(1, 0)).does("");
+    q.downgrade_refused(1).does("watch " + writer(1, 0));
     q.node_gone(writer(1, 0)); // there is none
-    CHECK(q.act() == "lost 1");
+    q.does("lost 1");
 }
 
 TEST_CASE("whose outcome is unknown is asked for again; a list in between shows a node that is nobody else's")
@@ -113,15 +97,11 @@ TEST_CASE("whose outcome is unknown is asked for again; a list in between shows 
     q.contact_lost();
     q.downgrade_unknown(1);
     q.create_unknown(3);
-    q.epoch_ended();
-    CHECK(q.act() == "");
-    q.epoch_began();
-    CHECK(q.act() == "sync, read, downgrade 1 " + writer(1, 0));
+    q.epoch_ended().does("");
+    q.epoch_began().does("sync, read, downgrade 1 " + writer(1, 0));
     // The one whose answer was lost had been done.
-    q.children_read({reader(1, 0), writer(2, 1)}, 3, true);
-    CHECK(q.act() == "not_found 3 _c_3-__WRIT__");
-    q.downgraded(1, true);
-    CHECK(q.act() == "shares 1 " + reader(1, 0));
+    q.children_read({reader(1, 0), writer(2, 1)}, 3, true).does("not_found 3 _c_3-__WRIT__");
+    q.downgraded(1, true).does("shares 1 " + reader(1, 0));
     CHECK(q.own().contended(contender_kind::reader)); // two writers wait
     q.leave(1);
     CHECK(q.act().find("granted 2") != std::string::npos);
@@ -135,15 +115,13 @@ TEST_CASE("that its caller leaves meanwhile ends with the node, whichever that i
         q.reads(2, 1);
         q.downgrade(1);
         q.act();
-        q.leave(1);
-        CHECK(q.act() == "");
+        q.leave(1).does("");
         if (done)
             q.downgraded(1);
         else
             q.downgrade_refused(1);
-        CHECK(q.act() == "remove 1 " + (done ? reader(1, 0) : writer(1, 0)) + (done ? " later" : "") + ", granted 2");
-        q.removed(1);
-        CHECK(q.act() == "gone 1");
+        q.does("remove 1 " + (done ? reader(1, 0) : writer(1, 0)) + (done ? " later" : "") + ", granted 2");
+        q.removed(1).does("gone 1");
     }
 }
 
@@ -151,12 +129,9 @@ TEST_CASE("its place is none of a parent that was made again meanwhile")
 {
     shared_driver q;
     q.epoch_began();
-    q.writes(1, 2);
-    CHECK(q.act() == "parent");
-    q.parent_watched(1, 3, driver::czxid_of(2));
-    CHECK(q.act() == "granted 1");
-    q.downgrade(1);
-    CHECK(q.act() == "downgrade 1 " + writer(1, 2));
+    q.writes(1, 2).does("parent");
+    q.parent_watched(1, 3, driver::czxid_of(2)).does("granted 1");
+    q.downgrade(1).does("downgrade 1 " + writer(1, 2));
     for (int id : {2, 3, 4})
         q.send(static_cast<contender_id>(id), contender_kind::writer);
     for (int id : {2, 3, 4}) // in one transaction, say: their numbers have begun again
@@ -173,13 +148,12 @@ TEST_CASE("that was never sent is not sent for one who has left, or whose lease 
         shared_driver q;
         q.hold_as_writer();
         q.epoch_ended();
-        q.downgrade(1);
-        CHECK(q.act() == "");
+        q.downgrade(1).does("");
         if (lapsed)
             CHECK(q.lapse() == std::vector<contender_id>{1});
         else
             q.leave(1);
-        CHECK(q.act() == "");
+        q.does("");
         q.epoch_began();
         q.is_deleted(1, writer(1, 0));
         CHECK(q.idle());
@@ -193,10 +167,8 @@ TEST_CASE("that was never sent is not sent for one who has left, or whose lease 
     q.downgrade_unknown(1);
     q.epoch_ended();
     q.leave(1);
-    q.epoch_began();
-    CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-    q.downgraded(1, true);
-    CHECK(q.act() == "remove 1 " + reader(1, 0));
+    q.epoch_began().does("downgrade 1 " + writer(1, 0));
+    q.downgraded(1, true).does("remove 1 " + reader(1, 0));
 }
 
 TEST_CASE("does not outlive the lease or the session")
@@ -207,8 +179,7 @@ TEST_CASE("does not outlive the lease or the session")
     q.act();
     CHECK(q.lapse() == std::vector<contender_id>{1});
     CHECK(q.lapse().empty());
-    q.downgraded(1);
-    CHECK(q.act() == "remove 1 " + reader(1, 0));
+    q.downgraded(1).does("remove 1 " + reader(1, 0));
 
     shared_driver p;
     p.hold_as_writer();

@@ -30,12 +30,12 @@ TEST_CASE("a node that was let go is in nobody's way, and its deletion is no new
     driver q;
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
     CHECK_FALSE(q.certified(foreign(0)));
     q.node_gone(foreign(0));
     CHECK(q.known().places().passed_over() == 0);
-    CHECK(q.act() == "");
+    q.does("");
 }
 
 TEST_CASE("only a node of another client that is in the view is let go, by its name")
@@ -46,32 +46,29 @@ TEST_CASE("only a node of another client that is in the view is let go, by its n
     CHECK_FALSE(q.certified(foreign(7)));
     CHECK_FALSE(q.certified("_c_y-lock-0000000000"));
     CHECK_FALSE(q.certified("nonsense"));
-    CHECK(q.act() == "");
+    q.does("");
 }
 
 TEST_CASE("lower nodes still count")
 {
     driver q;
     q.epoch_began();
-    q.join_and_send(1);
-    CHECK(q.act() == "parent");
+    q.join_and_send(1).does("parent");
     q.enqueued(1, 9);
-    q.parent_watched(3, 10, driver::czxid_of(9));
-    CHECK(q.act() == "read");
+    q.parent_watched(3, 10, driver::czxid_of(9)).does("read");
     q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true);
-    CHECK(q.act() == "watch " + ours(1, 9) + ", watch " + foreign(5) + ", watch " + foreign(3));
+    q.does("watch " + ours(1, 9) + ", watch " + foreign(5) + ", watch " + foreign(3));
     for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
         q.watched(node);
     CHECK(q.certified(foreign(5)));
-    CHECK(q.act() == "");
+    q.does("");
     SUBCASE("until they are let go") {
         CHECK(q.certified(foreign(3)));
-        CHECK(q.act() == "granted 1 over let go");
+        q.does("granted 1 over let go");
         CHECK(q.known().places().passed_over() == 2);
     }
     SUBCASE("until they are gone") {
-        q.node_gone(foreign(3));
-        CHECK(q.act() == "granted 1 over let go");
+        q.node_gone(foreign(3)).does("granted 1 over let go");
         CHECK(q.known().places().passed_over() == 1);
     }
 }
@@ -81,21 +78,20 @@ TEST_CASE("a list does not bring it back, and forgets it when it is not there an
     driver q;
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("granted 1 over let go");
     q.join_and_send(2);
     q.enqueued(2, 3); // somebody is between
-    CHECK(q.act() == "read");
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 1));
+    q.does("read");
+    q.leave(1).does("remove 1 " + ours(1, 1));
     SUBCASE("there") {
         q.children_read({foreign(0), ours(1, 1), ours(2, 3)}, 4, true);
         CHECK(q.known().places().passed_over() == 1);
-        CHECK(q.act() == "granted 2 over let go");
+        q.does("granted 2 over let go");
     }
     SUBCASE("gone") {
         q.children_read({ours(1, 1), ours(2, 3)}, 4, true);
         CHECK(q.known().places().passed_over() == 0);
-        CHECK(q.act() == "granted 2");
+        q.does("granted 2");
     }
 }
 
@@ -107,12 +103,11 @@ TEST_CASE("a list that shows our own node says, in its step, that it is there")
     CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
     CHECK(q.certified(foreign(0)));
     SUBCASE("the step")
-        CHECK(q.act() == "granted 1 over let go");
+        q.does("granted 1 over let go");
     SUBCASE("a step in which the lease was not fresh, and the next") {
         CHECK(q.act(false) == "");
-        CHECK(q.act() == "watch " + ours(1, 1));
-        q.watched(ours(1, 1));
-        CHECK(q.act() == "granted 1 over let go");
+        q.does("watch " + ours(1, 1));
+        q.watched(ours(1, 1)).does("granted 1 over let go");
     }
 }
 
@@ -121,29 +116,25 @@ TEST_CASE("a list that was asked for before our create does not")
     driver q;
     q.begin_behind_somebody();
     q.join_and_send(2);
-    q.leave(1);
-    CHECK(q.act() == "read, remove 1 " + ours(1, 1));
+    q.leave(1).does("read, remove 1 " + ours(1, 1));
     q.children_read({ours(1, 1), foreign(0)}, 2, true);
     q.enqueued(2, 2);
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "watch " + ours(2, 2));
+    q.does("watch " + ours(2, 2));
 }
 
 TEST_CASE("nobody is granted over it whose own node is not watched: others may have deleted that")
 {
     driver q;
     q.begin_behind_somebody();
-    q.children_read({ours(1, 1), foreign(0)}, 2, true);
-    CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
+    q.children_read({ours(1, 1), foreign(0)}, 2, true).does("watch " + ours(1, 1) + ", watch " + foreign(0));
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "");
+    q.does("");
     SUBCASE("it is there") {
-        q.watched(ours(1, 1));
-        CHECK(q.act() == "granted 1 over let go");
+        q.watched(ours(1, 1)).does("granted 1 over let go");
     }
     SUBCASE("it is gone") {
-        q.node_gone(ours(1, 1));
-        CHECK(q.act() == "");
+        q.node_gone(ours(1, 1)).does("");
     }
 }
 
@@ -153,19 +144,15 @@ TEST_CASE("nor without a connection, or a fresh lease")
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
     SUBCASE("an answer was lost") {
-        q.contact_lost();
-        CHECK(q.act() == "");
-        q.epoch_ended();
-        CHECK(q.act() == "");
-        q.epoch_began();
-        CHECK(q.act() == "read");
-        q.children_read({foreign(0), ours(1, 1)}, 2, false);
-        CHECK(q.act() == "watch " + ours(1, 1));
+        q.contact_lost().does("");
+        q.epoch_ended().does("");
+        q.epoch_began().does("read");
+        q.children_read({foreign(0), ours(1, 1)}, 2, false).does("watch " + ours(1, 1));
         q.watched(ours(1, 1));
     }
     SUBCASE("no lease")
         CHECK(q.act(false) == "");
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("granted 1 over let go");
 }
 
 TEST_CASE("one of ours is not passed over")
@@ -175,29 +162,26 @@ TEST_CASE("one of ours is not passed over")
     q.join_and_send(2);
     q.enqueued(2, 2);
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "granted 1 over let go");
-    CHECK(q.act() == "");
+    q.does("granted 1 over let go");
+    q.does("");
 }
 
 TEST_CASE("with doubts about unwatched nodes before it, it takes a read as the end of a node does")
 {
     driver q;
     q.epoch_began();
-    q.join_and_send(1);
-    CHECK(q.act() == "parent");
+    q.join_and_send(1).does("parent");
     q.enqueued(1, 9);
-    q.parent_watched(4, 10, driver::czxid_of(9));
-    CHECK(q.act() == "read");
+    q.parent_watched(4, 10, driver::czxid_of(9)).does("read");
     q.children_read({foreign(1), foreign(3), foreign(5), ours(1, 9)}, 10, true);
     q.act();
     for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
         q.watched(node);
     CHECK(q.certified(foreign(3)));
-    CHECK(q.act() == "read");
+    q.does("read");
     q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true); // 3 is still listed, 1 is not
-    CHECK(q.act() == "");
-    q.node_gone(foreign(5));
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("");
+    q.node_gone(foreign(5)).does("granted 1 over let go");
 }
 
 TEST_CASE("it is forgotten with the session, and with the parent")
@@ -205,7 +189,7 @@ TEST_CASE("it is forgotten with the session, and with the parent")
     driver q;
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
     SUBCASE("parent")
         q.parent_deleted();
@@ -231,18 +215,15 @@ TEST_CASE("a writer that was let go raises the doubt of its end")
 {
     shared_driver q;
     q.epoch_began();
-    q.writes(1, 1);
-    CHECK(q.act() == "parent");
-    q.parent_watched(2, 2, driver::czxid_of(1));
-    CHECK(q.act() == "read");
+    q.writes(1, 1).does("parent");
+    q.parent_watched(2, 2, driver::czxid_of(1)).does("read");
     q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
-    CHECK(q.act() == "watch " + writer(1, 1) + ", watch " + foreign_writer(0));
+    q.does("watch " + writer(1, 1) + ", watch " + foreign_writer(0));
     q.watched(writer(1, 1));
     q.watched(foreign_writer(0));
     CHECK(q.certified(foreign_writer(0)));
-    CHECK(q.act() == "read");
-    q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("read");
+    q.children_read({foreign_writer(0), writer(1, 1)}, 2, true).does("granted 1 over let go");
 }
 
 TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
@@ -262,15 +243,14 @@ TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
         CHECK_FALSE(told(1));
     }
     SUBCASE("given up while it was sent") {
-        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
+        q.does("downgrade 1 " + writer(1, 0));
         q.leave(1);
         q.downgraded(1);
         CHECK_FALSE(told(1));
     }
     SUBCASE("done") {
-        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-        q.downgraded(1);
-        CHECK(q.act() == "shares 1 " + reader(1, 0));
+        q.does("downgrade 1 " + writer(1, 0));
+        q.downgraded(1).does("shares 1 " + reader(1, 0));
         q.leave(1);
         CHECK(told(1));
     }
@@ -311,10 +291,8 @@ TEST_CASE("and where nodes linger, when that ends, not before")
 {
     telling_driver q({true, 1});
     q.hold();
-    q.leave(1);
-    CHECK(q.act() == "read and watch, lingers 1");
-    q.children_read({ours(1, 0)}, 1, true);
-    CHECK(q.act() == "");
+    q.leave(1).does("read and watch, lingers 1");
+    q.children_read({ours(1, 0)}, 1, true).does("");
     SUBCASE("it has lingered long enough") {
         q.stop_lingering();
         CHECK(q.told(1) == "told");
@@ -347,16 +325,11 @@ TEST_CASE("where numbers are scarce, one that was let go still keeps the parent"
     driver q({}, 2);
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
-    CHECK(q.act() == "granted 1 over let go");
+    q.does("granted 1 over let go");
     q.leave(1);
-    q.join(2, false);
-    CHECK(q.act() == "remove 1 " + ours(1, 1));
-    q.removed(1);
-    CHECK(q.act() == "remove parent, gone 1");
-    q.parent_occupied();
-    CHECK(q.act() == "read");
-    q.children_read({foreign(0)}, 2, true);
-    CHECK(q.act() == "");
-    q.node_gone(foreign(0));
-    CHECK(q.act() == "remove parent");
+    q.join(2, false).does("remove 1 " + ours(1, 1));
+    q.removed(1).does("remove parent, gone 1");
+    q.parent_occupied().does("read");
+    q.children_read({foreign(0)}, 2, true).does("");
+    q.node_gone(foreign(0)).does("remove parent");
 }

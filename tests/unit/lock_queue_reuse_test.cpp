@@ -17,8 +17,7 @@ struct lingering_driver : driver {
     lingering_driver() : driver(lingers)
     {
         hold();
-        leave(1);
-        CHECK(act() == "read and watch, lingers 1");
+        leave(1).does("read and watch, lingers 1");
         CHECK(own().lingering() != nullptr);
         CHECK_FALSE(own().contended());
         CHECK_FALSE(idle());
@@ -32,16 +31,14 @@ struct lingering_driver : driver {
 TEST_CASE("the next one gets the node without a request, and so on")
 {
     lingering_driver q;
-    q.children_read({ours(1, 0)}, 1, true);
-    CHECK(q.act() == "");
+    q.children_read({ours(1, 0)}, 1, true).does("");
     for (contender_id id = 2; id < 10; ++id) {
         q.join_and_send(id);
-        CHECK(q.act() ==
-              "granted " + std::to_string(id) + " from " + std::to_string(id - 1) + ", gone " + std::to_string(id - 1));
+        q.does("granted " + std::to_string(id) + " from " + std::to_string(id - 1) + ", gone " +
+               std::to_string(id - 1));
         CHECK(q.own().node(id) == ours(1, 0));
         CHECK(q.own().lingering() == nullptr);
-        q.leave(id);
-        CHECK(q.act() == "lingers " + std::to_string(id)); // the watch is still there
+        q.leave(id).does("lingers " + std::to_string(id)); // the watch is still there
     }
     q.stop_lingering();
     q.is_deleted(9, ours(1, 0));
@@ -51,8 +48,7 @@ TEST_CASE("the next one gets the node without a request, and so on")
 TEST_CASE("no node lingers after a refusal at the path: nobody would tell who queues")
 {
     lingering_driver q;
-    q.children_read({ours(1, 0)}, 1, true);
-    CHECK(q.act() == "");
+    q.children_read({ours(1, 0)}, 1, true).does("");
     q.path_refused();
     q.is_deleted(1, ours(1, 0));
 }
@@ -62,9 +58,8 @@ TEST_CASE("the next one need not wait for the children's watch")
     lingering_driver q;
     q.join_and_send(2);
     CHECK(q.next_to_create() == 0);
-    CHECK(q.act() == "granted 2 from 1, gone 1");
-    q.children_read({ours(1, 0)}, 1, true);
-    CHECK(q.act() == "");
+    q.does("granted 2 from 1, gone 1");
+    q.children_read({ours(1, 0)}, 1, true).does("");
 }
 
 TEST_CASE("the next one has a node of its own where the lease grants nothing")
@@ -81,14 +76,10 @@ TEST_CASE("is not for those whose token cannot count another grant")
     q.begin_with(1);
     q.created(1, ours(1, 0), 0, 100);
     q.token_known(1, 1);
-    q.parent_shows_one(1);
-    CHECK(q.act() == "granted 1");
-    q.leave(1);
-    CHECK(q.act() == "read and watch, lingers 1");
-    q.join_and_send(2);
-    CHECK(q.act() == "granted 2 from 1, gone 1");
-    q.leave(2);
-    CHECK(q.act() == "remove 2 " + ours(1, 0));
+    q.parent_shows_one(1).does("granted 1");
+    q.leave(1).does("read and watch, lingers 1");
+    q.join_and_send(2).does("granted 2 from 1, gone 1");
+    q.leave(2).does("remove 2 " + ours(1, 0));
 }
 
 TEST_CASE("is not for one behind whom another of ours is still being looked at")
@@ -97,42 +88,37 @@ TEST_CASE("is not for one behind whom another of ours is still being looked at")
     q.hold();
     q.queue_second();
     q.token_missed(2);
-    CHECK(q.act() == "inspect 2 " + ours(2, 1));
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
+    q.does("inspect 2 " + ours(2, 1));
+    q.leave(1).does("remove 1 " + ours(1, 0) + " later");
     q.inspected(2, ours(2, 1), true);
-    CHECK(q.act() == "granted 2");
+    q.does("granted 2");
 }
 
 TEST_CASE("ends when others queue")
 {
     lingering_driver q;
     SUBCASE("as the list shows") {
-        q.children_read({ours(1, 0), foreign(1)}, 2, true);
-        CHECK(q.act() == "remove 1 " + ours(1, 0));
+        q.children_read({ours(1, 0), foreign(1)}, 2, true).does("remove 1 " + ours(1, 0));
     }
     SUBCASE("as an event says") {
-        q.children_read({ours(1, 0)}, 1, true);
-        CHECK(q.act() == "");
+        q.children_read({ours(1, 0)}, 1, true).does("");
         q.children_changed();
-        CHECK(q.act() == "remove 1 " + ours(1, 0));
+        q.does("remove 1 " + ours(1, 0));
     }
-    q.removed(1);
-    CHECK(q.act() == "gone 1");
+    q.removed(1).does("gone 1");
     q.join_and_send(2);
     q.act();
     q.enqueued(2, 3); // who queued is before it
     q.act();
-    q.children_read({foreign(1), ours(2, 3)}, 4, true);
-    CHECK(q.act() == "watch " + ours(2, 3) + ", watch " + foreign(1));
+    q.children_read({foreign(1), ours(2, 3)}, 4, true).does("watch " + ours(2, 3) + ", watch " + foreign(1));
 }
 
 TEST_CASE("ends where the children may not be watched: others could queue unnoticed")
 {
     lingering_driver q;
     q.read_refused();
-    CHECK(q.act() == "remove 1 " + ours(1, 0));
-    CHECK(q.act() == "");
+    q.does("remove 1 " + ours(1, 0));
+    q.does("");
 }
 
 TEST_CASE("takes a watch that was asked for where there was no parent for none")
@@ -141,39 +127,31 @@ TEST_CASE("takes a watch that was asked for where there was no parent for none")
     q.parent_deleted(); // and made again, after the answer
     q.children_read({}, 0, true);
     q.parent_absent();
-    CHECK(q.act() == "gone 1 by others");
+    q.does("gone 1 by others");
     CHECK_FALSE(q.known().parent().watched());
-    q.join_and_send(2);
-    CHECK(q.act() == "parent");
+    q.join_and_send(2).does("parent");
     q.enqueued(2, 0);
-    q.parent_shows_one(1);
-    CHECK(q.act() == "granted 2");
-    q.leave(2);
-    CHECK(q.act() == "read and watch, lingers 2");
+    q.parent_shows_one(1).does("granted 2");
+    q.leave(2).does("read and watch, lingers 2");
 }
 
 TEST_CASE("does not begin where others wait already")
 {
     lingering_driver q;
     q.children_read({ours(1, 0)}, 1, true);
-    q.join_and_send(2);
-    CHECK(q.act() == "granted 2 from 1, gone 1");
+    q.join_and_send(2).does("granted 2 from 1, gone 1");
     SUBCASE("somebody came while it was held") {
         q.children_changed();
-        q.leave(2);
-        CHECK(q.act() == "remove 2 " + ours(1, 0));
+        q.leave(2).does("remove 2 " + ours(1, 0));
     }
     SUBCASE("one of ours has a node of its own") {
-        q.join_and_send(3);
-        CHECK(q.act() == "");
+        q.join_and_send(3).does("");
         q.enqueued(3, 1);
-        q.leave(2);
-        CHECK(q.act() == "remove 2 " + ours(1, 0) + " later, granted 3");
+        q.leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
     }
     SUBCASE("one of ours has a create under way") {
         q.join_and_send(3);
-        q.leave(2);
-        CHECK(q.act() == "remove 2 " + ours(1, 0));
+        q.leave(2).does("remove 2 " + ours(1, 0));
     }
 }
 
@@ -182,12 +160,9 @@ TEST_CASE("does not begin behind which others were seen")
     driver q(lingers);
     q.begin_with(1);
     q.enqueued(1, 3);
-    q.parent_watched(2, 5, 104);
-    CHECK(q.act() == "read");
-    q.children_read({ours(1, 3), foreign(4)}, 5, true);
-    CHECK(q.act() == "granted 1");
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 3));
+    q.parent_watched(2, 5, 104).does("read");
+    q.children_read({ours(1, 3), foreign(4)}, 5, true).does("granted 1");
+    q.leave(1).does("remove 1 " + ours(1, 3));
 }
 
 TEST_CASE("ends with the connection, with the lease, with the session")
@@ -198,13 +173,11 @@ TEST_CASE("ends with the connection, with the lease, with the session")
         q.read_failed();
         q.epoch_ended();
         CHECK(q.own().lingering() == nullptr);
-        CHECK(q.act() == "");
-        q.epoch_began();
-        CHECK(q.act() == "remove 1 " + ours(1, 0));
+        q.does("");
+        q.epoch_began().does("remove 1 " + ours(1, 0));
     }
     SUBCASE("a lost answer") {
-        q.contact_lost();
-        CHECK(q.act() == "");
+        q.contact_lost().does("");
         CHECK(q.own().lingering() == nullptr);
     }
     SUBCASE("the lease: nobody is told, because nobody holds") {
@@ -216,7 +189,7 @@ TEST_CASE("ends with the connection, with the lease, with the session")
         q.read_failed();
         q.epoch_ended();
         q.session_ended();
-        CHECK(q.act() == "gone 1");
+        q.does("gone 1");
         CHECK(q.idle());
     }
 }
@@ -226,23 +199,18 @@ TEST_CASE("does not begin while disconnected")
     driver q(lingers);
     q.hold();
     q.epoch_ended();
-    q.leave(1);
-    CHECK(q.act() == "");
+    q.leave(1).does("");
     CHECK(q.own().lingering() == nullptr);
-    q.epoch_began();
-    CHECK(q.act() == "remove 1 " + ours(1, 0));
+    q.epoch_began().does("remove 1 " + ours(1, 0));
 }
 
 TEST_CASE("a lingering node that others delete is gone, and the next one makes its own")
 {
     lingering_driver q;
-    q.children_read({}, 1, true);
-    CHECK(q.act() == "gone 1 by others");
+    q.children_read({}, 1, true).does("gone 1 by others");
     CHECK(q.own().lingering() == nullptr);
-    q.join_and_send(2);
-    CHECK(q.act() == "");
-    q.enqueued(2, 1);
-    CHECK(q.act() == "granted 2");
+    q.join_and_send(2).does("");
+    q.enqueued(2, 1).does("granted 2");
 }
 
 // --- lock queue, cohorts ---------------------------------------------------------------------------------------------
@@ -253,53 +221,40 @@ TEST_CASE("one node serves as many as a cohort may have grants, and the next one
     q.epoch_began();
     for (contender_id id = 1; id <= 6; ++id)
         q.join(id, false);
-    q.send_creates();
-    CHECK(q.act() == "parent");
+    q.send_creates().does("parent");
     CHECK(q.next_to_create() == 0); // one is enough
     q.enqueued(1, 0);
-    q.parent_shows_one(1);
-    CHECK(q.act() == "granted 1");
+    q.parent_shows_one(1).does("granted 1");
     CHECK(q.next_to_create() == 0);
-    q.leave(1);
-    CHECK(q.act() == "granted 2 from 1, gone 1");
+    q.leave(1).does("granted 2 from 1, gone 1");
     CHECK(q.next_to_create() == 0);
-    q.leave(2);
-    CHECK(q.act() == "granted 3 from 2, gone 2");
+    q.leave(2).does("granted 3 from 2, gone 2");
     CHECK(q.next_to_create() == 4);
-    q.send_creates();
-    CHECK(q.act() == "");
+    q.send_creates().does("");
     CHECK(q.next_to_create() == 0);
-    q.leave(3);
-    CHECK(q.act() == "remove 3 " + ours(1, 0)); // others may have come before the fourth
-    q.enqueued(4, 1);
-    CHECK(q.act() == "granted 4");
-    q.leave(4);
-    CHECK(q.act() == "granted 5 from 4, gone 4");
+    q.leave(3).does("remove 3 " + ours(1, 0)); // others may have come before the fourth
+    q.enqueued(4, 1).does("granted 4");
+    q.leave(4).does("granted 5 from 4, gone 4");
 }
 
 TEST_CASE("whoever comes while the lock is held takes a grant more, not a node")
 {
     driver q(cohort_of(2));
     q.hold();
-    q.join_and_send(2);
-    CHECK(q.act() == "");
+    q.join_and_send(2).does("");
     CHECK(q.next_to_create() == 0);
-    q.leave(1);
-    CHECK(q.act() == "granted 2 from 1, gone 1");
+    q.leave(1).does("granted 2 from 1, gone 1");
     CHECK(q.next_to_create() == 0);
-    q.join_and_send(3);
-    CHECK(q.act() == "");
+    q.join_and_send(3).does("");
     q.enqueued(3, 1);
-    q.leave(2);
-    CHECK(q.act() == "remove 2 " + ours(1, 0) + " later, granted 3");
+    q.leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
 }
 
 TEST_CASE("a node that nobody of ours waits for does not stay")
 {
     driver q(cohort_of(3));
     q.hold();
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0));
+    q.leave(1).does("remove 1 " + ours(1, 0));
 }
 
 TEST_CASE("no more grants of a node than the token can count")
@@ -308,12 +263,10 @@ TEST_CASE("no more grants of a node than the token can count")
     q.epoch_began();
     q.join(1, false);
     q.join(2, false);
-    q.send_creates();
-    CHECK(q.act() == "parent");
+    q.send_creates().does("parent");
     q.created(1, ours(1, 0), 0, 100);
     q.token_known(1, 0); // in a batch, and not the last
-    q.parent_shows_one(1);
-    CHECK(q.act() == "granted 1");
+    q.parent_shows_one(1).does("granted 1");
     CHECK(q.next_to_create() == 2);
 }
 
@@ -321,8 +274,7 @@ TEST_CASE("a node that waits is one, too")
 {
     driver q(cohort_of(4));
     q.wait_behind_foreign();
-    q.join_and_send(2);
-    CHECK(q.act() == "");
+    q.join_and_send(2).does("");
     CHECK(q.next_to_create() == 0);
     q.leave(1); // the one that queued for all gives up
     CHECK(q.next_to_create() == 2);
@@ -336,10 +288,8 @@ TEST_CASE("a cohort's lock is passed on while disconnected, under a fresh lease"
     q.leave(1);
     q.contact_lost();
     CHECK(q.act(false) == "");
-    q.epoch_ended();
-    CHECK(q.act() == "");
-    q.epoch_began();
-    CHECK(q.act() == "remove 1 " + ours(1, 0));
+    q.epoch_ended().does("");
+    q.epoch_began().does("remove 1 " + ours(1, 0));
     CHECK(q.next_to_create() == 2);
 }
 
@@ -349,19 +299,15 @@ TEST_CASE("with lingering: grants of a node are not counted while nobody else wa
     q.hold();
     for (contender_id id = 2; id <= 20; ++id)
         q.join(id, false);
-    q.leave(1);
-    CHECK(q.act() == "read and watch, granted 2 from 1, gone 1"); // whoever queues is to be noticed
+    q.leave(1).does("read and watch, granted 2 from 1, gone 1"); // whoever queues is to be noticed
     q.children_read({ours(1, 0)}, 1, true);
     for (int id = 2; id < 10; ++id) {
         q.leave(static_cast<contender_id>(id));
-        CHECK(q.act() ==
-              "granted " + std::to_string(id + 1) + " from " + std::to_string(id) + ", gone " + std::to_string(id));
+        q.does("granted " + std::to_string(id + 1) + " from " + std::to_string(id) + ", gone " + std::to_string(id));
     }
     q.children_changed();
-    q.leave(10);
-    CHECK(q.act() == "granted 11 from 10, gone 10");
+    q.leave(10).does("granted 11 from 10, gone 10");
     CHECK(q.next_to_create() == 0);
-    q.leave(11);
-    CHECK(q.act() == "granted 12 from 11, gone 11");
+    q.leave(11).does("granted 12 from 11, gone 11");
     CHECK(q.next_to_create() == 13);
 }

@@ -38,43 +38,40 @@ struct shared_driver : driver {
             kind == contender_kind::reader ? reader(static_cast<int>(id), 0) : writer(static_cast<int>(id), 0);
         create_sent(id, name.substr(0, name.size() - queue::sequence_digits));
     }
-    void arrive(contender_id id, contender_kind kind, int sequence, bool look_once = false)
+    driver& arrive(contender_id id, contender_kind kind, int sequence, bool look_once = false)
     {
         send(id, kind, look_once);
         const int number = static_cast<int>(id);
         const bool reads = kind == contender_kind::reader;
         created(id, reads ? reader(number, sequence) : writer(number, sequence), sequence, czxid_of(sequence));
-        token_known(id, 4095);
+        return token_known(id, 4095);
     }
-    void reads(contender_id id, int sequence, bool look_once = false)
+    driver& reads(contender_id id, int sequence, bool look_once = false)
     {
-        arrive(id, contender_kind::reader, sequence, look_once);
+        return arrive(id, contender_kind::reader, sequence, look_once);
     }
-    void writes(contender_id id, int sequence, bool look_once = false)
+    driver& writes(contender_id id, int sequence, bool look_once = false)
     {
-        arrive(id, contender_kind::writer, sequence, look_once);
+        return arrive(id, contender_kind::writer, sequence, look_once);
     }
 
     /// Number 0 belongs to another client's node, which the view shows.
-    void begin_behind(const std::string& foreign)
+    driver& begin_behind(const std::string& foreign)
     {
         epoch_began();
-        reads(1, 1);
-        CHECK(act() == "parent");
-        parent_watched(2, 2, czxid_of(1));
-        CHECK(act() == "read");
-        children_read({foreign, reader(1, 1)}, 2, true);
+        reads(1, 1).does("parent");
+        parent_watched(2, 2, czxid_of(1)).does("read");
+        return children_read({foreign, reader(1, 1)}, 2, true);
     }
     /// Contender 1 holds number 0 as a writer, alone.
     void hold_as_writer()
     {
         epoch_began();
         send(1, contender_kind::writer);
-        CHECK(act() == "parent");
+        does("parent");
         created(1, writer(1, 0), 0, czxid_of(0));
         token_known(1, 4095);
-        parent_shows_one(1);
-        CHECK(act() == "granted 1");
+        parent_shows_one(1).does("granted 1");
     }
 };
 

@@ -13,11 +13,9 @@ TEST_CASE("a first, uncontended acquire takes a create and a look at the parent,
     driver q;
     CHECK(q.next_to_create() == 0);
     q.hold();
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0));
+    q.leave(1).does("remove 1 " + ours(1, 0));
     CHECK_FALSE(q.idle());
-    q.removed(1);
-    CHECK(q.act() == "gone 1");
+    q.removed(1).does("gone 1");
     CHECK(q.idle());
 }
 
@@ -26,11 +24,9 @@ TEST_CASE("nothing is granted without coverage, without its token, or without a 
     driver q;
     q.begin_with(1);
     q.created(1, ours(1, 5), 5);
-    CHECK(q.act() == "");
-    q.parent_watched(2, 6, 105);
-    CHECK(q.act() == "read");
-    q.children_read({ours(1, 5)}, 6, true);
-    CHECK(q.act() == "");
+    q.does("");
+    q.parent_watched(2, 6, 105).does("read");
+    q.children_read({ours(1, 5)}, 6, true).does("");
     q.token_known(1, 0);
     CHECK(q.act(false) == "");
     CHECK(q.act(true) == "granted 1");
@@ -42,14 +38,13 @@ TEST_CASE("the waiters of one client follow each other with no watch and no read
     q.hold();
     for (int id = 2; id <= 100; ++id)
         q.join_and_send(static_cast<contender_id>(id));
-    CHECK(q.act() == "");
+    q.does("");
     for (int id = 2; id <= 100; ++id)
         q.enqueued(static_cast<contender_id>(id), id - 1);
-    CHECK(q.act() == "");
+    q.does("");
     for (int id = 1; id < 100; ++id) {
         q.leave(static_cast<contender_id>(id));
-        CHECK(q.act() ==
-              "remove " + std::to_string(id) + " " + ours(id, id - 1) + " later, granted " + std::to_string(id + 1));
+        q.does("remove " + std::to_string(id) + " " + ours(id, id - 1) + " later, granted " + std::to_string(id + 1));
     }
 }
 
@@ -59,32 +54,26 @@ TEST_CASE("whoever is deleted while it waits for us is not granted: its own node
     q.wait_behind_foreign();
     q.node_gone(ours(1, 1));
     q.send_creates(); // at the tail
-    CHECK(q.act() == "read");
+    q.does("read");
     q.enqueued(1, 5);
     q.children_read({foreign(0), ours(1, 5)}, 6, true);
-    CHECK(q.act() == "watch " + ours(1, 5)); // the foreign node's watch is still there
-    q.node_gone(foreign(0));
-    CHECK(q.act() == "");
-    q.watched(ours(1, 5));
-    CHECK(q.act() == "granted 1");
+    q.does("watch " + ours(1, 5)); // the foreign node's watch is still there
+    q.node_gone(foreign(0)).does("");
+    q.watched(ours(1, 5)).does("granted 1");
 }
 
 TEST_CASE("a foreign contender between two of ours is waited for")
 {
     driver q;
     q.hold();
-    q.join_and_send(2);
-    CHECK(q.act() == "");
-    q.enqueued(2, 2);
-    CHECK(q.act() == "read");
+    q.join_and_send(2).does("");
+    q.enqueued(2, 2).does("read");
     q.children_read({ours(1, 0), foreign(1), ours(2, 2)}, 3, true);
-    CHECK(q.act() == "watch " + ours(2, 2) + ", watch " + foreign(1));
+    q.does("watch " + ours(2, 2) + ", watch " + foreign(1));
     q.watched(ours(2, 2));
     q.watched(foreign(1));
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0)); // the foreign one waits for it
-    q.node_gone(foreign(1));
-    CHECK(q.act() == "granted 2"); // our own released node below does not count
+    q.leave(1).does("remove 1 " + ours(1, 0)); // the foreign one waits for it
+    q.node_gone(foreign(1)).does("granted 2"); // our own released node below does not count
 }
 
 TEST_CASE("children that are no contenders are ignored, foreign ones before us are not, whatever their prefix")
@@ -92,25 +81,20 @@ TEST_CASE("children that are no contenders are ignored, foreign ones before us a
     driver q;
     q.begin_with(1);
     q.enqueued(1, 3);
-    q.parent_watched(5, 4, 103);
-    CHECK(q.act() == "read");
+    q.parent_watched(5, 4, 103).does("read");
     q.children_read({"config", "leaf-0000000000", "ab__lock__0000000002", ours(1, 3), "lock-0000000001"}, 5, true);
-    CHECK(q.act() == "watch " + ours(1, 3) + ", watch ab__lock__0000000002, watch lock-0000000001");
+    q.does("watch " + ours(1, 3) + ", watch ab__lock__0000000002, watch lock-0000000001");
 }
 
 TEST_CASE("cancelled while its create is under way, a contender is deleted when the answer comes")
 {
     driver q;
     q.begin_with(1);
-    q.leave(1);
-    CHECK(q.act() == "");
+    q.leave(1).does("");
     CHECK_FALSE(q.own().contended());
-    q.enqueued(1, 0);
-    CHECK(q.act() == "remove 1 " + ours(1, 0));
-    q.parent_shows_one(1);
-    CHECK(q.act() == "");
-    q.removed(1);
-    CHECK(q.act() == "gone 1");
+    q.enqueued(1, 0).does("remove 1 " + ours(1, 0));
+    q.parent_shows_one(1).does("");
+    q.removed(1).does("gone 1");
 }
 
 TEST_CASE("a refused create leaves nothing")
@@ -119,8 +103,7 @@ TEST_CASE("a refused create leaves nothing")
     q.begin_with(1);
     q.create_failed(1);
     CHECK(q.next_to_create() == 1);
-    q.leave(1);
-    CHECK(q.act() == "gone 1");
+    q.leave(1).does("gone 1");
 }
 
 TEST_CASE("a node whose token could not be learnt with others' is inspected before it is granted")
@@ -128,23 +111,18 @@ TEST_CASE("a node whose token could not be learnt with others' is inspected befo
     driver q;
     q.hold();
     q.join_and_send(2);
-    q.join_and_send(3);
-    CHECK(q.act() == "");
+    q.join_and_send(3).does("");
     q.created(2, ours(2, 1), 1);
     q.created(3, ours(3, 2), 2);
-    q.leave(1);
-    CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
+    q.leave(1).does("remove 1 " + ours(1, 0) + " later");
     q.token_missed(2);
-    q.token_known(3, 0);
-    CHECK(q.act() == "inspect 2 " + ours(2, 1)); // the third waits for it
+    q.token_known(3, 0).does("inspect 2 " + ours(2, 1)); // the third waits for it
     q.inspected(2, ours(2, 1), true);
-    CHECK(q.act() == "");
-    q.token_known(2, 0);
-    CHECK(q.act() == "granted 2");
+    q.does("");
+    q.token_known(2, 0).does("granted 2");
     q.token_missed(2); // too late to matter
     q.token_missed(7);
-    q.token_known(7, 0);
-    CHECK(q.act() == "");
+    q.token_known(7, 0).does("");
 }
 
 TEST_CASE("a delete may wait only if the next one is ours, and nobody can be between")
@@ -154,31 +132,24 @@ TEST_CASE("a delete may wait only if the next one is ours, and nobody can be bet
     q.queue_second();
 
     SUBCASE("the next one is ours") {
-        q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
+        q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
     }
     SUBCASE("nobody is known behind it: others may be") {
-        q.leave(2);
-        CHECK(q.act() == "remove 2 " + ours(2, 1));
+        q.leave(2).does("remove 2 " + ours(2, 1));
     }
     SUBCASE("the next one is ours, but not covered: there may be another between") {
-        q.leave(2);
-        CHECK(q.act() == "remove 2 " + ours(2, 1));
+        q.leave(2).does("remove 2 " + ours(2, 1));
         q.join_and_send(3);
         q.enqueued(3, 5);
-        q.leave(1);
-        CHECK(q.act() == "read, remove 1 " + ours(1, 0));
+        q.leave(1).does("read, remove 1 " + ours(1, 0));
     }
     SUBCASE("a foreign one is the next") {
         q.join_and_send(3);
-        q.enqueued(3, 3);
-        CHECK(q.act() == "");
-        q.leave(1);
-        CHECK(q.act() == "read, remove 1 " + ours(1, 0) + " later, granted 2"); // the read is for the third
+        q.enqueued(3, 3).does("");
+        q.leave(1).does("read, remove 1 " + ours(1, 0) + " later, granted 2"); // the read is for the third
         q.children_read({ours(1, 0), ours(2, 1), foreign(2), ours(3, 3)}, 4, true);
-        CHECK(q.act() == "watch " + ours(3, 3) + ", watch " + foreign(2));
-        q.leave(2);
-        CHECK(q.act() == "remove 2 " + ours(2, 1));
+        q.does("watch " + ours(3, 3) + ", watch " + foreign(2));
+        q.leave(2).does("remove 2 " + ours(2, 1));
     }
 }
 
@@ -192,11 +163,10 @@ TEST_CASE("many that give up in turn cost no more than each its delete")
         q.join_and_send(static_cast<contender_id>(i));
         names.push_back(ours(i, i));
     }
-    CHECK(q.act() == "parent");
+    q.does("parent");
     for (int i = 1; i <= waiters; ++i)
         q.enqueued(static_cast<contender_id>(i), i);
-    q.parent_watched(waiters + 1, waiters + 1, driver::czxid_of(waiters));
-    CHECK(q.act() == "read");
+    q.parent_watched(waiters + 1, waiters + 1, driver::czxid_of(waiters)).does("read");
     q.children_read(names, waiters + 1, true);
     const auto begun = std::chrono::steady_clock::now();
     std::size_t removes = 0;
@@ -232,26 +202,20 @@ TEST_CASE("is granted when nobody is before it")
 {
     driver q;
     q.epoch_began();
-    q.join_and_send(1, true);
-    CHECK(q.act() == "parent");
+    q.join_and_send(1, true).does("parent");
     q.enqueued(1, 4);
-    q.parent_shows_one(5);
-    CHECK(q.act() == "granted 1");
+    q.parent_shows_one(5).does("granted 1");
 }
 
 TEST_CASE("is refused when a foreign contender is before it")
 {
     driver q;
     q.epoch_began();
-    q.join_and_send(1, true);
-    CHECK(q.act() == "parent");
+    q.join_and_send(1, true).does("parent");
     q.enqueued(1, 1);
-    q.parent_watched(2, 2, 101);
-    CHECK(q.act() == "read");
-    q.children_read({foreign(0), ours(1, 1)}, 2, true);
-    CHECK(q.act() == "remove 1 " + ours(1, 1) + ", refused 1");
-    q.removed(1);
-    CHECK(q.act() == "gone 1");
+    q.parent_watched(2, 2, 101).does("read");
+    q.children_read({foreign(0), ours(1, 1)}, 2, true).does("remove 1 " + ours(1, 1) + ", refused 1");
+    q.removed(1).does("gone 1");
     CHECK(q.idle());
 }
 
@@ -259,10 +223,8 @@ TEST_CASE("is refused behind one of ours, who may wait")
 {
     driver q;
     q.hold();
-    q.join_and_send(2, true);
-    CHECK(q.act() == "");
-    q.enqueued(2, 1);
-    CHECK(q.act() == "remove 2 " + ours(2, 1) + ", refused 2");
+    q.join_and_send(2, true).does("");
+    q.enqueued(2, 1).does("remove 2 " + ours(2, 1) + ", refused 2");
 }
 
 TEST_CASE("sees from a list whether it is worth a write")

@@ -23,11 +23,8 @@ TEST_CASE("are listed in the queue's order, with what their nodes say")
     asked(s).to("children /p").list({"lock-0000000009", "config", "ab__lock__0000000002", "lock-0000000005"});
     asked(s).all_of({"get /p/ab__lock__0000000002", "get /p/lock-0000000005", "get /p/lock-0000000009"});
     asked(s).to("get /p/ab__lock__0000000002").kept().show(6, "two");
-    asked(s)
-        .to("get /p/lock-0000000005")
-        .ends(outcome::no_node)
-        .to("get /p/lock-0000000009")
-        .show(5, "nine\nkey=value");
+    asked(s).to("get /p/lock-0000000005").ends(outcome::no_node);
+    asked(s).to("get /p/lock-0000000009").show(5, "nine\nkey=value");
     REQUIRE(found);
     REQUIRE(found->size() == 2);
     CHECK((*found)[0].sequence == 2);

@@ -34,15 +34,10 @@ struct holder : scene {
         }
         CHECK(told->text() == "1 queued, 1 acquired");
     }
-    void deleted_event()
-    {
-        servers.observer->on_node_event(store::event_kind::deleted, its_node);
-        clock.run();
-    }
+    void deleted_event() { event(store::event_kind::deleted, its_node); }
     void reconnect()
     {
-        servers.observer->on_disconnected();
-        clock.run();
+        disconnect();
         connect(5, false);
     }
     void check_lost(bool names_its_node = true)
@@ -111,8 +106,7 @@ TEST_CASE("likewise if nobody waits for the release")
 TEST_CASE("likewise in the next connection, if the first delete was not sent before")
 {
     holder h;
-    h.servers.observer->on_disconnected();
-    h.clock.run();
+    h.disconnect();
     h.release(*h.held);
     h.connect(5, false);
     asked(h).to(h.remove).ends(outcome::no_node);
@@ -170,8 +164,7 @@ TEST_CASE("a withdrawn waiter had nothing to lose")
     o.listener = h.told;
     const auto b = h.acquire("/p", o);
     asked(h).to("create /p/" + prefix(2)).number(104, 4);
-    CHECK(b->handle->withdraw());
-    h.clock.run();
+    h.withdraw(*b);
     asked(h).to("remove /p/" + scene::node(2, 4)).ends(outcome::no_node);
     CHECK(h.told->text() == "2 queued, 2 failed: " + error_code(boost::asio::error::operation_aborted).message());
     CHECK(h.lines.empty());

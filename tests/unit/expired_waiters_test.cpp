@@ -19,8 +19,7 @@ struct stopped_scene : semaphore_scene {
     {
         lines.clear();
         clock.skip(15s);
-        servers.observer->on_node_event(store::event_kind::deleted, node);
-        clock.run();
+        event(store::event_kind::deleted, node);
     }
     void check_blames_nobody() const
     {
@@ -57,8 +56,7 @@ TEST_CASE("the servers were silent for longer than a lease, and not long enough 
     asked(s).to("create /p/" + prefix(1)).number(101, 1);
     s.lines.clear();
     s.clock.skip(9s);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 1));
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p/" + s.node(1, 1));
     REQUIRE(!s.lines.empty());
     CHECK(s.lines.front() ==
           "the lease was not renewed in time, and the servers, last heard 9.000 s before, tell of the "

@@ -68,8 +68,7 @@ TEST_CASE("with the end of the session, or of the client")
         const auto a = s.acquire("/p");
         s.decide(3);
         s.servers.observer->on_disconnected();
-        s.servers.observer->on_expired();
-        s.clock.run();
+        s.expire();
         CHECK(a->ended == make_error_code(errc::lost));
         CHECK(a->losses == 0);
     }

@@ -296,8 +296,7 @@ TEST_CASE("whoever is cancelled before its create was sent costs nothing")
 {
     busy_scene s;
     const auto c = s.acquire("/c");
-    CHECK(c->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*c);
     s.answer_a();
     asked(s).nothing_else();
 }
@@ -334,8 +333,7 @@ TEST_CASE("for a create that nobody wants any more its path is not made")
 {
     connected_scene s;
     const auto a = s.acquire("/deep/a");
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     asked(s).to("create /deep/a/" + prefix(1)).ends(outcome::no_node);
     asked(s).to("watch /deep/a").ends(outcome::no_node).nothing_else();
 }

@@ -80,8 +80,7 @@ struct handoff_scene : scene {
     }
     void is_gone(int secret, int sequence)
     {
-        servers.observer->on_node_event(store::event_kind::deleted, of_path(fake_peers::node(secret, sequence)));
-        clock.run();
+        event(store::event_kind::deleted, of_path(fake_peers::node(secret, sequence)));
     }
     void reconnect() { connect(5, false); }
 };

@@ -85,8 +85,7 @@ TEST_CASE("a wait that is given up is told, too")
 {
     handoff_scene s;
     const auto a = s.wait_behind("them");
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     CHECK(s.peers.heard() == "publish #1");
 }
 
@@ -103,8 +102,7 @@ TEST_CASE("what is lost is not told")
     }
     SUBCASE("the session ends") {
         s.lose_connection();
-        s.servers.observer->on_expired();
-        s.clock.run();
+        s.expire();
         CHECK(a->losses == 1);
         CHECK(s.peers.heard() == "withdraw #1");
     }
@@ -125,8 +123,7 @@ TEST_CASE("a create that was given up is not told")
     handoff_scene s;
     const auto a = s.acquire("/p");
     CHECK(s.peers.heard() == "offer #1");
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     asked(s).to(to_create(1)).number(100, 0);
     CHECK(s.peers.heard() == "withdraw #1");
     CHECK(s.servers.asks("remove /p/"));

@@ -15,8 +15,7 @@ TEST_CASE("who waits asks where the data say, of the nodes it watches")
     CHECK(s.peers.heard() == "subscribe #52 at 10.0.0.2:7000, subscribe #51 at 10.0.0.2:7000");
     s.is_gone(51, 0);
     CHECK(s.peers.heard() == "unsubscribe #51");
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     CHECK(s.peers.heard() == "unsubscribe #52, publish #1");
 }
 

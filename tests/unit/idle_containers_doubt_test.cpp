@@ -11,17 +11,12 @@ struct lost_container_scene : container_scene {
     lost_container_scene()
     {
         const auto a = acquire("/up/p");
-        asked(*this)
-            .to("create /up/p/" + prefix(1))
-            .ends(outcome::no_node)
-            .to("watch /up/p")
-            .ends(outcome::no_node)
-            .to("container /up/p")
-            .ends(outcome::no_node);
+        asked(*this).to("create /up/p/" + prefix(1)).ends(outcome::no_node);
+        asked(*this).to("watch /up/p").ends(outcome::no_node);
+        asked(*this).to("container /up/p").ends(outcome::no_node);
         REQUIRE(servers.pending() == "container /up");
         CHECK(a->handle->withdraw());
-        lose_connection();
-        connect(5, false);
+        reconnect();
     }
     void first_look(outcome found)
     {
@@ -49,8 +44,7 @@ TEST_CASE("a lost answer to the delete: it is looked for once more in the next e
     container_scene s;
     s.use("/p");
     s.begin_to_delete("/p");
-    s.lose_connection();
-    s.connect(5, false);
+    s.reconnect();
     s.come_to_rest();
     s.come_to_rest();
     asked(s).only("exists /p").ends(outcome::no_node);
@@ -65,8 +59,7 @@ TEST_CASE("an epoch that ends with no answer at all: all are looked for once mor
     s.come_to_rest();
     asked(s).all_of({"exists /p", "exists /q"});
     const auto late = asked(s).to("exists /p").kept(), later = asked(s).to("exists /q").kept();
-    s.servers.observer->on_disconnected();
-    s.clock.run();
+    s.disconnect();
     late.stat(s.used());
     later.stat(s.used());
     s.clock.run();
@@ -114,8 +107,7 @@ TEST_CASE("nothing is found where one may have been made: what comes to be there
 TEST_CASE("the answer to the first look for one that may have been made is lost, too: it comes once more")
 {
     lost_container_scene s;
-    s.lose_connection();
-    s.connect(5, false);
+    s.reconnect();
     s.first_look(outcome::ok);
     s.rest();
     asked(s).to("exists /up").stat(s.fresh(60));
@@ -139,8 +131,7 @@ TEST_CASE("one that was made for an acquire that gave up before its node could b
     const auto b = s.acquire("/q"), c = s.acquire("/r");
     asked(s).to("container /p").ends(outcome::ok); // two writes are under way
     REQUIRE_FALSE(s.servers.asks("create /p"));
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     s.come_to_rest();
     s.come_to_rest();
     CHECK(s.servers.asks("exists /p"));

@@ -97,11 +97,9 @@ TEST_CASE("made by others once, and then by the client: the last counts")
 {
     container_scene s;
     s.use("/p", 50);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p");
     s.use("/p", 0);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p");
     s.use("/p", 70);
     s.come_to_rest();
     s.answer_syncs();
@@ -160,12 +158,9 @@ TEST_CASE("many are deleted together; where one of them is not empty, fewer")
     s.answer_syncs();
     asked(s).to("exists /d").stat(s.used());
     const std::string together = "batch remove /a at version 0, remove /b at version 0, remove /d at version 0";
-    asked(s)
-        .all_of({"unwatch /c", together})
-        .to("unwatch /c")
-        .ends(outcome::ok)
-        .to(together)
-        .fails_at(1, outcome::not_empty);
+    asked(s).all_of({"unwatch /c", together});
+    asked(s).to("unwatch /c").ends(outcome::ok);
+    asked(s).to(together).fails_at(1, outcome::not_empty);
     asked(s).all_of({"unwatch /b", "sync /", "exists /a", "exists /d"}).to("unwatch /b").ends(outcome::ok);
     s.answer_syncs();
     asked(s).to("exists /a").stat(s.used());
@@ -230,17 +225,11 @@ TEST_CASE("used while the delete is on its way: the path is made again")
         s.done("/p");
         asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
         asked(s).all_of({"watch /p", "watch /p", "container /p"}); // after the event, and after the answer
-        asked(s)
-            .to("watch /p")
-            .ends(outcome::no_node)
-            .to("watch /p")
-            .ends(outcome::no_node)
-            .to("container /p")
-            .ends(outcome::ok)
-            .to("create /p/" + prefix(4))
-            .number(300, 0)
-            .to("watch /p")
-            .alone(1, 300);
+        asked(s).to("watch /p").ends(outcome::no_node);
+        asked(s).to("watch /p").ends(outcome::no_node);
+        asked(s).to("container /p").ends(outcome::ok);
+        asked(s).to("create /p/" + prefix(4)).number(300, 0);
+        asked(s).to("watch /p").alone(1, 300);
     }
     SUBCASE("and it was not, for others were there")
         asked(s).to("remove /p at version 0").ends(outcome::not_empty).to("create /p/" + prefix(3)).number(300, 1);

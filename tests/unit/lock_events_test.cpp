@@ -117,8 +117,7 @@ TEST_CASE("lost instead of released; and queued again with a new node, if it was
     asked(h.s).to("create /p/" + prefix(2)).number(43, 4);
     CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued");
     h.s.servers.observer->on_disconnected();
-    h.s.servers.observer->on_expired();
-    h.s.clock.run();
+    h.s.expire();
     CHECK(h.told->text() == "1 lost");
     h.s.release(*a);
     CHECK(a->released == make_error_code(errc::lost));
@@ -150,13 +149,9 @@ TEST_CASE("a close ends everything once")
     asked(h.s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42);
     const auto b = h.s.acquire("/p", h.options);
     const auto c = h.s.acquire("/q", h.options);
-    asked(h.s)
-        .to("create /p/" + prefix(2))
-        .number(43, 4)
-        .to("create /q/" + prefix(3))
-        .number(44, 4)
-        .to("watch /q")
-        .alone(5, 44);
+    asked(h.s).to("create /p/" + prefix(2)).number(43, 4);
+    asked(h.s).to("create /q/" + prefix(3)).number(44, 4);
+    asked(h.s).to("watch /q").alone(5, 44);
     CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued, 3 queued, 3 acquired");
     h.s.release(*c);
     h.s.session->close([] {});

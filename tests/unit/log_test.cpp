@@ -212,8 +212,7 @@ TEST_CASE("a lock that is lost: why, which node and token, how long it was held;
     }
     SUBCASE("the servers are heard again, and its lease ends before it is renewed") {
         s.clock.pass(6s);
-        s.lose_connection();
-        s.connect(5, false);
+        s.reconnect();
         s.clock.pass(3s);
         why = "its lease was not renewed in time; the servers were last heard 2.";
     }
@@ -246,8 +245,7 @@ TEST_CASE("a release is no loss, and says nothing; nor does anything where nobod
     logging_scene quiet(log_level::error);
     const auto lost = quiet.hold("/p", 0);
     quiet.servers.observer->on_disconnected();
-    quiet.servers.observer->on_expired();
-    quiet.clock.run();
+    quiet.expire();
     CHECK(lost->losses == 1);
     CHECK(quiet.lines.empty());
 }

@@ -17,8 +17,7 @@ struct lost_scene : connected_scene {
             all.push_back(acquire("/a"));
         lose_connection();
         for (const auto& a : all)
-            CHECK(a->handle->withdraw());
-        clock.run();
+            withdraw(*a);
         connect(5, false);
         CHECK(servers.pending() == "sync /, children /a");
         asked(*this).to("sync /").ends(outcome::ok).to("children /a").list({});
@@ -27,8 +26,7 @@ struct lost_scene : connected_scene {
     /// Looks for it by the next server, and so far.
     void look_again()
     {
-        lose_connection();
-        connect(5, false);
+        reconnect();
         CHECK(servers.pending() == "sync /, children /a");
     }
     static std::string removal() { return "remove /a/" + node(1, 0); }
@@ -48,8 +46,7 @@ TEST_CASE("what nobody wants any more is looked for at each connection, and dele
     s.connect(5, false);
     asked(s).to("sync /").ends(outcome::ok).to("children /a").list({s.node(1, 0)});
     asked(s).only(s.removal()).ends(outcome::ok);
-    s.lose_connection();
-    s.connect(5, false);
+    s.reconnect();
     asked(s).only("children /a").list({}); // it is not back, on servers that were set back
     s.answer_syncs();
     CHECK(s.servers.pending() == "");
@@ -66,8 +63,7 @@ TEST_CASE("no longer than until a server that has looked, too, has done a write"
     }
     const auto a = s.acquire("/b");
     asked(s).to("create /b/" + prefix(2)).number(50, 0);
-    s.lose_connection();
-    s.connect(5, false);
+    s.reconnect();
     CHECK(a->ended == error_code());
     CHECK_FALSE(s.servers.asks("/a"));
 }
@@ -86,8 +82,7 @@ TEST_CASE("a write before the list is as good; but one that was not done says no
             asked(s).to("create /b/" + prefix(2)).ends(of_the_write);
         look.answer(outcome::ok);
         listing.list({});
-        s.lose_connection();
-        s.connect(5, false);
+        s.reconnect();
         const bool forgotten = !s.servers.asks("children /a");
         CHECK(forgotten == (of_the_write == outcome::ok));
     }
@@ -116,8 +111,7 @@ TEST_CASE("no longer than until a second look in vain, a margin after the first"
         CHECK_FALSE(look_after(0ms, {}));
     }
     SUBCASE("which is not over a connection that began sooner") {
-        s.lose_connection();
-        s.connect(5, false);
+        s.reconnect();
         s.clock.pass(margin);
         asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
         CHECK(look_after(0ms, {}));
@@ -156,11 +150,8 @@ TEST_CASE("several that are refused on one path are tried again together, not ea
     for (int tries = 0; tries < 2; ++tries) {
         asked(s).to("children /a").list({s.node(1, 0), s.node(2, 1)});
         asked(s).all_of({s.removal(), "remove /a/" + s.node(2, 1)});
-        asked(s)
-            .to("remove /a/" + scene::node(1, 0))
-            .ends(outcome::no_auth)
-            .to("remove /a/" + scene::node(2, 1))
-            .ends(outcome::no_auth);
+        asked(s).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth);
+        asked(s).to("remove /a/" + scene::node(2, 1)).ends(outcome::no_auth);
         s.clock.pass(1s);
         CHECK(s.servers.pending() == "children /a");
     }
@@ -170,8 +161,7 @@ TEST_CASE("they end with their session")
 {
     lost_scene s;
     s.lose_connection();
-    s.servers.observer->on_expired();
-    s.clock.run();
+    s.expire();
     s.connect(6);
     CHECK(s.servers.pending() == "");
 }
@@ -180,10 +170,7 @@ TEST_CASE("a contender that was made again waits for the first node, which is de
 {
     connected_scene s;
     const auto a = s.acquire("/a");
-    const auto reconnect = [&s] {
-        s.lose_connection();
-        s.connect(5, false);
-    };
+    const auto reconnect = [&s] { s.reconnect(); };
     reconnect();
     asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
     CHECK(s.servers.requests.front().what == "create /a/" + prefix(2));

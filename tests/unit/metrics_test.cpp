@@ -25,12 +25,6 @@ struct states_told final : detail::event_sink<connection_event> {
     bool refuses = false;
 };
 
-void expire(scene& s)
-{
-    s.servers.observer->on_expired();
-    s.clock.run();
-}
-
 } // namespace
 
 TEST_CASE("a time belongs into the first bucket that reaches as far")
@@ -180,7 +174,7 @@ TEST_CASE("a session counts its connections, and how its heartbeats fare")
     s.connect(5, false);
     CHECK(counted.reconnects.read() == 1);
     s.lose_connection();
-    expire(s);
+    s.expire();
     s.connect();
     CHECK(counted.reconnects.read() == 2);
     CHECK(counted.disconnects.read() == 2);
@@ -199,7 +193,7 @@ TEST_CASE("a stall that costs the session counts as a heartbeat's delay, once, w
         if (noticed == first::timer)
             s.clock.pass(0s);
         s.lose_connection();
-        expire(s);
+        s.expire();
         if (noticed == first::connection)
             s.clock.pass(0s);
         s.connect(6);
@@ -232,7 +226,7 @@ TEST_CASE("a listener of the connection is told of each state, in order; one tha
     s.start();
     s.connect();
     s.lose_connection();
-    expire(s);
+    s.expire();
     told->refuses = true;
     s.connect();
     s.lose_connection();

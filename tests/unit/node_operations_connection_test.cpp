@@ -67,13 +67,9 @@ TEST_CASE("a read whose answer is lost is sent again; a write is not, and the re
     s.disconnect();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
     CHECK(s.servers.pending() == "sync /, get /a, get /a");
-    asked(s)
-        .to("sync /")
-        .ends(outcome::unknown)
-        .to("get /a")
-        .ends(outcome::unknown)
-        .to("get /a")
-        .ends(outcome::unknown);
+    asked(s).to("sync /").ends(outcome::unknown);
+    asked(s).to("get /a").ends(outcome::unknown);
+    asked(s).to("get /a").ends(outcome::unknown);
     s.disconnect();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
     CHECK(s.servers.pending() == "sync /, get /a, get /a"); // it had not caught up
@@ -153,13 +149,9 @@ TEST_CASE("a write that was sent cannot be taken back; a read can")
     removing->end_unsent(errc::not_owner); // it left
     CHECK(reading->withdraw() == withdrawal::withdrawn);
     CHECK(writing->withdraw() == withdrawal::too_late);
-    asked(s)
-        .to("get /a")
-        .ends(outcome::no_node)
-        .to("set /a")
-        .ends(outcome::no_node)
-        .to("remove /a")
-        .ends(outcome::no_node);
+    asked(s).to("get /a").ends(outcome::no_node);
+    asked(s).to("set /a").ends(outcome::no_node);
+    asked(s).to("remove /a").ends(outcome::no_node);
     CHECK_FALSE(read.ended);
     CHECK_FALSE(written.ended);
     CHECK(removed.ended == make_error_code(errc::no_node));

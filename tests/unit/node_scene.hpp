@@ -41,11 +41,6 @@ struct node_scene : scene {
     }
 
     recipes::node_operations& nodes() { return *operations; }
-    void disconnect()
-    {
-        servers.observer->on_disconnected();
-        clock.run();
-    }
     recipes::multi_acquisition::member member(const std::string& path)
     {
         return {path, [this, path](recipes::acquire_call call) {

@@ -50,8 +50,7 @@ TEST_CASE("one watch for users and locks: nobody takes it from the other")
         CHECK(lock->ended == error_code());
     }
     SUBCASE("the lock goes first: it is the user's, who takes it back at the end") {
-        CHECK(lock->handle->withdraw());
-        s.clock.run();
+        s.withdraw(*lock);
         asked(s).to("remove /p/" + scene::node(1, 1)).ends(outcome::ok).nothing_else();
         CHECK_FALSE(w.ended);
         CHECK(s.withdraw(w));

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t next_leader = std::int64_t{1} << 32;
 
 /// Over another connection: it is for the test to show what the servers have.
-template <class Scene> void reconnect(Scene& s)
+template <class Scene> void take_up(Scene& s)
 {
     s.lose_connection();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
@@ -39,7 +39,7 @@ struct found_scene : connected_scene {
     found_scene()
     {
         CHECK(servers.pending() == "create /p/" + prefix(2));
-        reconnect(*this);
+        take_up(*this);
         show_first(true);
         CHECK(trusts(*this));
     }
@@ -65,12 +65,11 @@ struct undated_scene : connected_scene {
     undated_scene()
     {
         asked(*this).to("create /p/" + prefix(2)).number(101, 1);
-        CHECK(waiter->handle->withdraw());
-        clock.run();
+        withdraw(*waiter);
         asked(*this).to("remove /p/" + node(2, 1)).ends(outcome::ok);
         clock.pass(200ms);
         asked(*this).to("watch /p/" + node(1, 0)).ends(outcome::no_node);
-        reconnect(*this);
+        take_up(*this);
         asked(*this).only("exists /p/" + node(1, 0)).ends(outcome::no_node);
     }
 };
@@ -86,7 +85,7 @@ TEST_CASE("a node was found whose create was lost: whatever was written there be
             s.find();
             if (!first_is_there)
                 s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
-            reconnect(s);
+            take_up(s);
             if (!first_is_there)
                 asked(s).only("batch check /").ends(outcome::ok);
             s.show_first(first_is_there);
@@ -99,7 +98,7 @@ TEST_CASE("perhaps others have deleted a node that was found, under another lead
     for (const bool is_there : {true, false}) {
         found_scene s;
         s.find();
-        reconnect(s);
+        take_up(s);
         s.show_first(true);
         asked(s).only("exists /p").stat(s.fresh(next_leader + 1));
         std::vector<std::string> names{s.node(1, 0)};
@@ -116,7 +115,7 @@ TEST_CASE("a node that was found is there: that does not prove what was written 
     s.release(*a);
     asked(s).to("remove /q/" + s.node(3, 7)).ends(outcome::ok);
     s.find();
-    reconnect(s);
+    take_up(s);
     s.show_first(true);
     asked(s).only("exists /p").stat(s.fresh(101));
     asked(s).only("exists /q/" + s.node(3, 7)).stat(of_this_session(107));
@@ -128,7 +127,7 @@ TEST_CASE("a later write at the parent of a node that was found stands for both"
     s.find();
     s.release(*s.holder);
     asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::ok);
-    reconnect(s);
+    take_up(s);
     s.show_first(false);
     bool done = true;
     SUBCASE("it was not done") {
@@ -145,7 +144,7 @@ TEST_CASE("a list showed that others had deleted a node: it may not be back")
         found_scene s;
         asked(s).to("sync /").ends(outcome::ok).to("children /p").list({s.node(2, 1)}, s.fresh(102));
         asked(s).to("watch /p/" + s.node(2, 1)).show(of_this_session(101));
-        reconnect(s);
+        take_up(s);
         s.show_first(is_back);
         if (!is_back)
             asked(s).only("exists /p").stat(s.fresh(102));
@@ -161,7 +160,7 @@ TEST_CASE("one that was found and deleted, because nobody wanted it any more, sh
         asked(s).to("sync /").ends(outcome::ok);
         asked(s).to("children /p").list({s.node(1, 0), s.node(2, 1)}, s.fresh(101));
         asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
-        reconnect(s);
+        take_up(s);
         asked(s).only("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
         asked(s).only("exists /p").stat(s.fresh(changed));
         CHECK(trusts(s) == (changed == 102)); // then it was deleted, and all that was written before is there
@@ -175,7 +174,7 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
     s.connect(5, false);
     asked(s).to("children /p").list({s.node(1, 0)});
     asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
-    reconnect(s);
+    take_up(s);
     bool is_there = true;
     SUBCASE("it is there")
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
@@ -194,7 +193,7 @@ TEST_CASE("a permit that was found may not be missing")
     s.reconnect();
     s.answer_syncs();
     asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
     asked(s).only("exists /s/leases").stat(s.fresh(60));
     CHECK_FALSE(trusts(s));
@@ -208,7 +207,7 @@ TEST_CASE("a list showed that others had deleted a permit: it may not be back")
     s.answer_syncs();
     asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
     asked(s).to("children /s/leases").list({});
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
     CHECK_FALSE(trusts(s));
 }
@@ -218,7 +217,7 @@ TEST_CASE("a downgrade was found to have been done: the writer's node may not be
     const auto a = s.hold_as_writer("/p");
     CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
     const std::string writer = "/p/" + s.node(1, 0, "__WRIT__");
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + writer).ends(outcome::no_node);
     asked(s).only("exists /p").stat(s.fresh(101));
     CHECK(trusts(s));
@@ -228,7 +227,7 @@ TEST_CASE("a downgrade was found to have been done: the writer's node may not be
         asked(s).to(s.downgrade("/p")).ends(outcome::no_auth);
         asked(s).to("exists " + s.downgraded("/p")).stat(of_this_session(101));
     }
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + writer).stat(of_this_session(100));
     CHECK_FALSE(trusts(s));
 }
@@ -237,8 +236,7 @@ TEST_CASE("a lost create that was deleted where it appeared may not be back")
     connected_scene s;
     const auto a = s.acquire("/p");
     s.lose_connection();
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     s.connect(5, false);
     asked(s).to("sync /").ends(outcome::ok).to("children /p").list({}); // by a leader that was replaced
     s.lose_connection();
@@ -253,7 +251,7 @@ TEST_CASE("a lost create that was deleted where it appeared may not be back")
         s.connect(5, false);
         asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
     }
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
     CHECK_FALSE(trusts(s));
 }
@@ -264,12 +262,12 @@ TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neith
         const auto a = s.hold_as_writer("/p");
         CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
         const std::string writer = s.node(1, 0, "__WRIT__");
-        reconnect(s);
+        take_up(s);
         asked(s).only("exists /p/" + writer).ends(outcome::no_node);
         asked(s).only("exists /p").stat(s.fresh(102));
         CHECK(trusts(s));
         asked(s).to(s.downgrade("/p")).fails_at(1, outcome::no_node);
-        reconnect(s);
+        take_up(s);
         asked look(s);
         look.only("exists " + s.downgraded("/p"));
         if (reader_is_back) {
@@ -291,7 +289,7 @@ TEST_CASE("a node is found gone, and another was made later: what was before tha
     asked(s).to("create /p/" + prefix(2)).number(101, 1);
     s.clock.pass(200ms);
     asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     bool is_there = true;
     SUBCASE("it is, and others have deleted that node, too, since")
@@ -318,7 +316,7 @@ TEST_CASE("an answer says that the parent is gone: none of the nodes that were t
     asked(s).to("create /p/" + prefix(2)).number(101, 1);
     const auto c = s.acquire("/p");
     asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
     CHECK_FALSE(trusts(s));
 }
@@ -334,7 +332,7 @@ TEST_CASE("a list of permits dates what is written after it")
         a->handle->release([](error_code) {});
         s.clock.run();
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
-        reconnect(s);
+        take_up(s);
         asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
         asked(s).only("exists /s/leases").stat(s.fresh(changed));
         CHECK(trusts(s) == (changed == 62));
@@ -347,7 +345,7 @@ TEST_CASE("a parent was found gone after the last write elsewhere: it is asked f
     const auto b = s.hold("/q", 7);
     const auto c = s.acquire("/p");
     asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
     CHECK_FALSE(trusts(s));
 }
@@ -360,7 +358,7 @@ TEST_CASE("a node was deleted of which is not known by which transaction it was 
     SUBCASE("because a batch does not say that")
         asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
     SUBCASE("because the answer was lost") {
-        reconnect(s);
+        take_up(s);
         asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).ends(outcome::no_node);
         asked(s).only("exists /p").stat(s.fresh(105));
         CHECK(trusts(s));
@@ -368,7 +366,7 @@ TEST_CASE("a node was deleted of which is not known by which transaction it was 
     }
     s.release(*a);
     asked(s).to("remove " + s.downgraded("/p")).ends(outcome::ok);
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + s.downgraded("/p")).ends(outcome::no_node);
     asked(s).only("exists /p").stat(s.fresh(103)); // by somebody who came in between
     asked(s).only("children /p").list({s.node(1, 0, "__WRIT__")});
@@ -381,10 +379,9 @@ TEST_CASE("a permit that was deleted before a list")
     const auto a = s.want(1, permits_of(1));
     s.give_line();
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
     asked(s).only("exists /s/leases").stat(s.fresh(60)); // not even its delete
     CHECK_FALSE(trusts(s));
@@ -405,7 +402,7 @@ TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothin
     const std::string gone = "/s/00000000000040008000000000000003";
     s.session->own_writes().made(gone, 50);
     s.session->own_writes().removed(gone);
-    reconnect(s);
+    take_up(s);
     asked(s).only("exists " + gone).ends(outcome::no_node);
     asked(s).only("exists /s").stat(s.fresh(next_leader + 90));
     asked(s).only("children /s").list({"00000000000040008000000000000001", "00000000000040008000000000000002"});

@@ -170,8 +170,7 @@ TEST_CASE("a parent that others had deleted: nodes below it that are back are lo
     const auto a = s.hold("/p", 0);
     s.acquire("/p");
     asked(s).only("create /p/" + prefix(2)).number(zxid(3, 101), 1);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p");
     CHECK(a->losses == 1);
     s.reconnect();
     asked(s).only("batch check /").ends(outcome::ok);
@@ -186,8 +185,7 @@ TEST_CASE("a parent that others had deleted after the last write elsewhere: it i
     compare_scene s;
     s.hold("/p", 0);
     s.hold_and_release("/q", 7);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p");
     s.reconnect();
     asked(s).only("batch check /").ends(outcome::ok);
     asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
@@ -326,8 +324,7 @@ TEST_CASE("of a session that has ended, nothing is asked for")
     compare_scene s;
     s.hold("/p", 0);
     s.lose_connection();
-    s.servers.observer->on_expired();
-    s.clock.run();
+    s.expire();
     s.connect(6, true);
     CHECK_FALSE(s.servers.asks("exists"));
     CHECK(s.trusts());

@@ -175,8 +175,7 @@ TEST_CASE("lost while it becomes a reader: its release and its holds are told, o
     const auto reader = s.reads_too();
     s.release(*writer);
     s.servers.observer->on_disconnected();
-    s.servers.observer->on_expired();
-    s.clock.run();
+    s.expire();
     CHECK(writer->released == make_error_code(errc::lost));
     CHECK(writer->losses == 0);
     CHECK(reader->losses == 1);
@@ -192,8 +191,7 @@ TEST_CASE("a reader joins the writer that waits; when that leaves it queues anew
     const auto writer = s.write();
     const auto reader = s.read();
     CHECK(s.servers.pending() == "create /p/" + prefix(1, "__WRIT__") + ", watch /p");
-    CHECK(writer->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*writer);
     asked(s).to("create /p/" + prefix(1, "__WRIT__")).number(100, 0);
     asked(s).to("create /p/" + prefix(2, "__READ__")).number(101, 1);
     asked(s).to("remove " + writers_node).ends(outcome::ok);

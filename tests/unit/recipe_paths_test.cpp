@@ -194,8 +194,7 @@ TEST_CASE("one that was replaced tries again whenever the answer is lost")
 {
     replaced_scene s;
     for (int lost = 0; lost < 2; ++lost) {
-        s.lose_connection();
-        s.connect(5, false);
+        s.reconnect();
         s.come_to_rest();
         REQUIRE(s.servers.pending() == "exists /elsewhere");
     }

@@ -20,8 +20,7 @@ int& count_requests(scene& s, scene::attempt& a, int& times_asked)
 
 void data_changed(scene& s, const std::string& node)
 {
-    s.servers.observer->on_node_event(store::event_kind::data_changed, node);
-    s.clock.run();
+    s.event(store::event_kind::data_changed, node);
 }
 
 void show(scene& s, const std::string& node, const std::string& data)
@@ -73,11 +72,8 @@ TEST_CASE("a request that came before is seen: before the wait, and before the g
     store::node_stat two;
     two.num_children = 2;
     two.cversion = 2;
-    asked(s)
-        .to("watch /q")
-        .show(two)
-        .to("children /q")
-        .list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
+    asked(s).to("watch /q").show(two);
+    asked(s).to("children /q").list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
     CHECK(s.servers.pending() ==
           "watch /q/" + scene::node(2, 1) + ", watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
     show(s, "/q/" + scene::node(2, 1), request);
@@ -194,11 +190,8 @@ TEST_CASE("what a downgrade finds: no node, no connection, no permission")
         const auto a = s.hold_as_writer("/p");
         std::optional<error_code> downgraded;
         a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
-        asked(s)
-            .to(scene::downgrade("/p"))
-            .ends(outcome::bad_version)
-            .to("get /p/" + scene::node(1, 0, "__WRIT__"))
-            .ends(found);
+        asked(s).to(scene::downgrade("/p")).ends(outcome::bad_version);
+        asked(s).to("get /p/" + scene::node(1, 0, "__WRIT__")).ends(found);
         switch (found) {
         case outcome::no_node:
             CHECK(downgraded == make_error_code(errc::lost));

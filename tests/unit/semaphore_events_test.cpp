@@ -87,8 +87,7 @@ TEST_CASE("permits that were split off are of the same hold: released with the l
         CHECK(s.told->text() == "");
         if (lost) {
             s.servers.observer->on_disconnected();
-            s.servers.observer->on_expired();
-            s.clock.run();
+            s.expire();
             CHECK(s.told->text() == "1 lost");
             CHECK(s.told->last.loss.reason == loss_reason::session_expired);
         }
@@ -192,8 +191,7 @@ TEST_CASE("the place in the line is no loss of the user's: the log warns of perm
             s.give_line();
         }
         s.servers.observer->on_disconnected();
-        s.servers.observer->on_expired();
-        s.clock.run();
+        s.expire();
         CHECK(s.told->text() == (granted ? "1 lost" : ""));
         CHECK(warnings == (granted ? 1 : 0));
     }
@@ -271,8 +269,7 @@ TEST_CASE("so does a session that expires at the head of the line")
     const auto a = s.want(1, o);
     s.give_line();
     s.servers.observer->on_disconnected();
-    s.servers.observer->on_expired();
-    s.clock.run();
+    s.expire();
     CHECK(a->ended == make_error_code(errc::session_expired));
 }
 

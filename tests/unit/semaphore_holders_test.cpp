@@ -22,8 +22,7 @@ TEST_CASE("lost with the session; what was split off is held by itself")
     CHECK(a->handle->held(s.clock.now()));
     CHECK_FALSE(part->held(s.clock.now()));
     s.servers.observer->on_disconnected();
-    s.servers.observer->on_expired();
-    s.clock.run();
+    s.expire();
     CHECK(a->losses == 1);
     CHECK_FALSE(a->handle->held(s.clock.now()));
     CHECK_FALSE(a->handle->split(1, {}));
@@ -48,8 +47,7 @@ TEST_CASE("a commit looks for the node of each permit that is still there when i
     CHECK_FALSE(ended);
 
     // One of them is split off meanwhile: it is no business of this one's any more.
-    s.servers.observer->on_disconnected();
-    s.clock.run();
+    s.disconnect();
     commit();
     const auto part = a->handle->split(1, [&] { ++lost; });
     REQUIRE(part);
@@ -94,8 +92,7 @@ TEST_CASE("the holder of several permits is asked by the node of any; what is sp
     s.clock.run();
     asked(s).only(watch(4)).show(5, "me");
     // On the next connection all are looked at again.
-    s.servers.observer->on_disconnected();
-    s.clock.run();
+    s.disconnect();
     s.connect(5, false);
     asked(s).all_of({watch(2), watch(3), watch(4)});
     asked(s).to(watch(2)).show(5, "me").to(watch(3)).show(5, "me").to(watch(4)).show(5, "__REVOKE__");

@@ -65,12 +65,6 @@ struct semaphore_scene : scene {
     static std::string check(int uuid, int n) { return "check /s/leases/" + permit(uuid, n); }
     /// The permits 2, 3 and 4, with the numbers 7, 8 and 9. Nothing is pending.
     std::shared_ptr<attempt> hold_three();
-    /// All that is under way is lost, and the session goes on.
-    void reconnect()
-    {
-        lose_connection();
-        connect(5, false);
-    }
     /// Answers everything until a request that begins so, which is left. False if there was none.
     bool answer_until(const std::string& what)
     {
@@ -85,11 +79,6 @@ struct semaphore_scene : scene {
             clock.run();
         }
         return !servers.requests.empty();
-    }
-    void event(store::event_kind kind, const std::string& path)
-    {
-        servers.observer->on_node_event(kind, path);
-        clock.run();
     }
 };
 

@@ -166,8 +166,7 @@ TEST_CASE("a try that ends with the connection has nothing sent any more for tho
     s.answer_syncs();
     asked(s).nothing_else();
     CHECK_FALSE(tries->ended);
-    s.servers.observer->on_disconnected();
-    s.clock.run();
+    s.disconnect();
     CHECK(tries->ended == make_error_code(errc::not_connected));
     CHECK_FALSE(waits->ended);
     asked(s).nothing_else();
@@ -180,8 +179,7 @@ TEST_CASE("a container for permits that are not wanted any more is deleted")
     s.give_line();
     asked(s).to("create " + s.permit_prefix(2)).ends(outcome::no_node);
     asked(s).all_of({"children /s/leases", "container /s/leases"});
-    CHECK(a->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*a);
     asked(s).to("children /s/leases").ends(outcome::no_node).to("container /s/leases").stat(s.fresh(50));
     CHECK_FALSE(s.answer_until("nothing else"));
     s.come_to_rest();

@@ -56,8 +56,7 @@ TEST_CASE("nobody waits behind a path whose waiters have given up")
     const auto w2 = s.acquire(wide);
     const auto early = s.acquire("/p");
     CHECK(s.servers.pending() == ""); // there is room for this one, but the other came first
-    CHECK(w2->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*w2);
     CHECK(s.servers.pending() == "create /p/" + prefix(3));
     CHECK(early->handle->withdraw());
 }
@@ -104,8 +103,7 @@ TEST_CASE("a node that is passed on takes its room in the node budget along, onc
     const auto b = s.acquire("/b");
     const auto create_a = asked(s).to("create /a/" + prefix(3)).kept();
     s.servers.requests.clear();
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
     CHECK(s.servers.pending() == ""); // it is to be made again when the others' creates are answered
     s.release(*first);
     REQUIRE(second->ended == error_code());

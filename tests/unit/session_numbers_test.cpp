@@ -70,13 +70,9 @@ TEST_CASE("the empty parent is deleted and made again; numbers begin at 0, token
     asked(s).only("remove /p at version 0").ends(outcome::ok);
     asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
     asked(s).to("create /p/" + prefix(2)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
-    asked(s)
-        .only("container /p")
-        .ends(outcome::ok)
-        .to("create /p/" + prefix(3))
-        .number(50, 0)
-        .to("watch /p")
-        .alone(1, 50);
+    asked(s).only("container /p").ends(outcome::ok);
+    asked(s).to("create /p/" + prefix(3)).number(50, 0);
+    asked(s).to("watch /p").alone(1, 50);
     REQUIRE(s.waiting->ended == error_code());
     CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
 }

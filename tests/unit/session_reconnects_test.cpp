@@ -116,8 +116,7 @@ TEST_CASE("count that time from the last connection")
     CHECK(s.session->state() == connection_state::connecting);
     std::vector<std::int64_t> told;
     s.session->on_state([&](connection_state) { told.push_back(s.session->id()); });
-    s.servers.observer->on_expired();
-    s.clock.run();
+    s.expire();
     CHECK(told == std::vector<std::int64_t>{0}); // the state is the same, the session is not
     s.connect(6, true);
     s.lose_connection();
@@ -176,8 +175,7 @@ TEST_CASE("one sync serves all lost creates, and when it fails none of them take
 {
     connected_scene s;
     const auto a = s.acquire("/a"), b = s.acquire("/b");
-    s.lose_connection();
-    s.connect(5, false);
+    s.reconnect();
     CHECK(s.servers.pending() == "sync /, children /a, children /b");
     asked(s).to("sync /").ends(outcome::server_error).to("children /a").list({}).to("children /b").list({});
     CHECK(s.servers.pending() == "sync /, children /a, children /b");

@@ -129,11 +129,37 @@ struct scene {
             clock.run();
         }
     }
+    template <class Attempt> void withdraw(const Attempt& a)
+    {
+        CHECK(a.handle->withdraw());
+        clock.run();
+    }
+    void event(store::event_kind kind, const std::string& path)
+    {
+        servers.observer->on_node_event(kind, path);
+        clock.run();
+    }
+    /// The connection ends. What is under way has not been answered yet.
+    void disconnect()
+    {
+        servers.observer->on_disconnected();
+        clock.run();
+    }
     /// The connection ends, and with it all that is under way.
     void lose_connection()
     {
         lose_answers();
-        servers.observer->on_disconnected();
+        disconnect();
+    }
+    /// Likewise, and the session goes on.
+    void reconnect()
+    {
+        lose_connection();
+        connect(5, false);
+    }
+    void expire()
+    {
+        servers.observer->on_expired();
         clock.run();
     }
     /// Lets so much time pass that paths which nobody uses are retired. Heartbeats are answered.

@@ -52,13 +52,9 @@ TEST_CASE("what cannot be created ends with its reason, and leaves nothing to do
     }
     connected_scene s;
     const auto a = s.acquire("/p");
-    asked(s)
-        .to("create /p/" + prefix(1))
-        .ends(outcome::no_node)
-        .to("watch /p")
-        .ends(outcome::no_node)
-        .to("container /p")
-        .ends(outcome::no_node);
+    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node);
+    asked(s).to("watch /p").ends(outcome::no_node);
+    asked(s).to("container /p").ends(outcome::no_node);
     CHECK(a->ended == make_error_code(errc::no_such_chroot));
 }
 
@@ -108,8 +104,7 @@ TEST_CASE("what ended the last of the attempts is told, not what ended one befor
         .to("create /p/" + prefix(2))
         .number(43, 7); // behind others
     CHECK_FALSE(a->ended);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
     CHECK(a->ended == make_error_code(errc::lost));
 }
 
@@ -126,8 +121,7 @@ TEST_CASE("a node that is found again after a cut, and deleted by others after t
     asked(s).to("sync /").ends(outcome::ok).to("children /p").list({before, own});
     asked(s).to("watch /p/" + own).show(5, "me");
     CHECK_FALSE(a->ended);
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + own);
-    s.clock.run();
+    s.event(store::event_kind::deleted, "/p/" + own);
     CHECK(a->ended == make_error_code(errc::lost));
 }
 
@@ -143,13 +137,9 @@ TEST_CASE("a try looks before it writes")
     CHECK(a->ended == make_error_code(errc::busy));
     CHECK(s.servers.pending() == "");
     const auto b = s.acquire("/p", {}, recipes::acquire_mode::look_once);
-    asked(s)
-        .to("children /p")
-        .ends(outcome::no_node)
-        .to("create /p/" + prefix(1))
-        .number(50, 1)
-        .to("watch /p")
-        .alone(2, 50);
+    asked(s).to("children /p").ends(outcome::no_node);
+    asked(s).to("create /p/" + prefix(1)).number(50, 1);
+    asked(s).to("watch /p").alone(2, 50);
     CHECK(b->ended == error_code());
     const auto c = s.acquire("/p", {}, recipes::acquire_mode::look_once);
     CHECK(c->ended == make_error_code(errc::busy));
@@ -195,8 +185,7 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
     SUBCASE("the connection ends") {
         const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         asked(s).to("children /p").ends(outcome::unknown);
-        s.servers.observer->on_disconnected();
-        s.clock.run();
+        s.disconnect();
         for (const auto& each : {b, c, d})
             CHECK(each->ended == make_error_code(errc::not_connected));
         s.connect();
@@ -428,10 +417,8 @@ TEST_CASE("of several changes of the state at once, the last is told")
     s.connect();
     s.servers.observer->on_disconnected();
     CHECK(s.session->state() == connection_state::suspended);
-    s.servers.observer->on_expired();
-    s.clock.run();
-    s.servers.observer->on_disconnected();
-    s.clock.run();
+    s.expire();
+    s.disconnect();
     using enum connection_state;
     CHECK(told == std::vector{connected, connecting, suspended});
 }

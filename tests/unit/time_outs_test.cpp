@@ -256,8 +256,7 @@ TEST_CASE("connected again, and the lease is not renewed yet: no lock until then
 {
     waiting_scene s;
     s.clock.pass(11s); // the lease ends
-    s.lose_connection();
-    s.connect(5, false);
+    s.reconnect();
     REQUIRE(s.session->connected());
     const auto a = s.wait_for(500ms);
     asked(s).to("create /p/" + prefix(1)).number(101, 0).to("watch /p").alone(1, 101);

@@ -46,17 +46,14 @@ struct watch_scene : node_scene {
         return w;
     }
     waiting& wait(recipes::node_wait::goal what, const std::string& path) { return wait(what, {}, path); }
+    using scene::withdraw;
     bool withdraw(waiting& w)
     {
         const bool withdrawn = w.handle->withdraw() == recipes::withdrawable::withdrawal::withdrawn;
         clock.run();
         return withdrawn;
     }
-    void event(store::event_kind what, const std::string& path = "/a")
-    {
-        servers.observer->on_node_event(what, path);
-        clock.run();
-    }
+    void event(store::event_kind what, const std::string& path = "/a") { scene::event(what, path); }
     void reconnect()
     {
         disconnect();

@@ -2,15 +2,25 @@
 #include "zklock/client_options.hpp"
 
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace zklock::test {
+
+/// Options that differ from the defaults in one: with(&mutex_options::linger, 1h). What they inherit says for whom:
+/// with<election_options>(&election_options::linger, 1h).
+template <class Options = void, class Of, class Value>
+[[nodiscard]] auto with(Value Of::*which, std::type_identity_t<Value> value)
+{
+    std::conditional_t<std::is_void_v<Options>, Of, Options> options;
+    options.*which = std::move(value);
+    return options;
+}
 
 /// The usual options, of a client of those servers.
 inline client_options options_for(const std::string& servers)
 {
-    client_options options;
-    options.servers = servers;
-    return options;
+    return with(&client_options::servers, servers);
 }
 
 } // namespace zklock::test

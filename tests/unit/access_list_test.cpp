@@ -3,7 +3,6 @@
 
 #include "zklock/node.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -17,23 +16,8 @@ access_list own_list()
 
 mutex_options with_own_list()
 {
-    mutex_options o;
-    o.access = own_list();
-    return o;
+    return with(&mutex_options::access, own_list());
 }
-
-struct telling_scene : scene {
-    std::vector<std::string> errors;
-    telling_scene()
-    {
-        options.log = [this](log_level level, std::string_view text) {
-            if (level == log_level::error)
-                errors.emplace_back(text);
-        };
-        start();
-        connect();
-    }
-};
 
 } // namespace
 
@@ -64,9 +48,7 @@ TEST_CASE("they are written as text without hashes, and compared with them")
 
 TEST_CASE("a lock's own is that of its nodes, of its path and of what is missing above; others have the client's")
 {
-    scene s;
-    s.start();
-    s.connect();
+    connected_scene s;
     const auto mine = s.acquire("/deep/a", with_own_list());
     asked(s).to("create /deep/a/" + prefix(1)).has_access(own_text).ends(outcome::no_node);
     asked(s).to("watch /deep/a").ends(outcome::no_node);
@@ -84,7 +66,7 @@ TEST_CASE("a lock's own is that of its nodes, of its path and of what is missing
 
 TEST_CASE("nodes made together have each its own list; one that is refused concerns those that have it, too")
 {
-    telling_scene s;
+    connected<logged_scene> s;
     const auto first = s.acquire("/x"), second = s.acquire("/y"); // what comes now gathers
     const auto create_x = asked(s).to("create /x/" + prefix(1)).kept();
     const auto mine = s.acquire("/c", with_own_list());
@@ -111,10 +93,8 @@ TEST_CASE("nodes made together have each its own list; one that is refused conce
 
 TEST_CASE("of a writer that reads on, the reader's node has the lock's list")
 {
-    scene s;
-    s.start();
-    s.connect();
-    const auto writer = s.acquire("/p", with_own_list(), recipes::acquire_mode::wait, queue::contender_kind::writer);
+    connected_scene s;
+    const auto writer = s.acquire("/p", with_own_list(), acquire_mode::wait, contender_kind::writer);
     asked(s).to("create /p/" + prefix(1, "__WRIT__")).has_access(own_text).number(42, 0);
     asked(s).to("watch /p").show(one_child(42));
     REQUIRE(writer->ended == error_code());

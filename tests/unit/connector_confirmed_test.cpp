@@ -63,6 +63,15 @@ struct names_scene : connector_scene {
         return tell(known);
     }
 
+    /// Likewise; then the next attempt begins, while the names are being asked. Where it was connected.
+    std::string attempt_unconfirmed(const std::vector<std::string>& all)
+    {
+        std::string where = connect_and_lose(all);
+        CHECK(ask_again(all) == step::wait);
+        REQUIRE(next() == step::attempt);
+        return where;
+    }
+
     clock_type::time_point asked{}; ///< before the connection
 };
 
@@ -85,17 +94,14 @@ TEST_CASE("where the list has addresses only, nothing is asked when a connection
     s.begin({"a", "b"});
     s.c.opened(12s);
     s.now += 1min;
-    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
+    s.attempt_after(loss::connection);
     CHECK(s.c.believes_expiry(s.now));
 }
 
 TEST_CASE("the end of the session is believed where a name has led since the connection was lost, and nowhere else")
 {
     names_scene s;
-    s.connect_and_lose({"a"});
-    CHECK(s.ask_again({"a"}) == step::wait);
-    REQUIRE(s.next() == step::attempt);
+    s.attempt_unconfirmed({"a"});
     CHECK_FALSE(s.c.believes_expiry(s.now));
 
     SUBCASE("an answer that comes in the attempt confirms it") {
@@ -130,9 +136,7 @@ TEST_CASE("who has said too early that the session is over is asked again as soo
 {
     for (unsigned seed = 1; seed < 20; ++seed) {
         names_scene s(seed);
-        s.connect_and_lose({"a", "b", "c"});
-        CHECK(s.ask_again({"a", "b", "c"}) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_unconfirmed({"a", "b", "c"});
         const std::string doubted = s.c.address().text;
         CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
 
@@ -145,8 +149,7 @@ TEST_CASE("who has said too early that the session is over is asked again as soo
             REQUIRE(s.next() == step::attempt);
             CHECK(s.c.address().text != doubted);
             CHECK(s.answer({"a", "b", "c"}) == step::wait);
-            CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-            CHECK(s.next() == step::attempt);
+            s.attempt_after(loss::connection);
         }
         SUBCASE("in the pause after the cycle, which ends") {
             for (int others = 0; others < 2; ++others) {
@@ -160,8 +163,7 @@ TEST_CASE("who has said too early that the session is over is asked again as soo
         }
         CHECK(s.c.address().text == doubted);
         CHECK(s.c.believes_expiry(s.now));
-        CHECK(s.c.lost(loss::session, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
+        s.attempt_after(loss::session);
         CHECK(s.c.address().text == doubted); // for the new one
     }
 }
@@ -175,8 +177,7 @@ TEST_CASE("a new session is begun at confirmed addresses only")
         CHECK(s.c.address().text == "b");
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     }
-    CHECK(s.c.lost(loss::session, s.now) == step::wait);
-    REQUIRE(s.next() == step::attempt);
+    s.attempt_after(loss::session);
     CHECK(s.c.address().text == "a");
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     const auto lost_at = s.now;
@@ -216,8 +217,7 @@ TEST_CASE("names that cannot be asked confirm their last addresses once the sess
     CHECK(s.c.take_unanswered());
     CHECK(s.c.believes_expiry(s.now));
     CHECK_FALSE(s.c.take_unanswered()); // once is enough
-    CHECK(s.c.lost(loss::session, s.now) == step::wait);
-    CHECK(s.next() == step::attempt); // and there is a new one
+    s.attempt_after(loss::session);     // and there is a new one
 }
 
 TEST_CASE(
@@ -229,8 +229,7 @@ TEST_CASE(
     s.now += 2s;
     CHECK(s.answer({"a"}) == step::wait);
     REQUIRE(s.next() == step::attempt);
-    CHECK(s.c.lost(loss::session, s.now) == step::wait);
-    REQUIRE(s.next() == step::attempt);
+    s.attempt_after(loss::session);
     CHECK_FALSE(s.c.take_unanswered());
     CHECK(s.tell({{"a", s.asked, lost_at}}) == step::wait);
     CHECK(s.c.take_unanswered());
@@ -245,8 +244,7 @@ TEST_CASE("once the session is over, each address has one attempt for a new one,
         const auto ask_in_vain = [&] { return s.tell({{"a", s.asked, lost_at}, {"b", s.asked, lost_at}}); };
         CHECK(ask_in_vain() == step::wait);
         REQUIRE(s.next() == step::attempt);
-        CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_after(loss::disbelieved);
         s.now += till_over;
         CHECK(s.c.believes_expiry(s.now));
         CHECK(s.c.lost(loss::session, s.now) == step::wait);
@@ -263,9 +261,7 @@ TEST_CASE(
     "a machine that sleeps: the session runs out meanwhile; a name that was asked before has its time to answer after")
 {
     names_scene s;
-    s.connect_and_lose({"a"});
-    CHECK(s.ask_again({"a"}) == step::wait);
-    REQUIRE(s.next() == step::attempt);
+    s.attempt_unconfirmed({"a"});
     SUBCASE("asked long before") {
         s.now += 2s;
         s.c.slept += till_over - 2s - 1ms;
@@ -283,17 +279,13 @@ TEST_CASE(
 TEST_CASE("credentials are refused for good at confirmed addresses only, and not while another was not believed")
 {
     names_scene s;
-    const std::string lost = s.connect_and_lose({"a", "b"});
-    CHECK(s.ask_again({"a", "b"}) == step::wait);
-    REQUIRE(s.next() == step::attempt);
+    const std::string lost = s.attempt_unconfirmed({"a", "b"});
     SUBCASE("all refuse, as long as it is not known where names lead") {
-        CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_after(loss::credentials);
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
         CHECK(s.next() == step::resolve);
         CHECK(s.answer({"a", "b"}) == step::attempt);
-        CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_after(loss::credentials);
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
         CHECK(s.c.now_in() == phase::closed);
     }
@@ -306,8 +298,7 @@ TEST_CASE("credentials are refused for good at confirmed addresses only, and not
         CHECK(s.c.now_in() == phase::pausing);
     }
     SUBCASE("two that were not confirmed say so, and then one of them refuses: the other is asked again, too") {
-        CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_after(loss::disbelieved);
         CHECK(s.c.lost(loss::disbelieved, s.now) == step::wait);
         CHECK(s.answer({"a", "b"}) == step::wait);
         REQUIRE(s.next() == step::attempt);
@@ -335,9 +326,7 @@ TEST_CASE("a name that was asked a moment ago can be asked: it confirms nothing 
 TEST_CASE("an attempt under way to an address that is named no more is ended; a connection stays")
 {
     names_scene s;
-    s.connect_and_lose({"a"});
-    CHECK(s.ask_again({"a"}) == step::wait);
-    REQUIRE(s.next() == step::attempt);
+    s.attempt_unconfirmed({"a"});
 
     SUBCASE("an attempt") {
         CHECK(s.answer({"b"}) == step::leave);

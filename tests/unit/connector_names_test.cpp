@@ -41,8 +41,7 @@ TEST_CASE("names")
         CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         CHECK(s.next() == step::attempt);
         CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
+        s.attempt_after(loss::connection);
         CHECK(s.c.address().text == "b");
     }
     SUBCASE("an address that comes in the pause ends it") {

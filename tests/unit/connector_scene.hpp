@@ -62,6 +62,14 @@ struct connector_scene {
         }
     }
 
+    /// What was tried or had is over for that reason; the next step is to wait for another attempt, and then to make
+    /// it.
+    void attempt_after(loss what)
+    {
+        CHECK(c.lost(what, now) == step::wait);
+        REQUIRE(next() == step::attempt);
+    }
+
     /// Begins with all addresses known.
     void begin(const std::vector<std::string>& names)
     {

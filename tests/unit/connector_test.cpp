@@ -16,8 +16,7 @@ TEST_CASE("where no name is known any more, a session may be taken up at the add
     connector_scene s;
     s.begin({"a", "b"});
     s.c.opened(12s);
-    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
+    s.attempt_after(loss::connection);
     s.refuse_cycle();
     CHECK(s.c.names_known({}, s.now) == step::attempt);
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});
@@ -47,8 +46,7 @@ TEST_CASE("clients that a server has lost in one moment spread over all of the f
         s.c.opened(10s);
         s.now += 1min;
         const auto lost_at = s.now;
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
+        s.attempt_after(loss::connection);
         CHECK(s.now == lost_at);
         s.refuse_cycle();
         ++tenths[static_cast<std::size_t>(std::min<long>((s.now - lost_at) / 50ms, 9))];
@@ -134,8 +132,7 @@ TEST_CASE("who is told that the session is over asks the same server for a new o
     s.begin({"a", "b"});
     const std::string first = s.c.address().text;
     s.now += 1s;
-    CHECK(s.c.lost(loss::session, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
+    s.attempt_after(loss::session);
     CHECK(s.c.address().text == first);
 }
 
@@ -193,10 +190,8 @@ TEST_CASE("a client that ends its sessions: the first is replaced at once, the o
         s.c.served(s.now += 2500ms);
         for (unsigned ended = 0; ended < 10; ++ended) {
             const auto before = s.now;
-            CHECK(s.c.lost(loss::connection, s.now) == step::wait); // the client hangs up,
-            CHECK(s.next() == step::attempt);
-            CHECK(s.c.lost(loss::session, s.now) == step::wait); // and comes back for its end
-            CHECK(s.next() == step::attempt);
+            s.attempt_after(loss::connection); // the client hangs up,
+            s.attempt_after(loss::session);    // and comes back for its end
             const auto paused = s.now - before;
             CAPTURE(ended);
             CHECK(s.c.lost_unproved() == ended);
@@ -262,8 +257,7 @@ TEST_CASE("once a connection has served, pauses and patience begin anew")
     }
     s.c.opened(12s);
     s.c.served(s.now += 1min);
-    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
+    s.attempt_after(loss::connection);
     const auto began = s.now;
     CHECK(s.next() == step::give_up);
     CHECK(s.now - began == 4s);
@@ -279,8 +273,7 @@ TEST_CASE("an address that comes while a server is spared does not end the pause
     s.begin({"a"});
     for (int connection = 0; connection < 2; ++connection) {
         s.c.opened(60s);
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
+        s.attempt_after(loss::connection);
     }
     s.c.opened(60s);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
@@ -307,10 +300,8 @@ TEST_CASE("a session that is over needs no hurry")
     s.begin({"a"});
     s.c.opened(8s);
     s.now += 1min;
-    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
-    CHECK(s.c.lost(loss::session, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
+    s.attempt_after(loss::connection);
+    s.attempt_after(loss::session);
     s.refuse_cycle(); // its pause may be short
     CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     const auto before = s.now;
@@ -326,8 +317,7 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
     clock_type::time_point lost_at;
     const auto lose = [&] {
         lost_at = s.now;
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_after(loss::connection);
     };
     const auto check_overdue_after = [&](clock_type::duration time) {
         CHECK_FALSE(s.c.session_is_overdue(lost_at + time - 1ms));
@@ -368,8 +358,7 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
     }
     SUBCASE("another session") {
         lose();
-        CHECK(s.c.lost(loss::session, s.now) == step::wait);
-        REQUIRE(s.next() == step::attempt);
+        s.attempt_after(loss::session);
         CHECK_FALSE(s.c.session_is_overdue(s.now + 1h));
         s.c.opened(6s);
         s.now += 1min;
@@ -433,8 +422,7 @@ TEST_CASE("refused credentials are the end of all attempts when every server tha
             refused();
         }
         next_at_once();
-        CHECK(s.c.lost(loss::session, s.now) == step::wait); // that is an answer, too
-        CHECK(s.next() == step::attempt);
+        s.attempt_after(loss::session); // that is an answer, too
         s.c.opened(12s);
         CHECK(s.c.now_in() == phase::connected);
     }

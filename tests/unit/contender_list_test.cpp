@@ -3,7 +3,6 @@
 
 #include "recipes/requests/children_in_order.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 // --- session, contenders ---------------------------------------------------------------------------------------------
@@ -56,8 +55,7 @@ TEST_CASE("are read again after a cut, unless nobody wants them any more")
 
 TEST_CASE("a long list and single requests have every second place, lists one after the other")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::listing a, b;
     s.contenders(a, "/a");
     s.contenders(b, "/b");
@@ -93,8 +91,7 @@ TEST_CASE("a long list and single requests have every second place, lists one af
 
 TEST_CASE("a list that one node refuses reads no further")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::listing list;
     s.contenders(list, "/p");
     asked(s).to("children /p").list(line_scene::crowd(200)).to("get /p/lock-0000000000").ends(outcome::no_auth);
@@ -109,8 +106,7 @@ TEST_CASE("a list that one node refuses reads no further")
 
 TEST_CASE("on a new connection a list begins again, and all are in the order of the calls")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::listing list, late;
     s.contenders(list, "/p");
     asked(s).to("children /p").list(line_scene::crowd(100));
@@ -156,8 +152,7 @@ TEST_CASE("on a new connection a list begins again, and all are in the order of 
 
 TEST_CASE("whoever wants the first only reads one, and the next if that one is gone")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::listing first;
     s.contenders(first, "/p", 1);
     asked(s).to("children /p").list(line_scene::crowd(1'000));
@@ -181,8 +176,7 @@ TEST_CASE("whoever wants the first only reads one, and the next if that one is g
 
 TEST_CASE("holders are asked to let go a few at a time; with a new connection, all of them, each once")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     std::vector<std::string> readers;
     for (std::size_t i = 0; i < 3 * window; ++i)
         readers.push_back(numbered("a-__READ__", i));

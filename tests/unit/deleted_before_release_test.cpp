@@ -4,7 +4,6 @@
 
 #include <boost/asio/error.hpp>
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -69,8 +68,7 @@ struct permits_holder : semaphore_scene {
     {
         auto o = permits_of(3);
         o.listener = told;
-        held = want(2, o);
-        give_line();
+        held = want_at_head(2, o);
         asked(*this).to_batch_of(2).done({permit_node(2, 7), permit_node(3, 8)});
         asked(*this).to("children /s/leases").list({permit(2, 7), permit(3, 8)});
         asked(*this).to(leave_line(1)).ends(outcome::ok).nothing_else();
@@ -160,9 +158,7 @@ TEST_CASE("the event of the node's end is heard before the answer to the delete,
 TEST_CASE("a withdrawn waiter had nothing to lose")
 {
     holder h;
-    mutex_options o;
-    o.listener = h.told;
-    const auto b = h.acquire("/p", o);
+    const auto b = h.acquire("/p", with(&mutex_options::listener, h.told));
     asked(h).to("create /p/" + prefix(2)).number(104, 4);
     h.withdraw(*b);
     asked(h).to("remove /p/" + scene::node(2, 4)).ends(outcome::no_node);
@@ -172,9 +168,7 @@ TEST_CASE("a withdrawn waiter had nothing to lose")
 
 TEST_CASE("a node that lingers is given back, whoever deletes it then")
 {
-    mutex_options o;
-    o.linger = 1'000ms;
-    holder h(false, o);
+    holder h(false, with(&mutex_options::linger, 1'000ms));
     h.release(*h.held);
     asked(h).to("watch children /p").list({scene::node(1, 3)});
     h.check_released();
@@ -206,9 +200,7 @@ TEST_CASE("that answer says it of the session that lives, however late it comes"
 
 TEST_CASE("a writer that is released while it is downgraded")
 {
-    scene s;
-    s.start();
-    s.connect();
+    connected_scene s;
     const auto w = s.hold_as_writer("/p");
     CHECK(w->handle->downgrade([](error_code, const recipes::grant&) {}));
     s.clock.run();

@@ -1,7 +1,6 @@
 // The nodes of waiters go with their session, and an event of that may be heard before its end: others are not blamed.
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -36,12 +35,9 @@ struct stopped_scene : semaphore_scene {
 TEST_CASE("a mutex; its last attempt ends with that")
 {
     stopped_scene s;
-    mutex_options once;
-    once.max_attempts = 1;
-    store::node_stat of_two;
-    of_two.num_children = of_two.cversion = 2;
+    const auto once = with(&mutex_options::max_attempts, 1);
     const auto a = s.acquire("/p", once);
-    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(of_two);
+    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(two_children());
     asked(s).to("children /p").list({"_c_x-lock-0000000000", s.node(1, 1)});
     asked(s).to("watch /p/" + s.node(1, 1)).show(5, "me").to("watch /p/_c_x-lock-0000000000").show(9, "they");
     s.is_stopped_until_the_end_of("/p/" + s.node(1, 1));
@@ -69,8 +65,7 @@ TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that
     stopped_scene s;
     auto once = permits_of(1);
     once.max_attempts = 1;
-    const auto a = s.want(1, once);
-    s.give_line();
+    const auto a = s.want_at_head(1, once);
     asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
     asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
     asked(s).to("watch children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});

@@ -7,7 +7,6 @@
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -51,10 +50,10 @@ struct sleepy_scene : connected_scene {
 
 TEST_CASE("a mutex, and what is shared")
 {
-    using enum queue::contender_kind;
+    using enum contender_kind;
     for (const auto& [kind, mark] : {std::pair{mutex, "lock-"}, {writer, "__WRIT__"}, {reader, "__READ__"}}) {
         sleepy_scene s;
-        const auto a = s.acquire("/p", {}, recipes::acquire_mode::wait, kind);
+        const auto a = s.acquire("/p", {}, acquire_mode::wait, kind);
         s.grant_and_sleep(3, "/p", mark);
         CHECK_FALSE(a->handle->held(s.clock.now()));
         s.check_lost(*a);

@@ -1,7 +1,6 @@
 // group_commit, by what the store is asked for: how the creates and deletes of all paths of a client travel together.
 #include "session_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -159,8 +158,7 @@ TEST_CASE("a lost answer leaves all of them unknown")
     s.batch.answer(outcome::unknown);
     s.clock.run();
     asked(s).nothing_else();
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     CHECK(s.servers.requests.front().what == "sync /"); // before what is to be seen after it
     asked(s).to("sync /").to("children /b").to("children /c").to("children /d").nothing_else();
 }
@@ -285,8 +283,7 @@ TEST_CASE("what has gathered when the connection ends is made on the next one")
     s.create_b.answer(outcome::unknown);
     s.clock.run();
     asked(s).nothing_else(); // nothing is sent in an epoch that is about to end
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     asked(s).to("create /c/" + prefix(3)).number(102, 0).to("create /d/" + prefix(4)).number(103, 0);
     CHECK(c->given.fencing_token == 102 * 4096);
     CHECK(d->given.fencing_token == 103 * 4096);

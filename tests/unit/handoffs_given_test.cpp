@@ -1,10 +1,7 @@
 // Locks handed over past the servers: what a client tells others of its nodes, and when.
 #include "handoff_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
-using queue::contender_kind;
-using recipes::acquire_mode;
 
 TEST_CASE("a node's name has the commitment to a secret, and its data say where its client is")
 {
@@ -244,9 +241,7 @@ TEST_CASE("a write whose answer was lost while the lock was held")
 TEST_CASE("a node that lingers does so until somebody waits for it")
 {
     handoff_scene s;
-    mutex_options lingering;
-    lingering.linger = 1s;
-    const auto a = s.hold_first(lingering);
+    const auto a = s.hold_first(with(&mutex_options::linger, 1s));
     SUBCASE("afterwards") {
         s.release(*a);
         asked(s).to("watch children /p").list({fake_peers::node(1, 0)}, children_of(1, 100)).nothing_else();
@@ -266,8 +261,7 @@ TEST_CASE("a node that lingers does so until somebody waits for it")
 TEST_CASE("a node that is passed on takes its secret along, and is told once, by the last")
 {
     handoff_scene s;
-    mutex_options cohort;
-    cohort.cohort = 2;
+    const auto cohort = with(&mutex_options::cohort, 2);
     const auto a = s.hold_first(cohort);
     const auto b = s.acquire("/p", cohort);
     s.release(*a);

@@ -4,9 +4,7 @@
 
 #include "recipes/requests/node_watches.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
-using recipes::acquire_mode;
 
 TEST_CASE("who waits asks where the data say, of the nodes it watches")
 {
@@ -21,26 +19,14 @@ TEST_CASE("who waits asks where the data say, of the nodes it watches")
 
 TEST_CASE("it asks nobody of whom the data say nothing that it understands, nor itself")
 {
-    handoff_scene s;
-    std::string data;
-    SUBCASE("")
-        data = "them";
-    SUBCASE("")
-        data = "them\nhandoff=nonsense";
-    SUBCASE("")
-        data = "them\nhandoff=example.com:7000";
-    SUBCASE("")
-        data = "them\nhandoff=10.0.0.2:0";
-    SUBCASE("")
-        data = "them\nhandoff=10.0.0.2:70000";
-    SUBCASE("")
-        data = "handoff=10.0.0.2:7000";
-    SUBCASE("itself, in an earlier session")
-        data = "them\nhandoff=10.0.0.1:7000";
-    SUBCASE("")
-        data = "__REVOKE__";
-    const auto a = s.wait_behind(data);
-    CHECK(s.peers.heard() == "");
+    for (const std::string data :
+         {"them", "them\nhandoff=nonsense", "them\nhandoff=example.com:7000", "them\nhandoff=10.0.0.2:0",
+          "them\nhandoff=10.0.0.2:70000", "handoff=10.0.0.2:7000", "them\nhandoff=10.0.0.1:7000", "__REVOKE__"}) {
+        CAPTURE(data); // 10.0.0.1: itself, in an earlier session
+        handoff_scene s;
+        const auto a = s.wait_behind(data);
+        CHECK(s.peers.heard() == "");
+    }
 }
 
 TEST_CASE("certificates of all who are before it are the grant")

@@ -1,7 +1,6 @@
 // Idle containers when answers are lost, or an acquire gives up in between.
 #include "container_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {

@@ -1,7 +1,6 @@
 // Containers that a client has made, and deletes when nobody uses them any more.
 #include "container_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("a container that the client has made is deleted when its path has rested, and made again when used again")
@@ -40,9 +39,7 @@ TEST_CASE("others' containers, and persistent parents, are left alone")
     SUBCASE("made by others at the same time")
         s.use("/p", 0);
     SUBCASE("persistent") {
-        mutex_options persistent;
-        persistent.parents = parent_kind::persistent;
-        s.use("/p", 50, persistent);
+        s.use("/p", 50, with(&mutex_options::parents, parent_kind::persistent));
     }
     s.come_to_rest();
     CHECK(s.servers.pending() == "unwatch /p");
@@ -242,8 +239,7 @@ TEST_CASE("used with other options while it rests, is looked at, or deleted: the
 {
     container_scene s;
     s.use("/p");
-    mutex_options others;
-    others.cohort = 2;
+    const auto others = with(&mutex_options::cohort, 2);
     const auto is_granted = [&](const scene::attempt& a) {
         REQUIRE_FALSE(a.ended);
         while (!s.servers.requests.empty() && !s.servers.requests.front().what.starts_with("create"))

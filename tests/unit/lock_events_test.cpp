@@ -9,7 +9,6 @@
 
 #include <stdexcept>
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -85,7 +84,7 @@ TEST_CASE("whoever fails is told why, whenever that is")
     asked(h.s).to("create /q/" + prefix(2)).ends(outcome::no_auth);
     CHECK(h.told->text() == "3 failed: " + make_error_code(errc::access_denied).message());
     h.s.servers.requests.clear();
-    const auto c = h.s.acquire("/r", h.options, recipes::acquire_mode::look_once);
+    const auto c = h.s.acquire("/r", h.options, acquire_mode::look_once);
     asked(h.s).to("children /r").list({scene::node(9, 1)});
     CHECK(h.told->text() == "4 failed: " + make_error_code(errc::busy).message());
 }
@@ -101,7 +100,7 @@ TEST_CASE("what is told needs no memory, however long the node's name is")
     const char* const before = sink->node;
     const queue::name_rules rules(std::string(queue::longest_mark, 'm'), {});
     for (const auto names : {naming::curator, naming::kazoo}) {
-        const auto prefix = rules.prefix(names, queue::contender_kind::mutex, std::string(36, 'u'));
+        const auto prefix = rules.prefix(names, contender_kind::mutex, std::string(36, 'u'));
         events.queued("/p/" + prefix + "-2147483648", queue::sequence_limit);
         events.waits_behind({});
         CHECK(sink->node == before);
@@ -175,9 +174,7 @@ TEST_CASE("an executor that refuses events costs its listener those events, and 
         store::leveled_log{log_level::warning, [&](log_level, std::string_view line) { lines.emplace_back(line); }};
     s.start();
     s.connect();
-    mutex_options options;
-    options.listener = std::make_shared<refusing>();
-    const auto a = s.acquire("/p", options);
+    const auto a = s.acquire("/p", with(&mutex_options::listener, std::make_shared<refusing>()));
     CHECK_NOTHROW(asked(s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42));
     REQUIRE(lines.size() == 2);
     CHECK(lines.front().find("refuses its events: stopped") != std::string::npos);

@@ -4,9 +4,7 @@
 
 #include "recipes/locks/lock_path.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
-using queue::contender_kind;
 using recipes::path_options;
 
 namespace {

@@ -1,7 +1,6 @@
 // What a downgrade does to a writer's place in the queue.
 #include "unit/lock_queue_shared_driver.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("keeps the number and the queue known; readers follow in the same turn, writers do not")

@@ -10,6 +10,7 @@
 
 namespace zklock::unit {
 
+using namespace zklock; // so that who uses this one has the library, too
 using queue::contender_id;
 
 inline std::string ours(int id, int sequence)

@@ -1,7 +1,6 @@
 // Readers and writers in the queue: who waits for whom, and what is watched.
 #include "unit/lock_queue_shared_driver.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("readers do not wait for readers, whoever's they are")

@@ -15,7 +15,6 @@
 
 #include <unistd.h>
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -254,7 +253,7 @@ TEST_CASE("an acquire that is refused is told at the level debug, and one that i
 {
     logging_scene s;
     const auto held = s.hold("/p", 0);
-    const auto tried = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    const auto tried = s.acquire("/p", {}, acquire_mode::look_once);
     CHECK(tried->ended == make_error_code(errc::busy));
     CHECK(s.lines == std::vector<std::string>{"debug no lock on /p: busy"});
     s.lines.clear();

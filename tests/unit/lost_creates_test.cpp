@@ -2,7 +2,6 @@
 
 #include <iterator>
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -186,9 +185,7 @@ TEST_CASE("a user's own node with a contender's name is waited for, and left alo
     connected_scene s;
     const auto a = s.acquire("/a");
     asked(s).to("create /a/" + prefix(1)).number(200, 1);
-    store::node_stat stat;
-    stat.num_children = stat.cversion = 2;
-    stat.pzxid = 200;
+    const auto stat = two_children(200);
     asked(s).to("watch /a").show(stat).to("children /a").list({"job-lock-0000000000", s.node(1, 1)}, stat);
     asked(s).all_of({"watch /a/" + s.node(1, 1), "watch /a/job-lock-0000000000"});
     for (const std::string& node : {s.node(1, 1), std::string("job-lock-0000000000")})

@@ -6,7 +6,6 @@
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/metrics.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 using std::chrono::nanoseconds;
 using test::prometheus_page;
@@ -155,10 +154,8 @@ TEST_CASE("Prometheus's text: each number where it belongs, any text in labels")
 
 TEST_CASE("a session counts its connections, and how its heartbeats fare")
 {
-    scene s;
+    connected_scene s;
     const auto& counted = s.counted;
-    s.start();
-    s.connect();
     const auto beats = counted.heartbeats.read().count();
     CHECK(counted.heartbeat_delays.read().count() >= beats);
     s.clock.pass(3s);
@@ -186,9 +183,7 @@ TEST_CASE("a stall that costs the session counts as a heartbeat's delay, once, w
     enum class first { timer, connection, new_session };
     for (const first noticed : {first::timer, first::connection, first::new_session}) {
         CAPTURE(static_cast<int>(noticed));
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         s.clock.skip(15s);
         if (noticed == first::timer)
             s.clock.pass(0s);
@@ -206,9 +201,7 @@ TEST_CASE("a stall that costs the session counts as a heartbeat's delay, once, w
 
 TEST_CASE("a heartbeat that is due while there is no connection, and in time, was not delayed")
 {
-    scene s;
-    s.start();
-    s.connect();
+    connected_scene s;
     s.come_to_rest();
     const auto before = s.counted.heartbeat_delays.read().count();
     s.session->contact_lost(); // the end of the epoch is on its way

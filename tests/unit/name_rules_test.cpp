@@ -188,10 +188,7 @@ TEST_CASE("an acquire has its own mark, waits for heeded names, and is told of t
     const auto a = s.acquire("/p", heeding({""}, "-stock-"));
     const std::string own = s.node(1, 1, "stock-");
     asked(s).to("create /p/" + prefix(1, "stock-")).number(101, 1);
-    store::node_stat of_two;
-    of_two.num_children = of_two.cversion = 2;
-    of_two.pzxid = 101;
-    asked(s).to("watch /p").show(of_two);
+    asked(s).to("watch /p").show(two_children(101));
     asked(s).to("children /p").list({"0000000000", own});
     CHECK_FALSE(a->ended);
     const wait_report told = a->handle->describe_wait();

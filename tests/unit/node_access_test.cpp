@@ -1,13 +1,11 @@
 // Access lists in the user's own operations on nodes.
 #include "node_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("access lists: given to what is created, read, and set, each with one request")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     const access_list readers{digest_entry("ann", "secret"), {"world", "anyone", permission::read}};
     told<> created, plain;
     told<node_access> read, refused;
@@ -53,8 +51,7 @@ TEST_CASE("access lists: given to what is created, read, and set, each with one 
 
 TEST_CASE("an access list whose answer is lost: read again, and set once at most")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<node_access> read;
     told_end set;
     s.nodes().get_acl("/a", read.teller());

@@ -4,7 +4,6 @@
 
 #include <ctime>
 
-using namespace zklock;
 using namespace zklock::unit;
 using withdrawal = recipes::user_request::withdrawal;
 
@@ -53,8 +52,7 @@ TEST_CASE("many may wait for a connection, before their first try or after")
 
 TEST_CASE("a read whose answer is lost is sent again; a write is not, and the reads after it wait for a sync")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<node_content> read, after;
     told<node_stat> written;
     s.nodes().get("/a", read.teller());
@@ -83,8 +81,7 @@ TEST_CASE("a read whose answer is lost is sent again; a write is not, and the re
 
 TEST_CASE("on every connection but the first, what is read first waits for a sync; what is written does not")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<node_content> first, second, third;
     told<std::vector<std::string>> list;
     told<node_stat> written;
@@ -138,8 +135,7 @@ TEST_CASE("what is read behind a sync that is refused may be too old: its user i
 
 TEST_CASE("a write that was sent cannot be taken back; a read can")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<node_content> read;
     told<node_stat> written;
     told_end removed;
@@ -160,8 +156,7 @@ TEST_CASE("a write that was sent cannot be taken back; a read can")
 
 TEST_CASE("what never left is sent on the next connection, once and in the order of the calls")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<> lost, created, never;
     told<node_stat> written;
     told_end removed, aborted;
@@ -201,8 +196,7 @@ TEST_CASE("what never left is sent on the next connection, once and in the order
 
 TEST_CASE("a close ends what waits; what was sent has the answer that the store has for it")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<node_content> read;
     told<node_stat> written;
     told<> waiting, late;

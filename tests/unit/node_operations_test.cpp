@@ -1,13 +1,11 @@
 // The user's own operations on nodes: what is sent, what is not, and how it ends.
 #include "node_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("each is one request, and ends with what the server answers")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<> created;
     told<node_content> read;
     told<node_stat> set;
@@ -60,8 +58,7 @@ TEST_CASE("errors have their names")
                                                           {outcome::unimplemented, errc::server_error}};
     for (const auto& [answer, error] : errors) {
         CAPTURE(static_cast<int>(answer));
-        node_scene s;
-        s.connect();
+        connected<node_scene> s;
         told<> created;
         told_end removed;
         told<commit_result> committed;
@@ -80,8 +77,7 @@ TEST_CASE("errors have their names")
 
 TEST_CASE("what is wrong with a path or too long is not sent")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     for (const char* path : {"", "a", "/a/", "/a//b", "/a/../b", "/a\n"}) {
         CAPTURE(path);
         told<> created;

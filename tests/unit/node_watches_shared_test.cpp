@@ -3,21 +3,11 @@
 
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 using goal = recipes::node_wait::goal;
 using store::event_kind;
 
 namespace {
-
-/// The Stat of a lock's path with two contenders, who are all that there ever were.
-node_stat two_children()
-{
-    node_stat stat;
-    stat.num_children = stat.cversion = 2;
-    stat.pzxid = 42;
-    return stat;
-}
 
 struct shared_watch_scene : watch_scene {
     /// A lock of this client waits for somebody else's.
@@ -25,8 +15,8 @@ struct shared_watch_scene : watch_scene {
     {
         const auto a = acquire("/p");
         const std::string own = "/p/" + node(1, 1);
-        asked(*this).to("create /p/" + prefix(1)).number(42, 1).to("watch /p").show(two_children());
-        asked(*this).to("children /p").list({node(9, 0), node(1, 1)}, two_children());
+        asked(*this).to("create /p/" + prefix(1)).number(42, 1).to("watch /p").show(two_children(42));
+        asked(*this).to("children /p").list({node(9, 0), node(1, 1)}, two_children(42));
         asked(*this).to("watch " + own).show({}).to("watch " + other).show({}).nothing_else();
         CHECK_FALSE(a->ended);
         return a;
@@ -90,8 +80,8 @@ TEST_CASE("a watch for a creation that a lock asks for, too, and does not get, i
 {
     shared_watch_scene s;
     const auto lock = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(1)).number(42, 1).to("watch /p").show(two_children());
-    asked(s).to("children /p").list({scene::node(9, 0), scene::node(1, 1)}, two_children());
+    asked(s).to("create /p/" + prefix(1)).number(42, 1).to("watch /p").show(two_children(42));
+    asked(s).to("children /p").list({scene::node(9, 0), scene::node(1, 1)}, two_children(42));
     asked(s).to("watch /p/" + scene::node(1, 1)).show({});
     waiting& w = s.wait(goal::deleted, s.other);
     asked(s).to("watch exists " + s.other).ends(outcome::no_node); // the lock's answer is due
@@ -120,8 +110,7 @@ TEST_CASE("a semaphore that needs its watch no more leaves it to a user, and the
 {
     semaphore_scene s;
     recipes::node_watches watches(*s.session);
-    const auto a = s.want(2, permits_of(3));
-    s.give_line();
+    const auto a = s.want_at_head(2, permits_of(3));
     const std::string both = "batch create " + s.permit_prefix(2) + ", create " + s.permit_prefix(3);
     asked(s).to(both).done({s.permit_node(2, 8), s.permit_node(3, 9)});
     asked(s).to("children /s/leases").list({"x", "y", s.permit(2, 8), s.permit(3, 9)});

@@ -1,7 +1,6 @@
 // Waiting for nodes: what is looked at and when, whose look and watch serve whom, and what goes on over reconnects.
 #include "watch_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 using goal = recipes::node_wait::goal;
 using store::event_kind;

@@ -4,7 +4,6 @@
 #include "recipes/semaphore/semaphores.hpp"
 #include "zklock/client_options.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -14,19 +13,6 @@ template <class Options> std::string fault_of(const Options& o)
     const auto fault = find_fault(o);
     return fault ? to_string(*fault) : "none";
 }
-
-/// A scene whose log is kept.
-struct logged_scene : scene {
-    std::vector<std::string> errors;
-    logged_scene()
-    {
-        options.log = [this](log_level level, std::string_view text) {
-            if (level == log_level::error)
-                errors.emplace_back(text);
-        };
-        start();
-    }
-};
 
 } // namespace
 
@@ -135,20 +121,15 @@ TEST_CASE("marks that cannot work: the option is named, and why")
 TEST_CASE("an acquire that is refused for an option: the log names path, option, value and what is accepted")
 {
     logged_scene s;
-    mutex_options wrong;
-    wrong.cohort = 5000;
-    CHECK(s.acquire("/a", wrong)->ended == errc::invalid_option);
+    CHECK(s.acquire("/a", with(&mutex_options::cohort, 5000))->ended == errc::invalid_option);
     CHECK(s.errors == std::vector<std::string>{"/a is refused: cohort is 5000, and has to be 1 to 4096"});
     CHECK(s.servers.requests.empty());
 }
 
 TEST_CASE("a lock's own access list for the creator, of a client without credentials")
 {
-    logged_scene s;
-    s.connect();
-    mutex_options own;
-    own.access = acl::creator_all;
-    CHECK(s.acquire("/a", own)->ended == errc::invalid_option);
+    connected<logged_scene> s;
+    CHECK(s.acquire("/a", with(&mutex_options::access, acl::creator_all))->ended == errc::invalid_option);
     REQUIRE(s.errors.size() == 1);
     CHECK(s.errors[0].starts_with("/a is refused: access is acl::creator_all, and has to be without auth where "));
     CHECK(s.servers.requests.empty());
@@ -156,14 +137,13 @@ TEST_CASE("a lock's own access list for the creator, of a client without credent
 
 TEST_CASE("options that contradict those of another lock of the client: both are named")
 {
-    logged_scene s;
-    s.connect();
+    connected<logged_scene> s;
     const auto first = s.acquire("/a"); // waits for its answers
     CHECK_FALSE(first->ended);
     mutex_options o;
-    const auto refused = [&](const mutex_options& with, queue::contender_kind kind = queue::contender_kind::mutex) {
+    const auto refused = [&](const mutex_options& with, contender_kind kind = contender_kind::mutex) {
         s.errors.clear();
-        CHECK(s.acquire("/a", with, recipes::acquire_mode::wait, kind)->ended == errc::invalid_option);
+        CHECK(s.acquire("/a", with, acquire_mode::wait, kind)->ended == errc::invalid_option);
         REQUIRE(s.errors.size() == 1);
         return s.errors[0];
     };
@@ -182,7 +162,7 @@ TEST_CASE("options that contradict those of another lock of the client: both are
     o = {};
     o.also_heeds = {"x", "", "x"};
     CHECK(refused(o) == "/a is refused: also_heeds is {\"\", \"x\"}, and has to be {}" + rest);
-    CHECK(refused({}, queue::contender_kind::reader) ==
+    CHECK(refused({}, contender_kind::reader) ==
           "/a is refused: the lock is a shared mutex, and has to be a mutex or an election" + rest);
 }
 
@@ -199,8 +179,7 @@ TEST_CASE("a session too short for a lease: the log names what the servers grant
 
 TEST_CASE("paths that are refused: the log names the rule, of locks, permits, lists, requests and nodes")
 {
-    logged_scene s;
-    s.connect();
+    connected<logged_scene> s;
     const auto told = [&](const std::string& line) {
         CHECK(s.errors == std::vector{line});
         s.errors.clear();
@@ -246,8 +225,7 @@ TEST_CASE("paths that are refused: the log names the rule, of locks, permits, li
 
 TEST_CASE("permits: how many are wanted, and a maximum that others of the client do not share")
 {
-    logged_scene s;
-    s.connect();
+    connected<logged_scene> s;
     recipes::semaphores gates(*s.locks);
     const auto acquire = [&](unsigned maximum, std::size_t count) {
         recipes::permits_request request;
@@ -273,8 +251,7 @@ TEST_CASE("permits: how many are wanted, and a maximum that others of the client
 
 TEST_CASE("what a transaction cannot do is named")
 {
-    logged_scene s;
-    s.connect();
+    connected<logged_scene> s;
     transaction t;
     t.set("/a", std::string(2 * 1024 * 1024, 'x'));
     std::optional<error_code> ended;

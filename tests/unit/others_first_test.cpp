@@ -4,7 +4,6 @@
 
 #include "recipes/composed/multi_acquisition.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -98,7 +97,6 @@ TEST_CASE("a semaphore: the head of the line is one of ours and finds no room")
 
 TEST_CASE("a look that finds it busy: whether by others")
 {
-    using recipes::acquire_mode;
     waiting_scene s;
     const auto look = [&s](const std::string& path) { return s.acquire(path, {}, acquire_mode::look_once); };
     const auto busy_for_others = [](const auto& attempt) {
@@ -141,7 +139,6 @@ TEST_CASE("a look that finds it busy: whether by others")
 
 TEST_CASE("a look for permits that finds none: whether by others")
 {
-    using recipes::acquire_mode;
     permits_scene s;
     SUBCASE("they are listed") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);

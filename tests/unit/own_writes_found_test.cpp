@@ -1,7 +1,6 @@
 // What a session that goes on remembers of writes whose answers were lost.
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -161,8 +160,7 @@ TEST_CASE("one that was found and deleted, because nobody wanted it any more, sh
         asked(s).to("children /p").list({s.node(1, 0), s.node(2, 1)}, s.fresh(101));
         asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
         take_up(s);
-        asked(s).only("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(changed));
+        s.show_gone("/p/" + s.node(2, 1), changed);
         CHECK(trusts(s) == (changed == 102)); // then it was deleted, and all that was written before is there
     }
 }
@@ -179,8 +177,7 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
     SUBCASE("it is there")
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
     SUBCASE("it is missing, and nobody has deleted it") {
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(99));
+        s.show_gone("/p/" + s.node(1, 0), 99);
         is_there = false;
     }
     CHECK(trusts(s) == is_there);
@@ -188,21 +185,18 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
 TEST_CASE("a permit that was found may not be missing")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(1));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(1));
     s.reconnect();
     s.answer_syncs();
     asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
     take_up(s);
-    asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
-    asked(s).only("exists /s/leases").stat(s.fresh(60));
+    s.show_gone(s.permit_node(2, 7), 60);
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a list showed that others had deleted a permit: it may not be back")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(1));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(1));
     s.reconnect();
     s.answer_syncs();
     asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
@@ -218,8 +212,7 @@ TEST_CASE("a downgrade was found to have been done: the writer's node may not be
     CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
     const std::string writer = "/p/" + s.node(1, 0, "__WRIT__");
     take_up(s);
-    asked(s).only("exists " + writer).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(101));
+    s.show_gone(writer, 101);
     CHECK(trusts(s));
     SUBCASE("by its repetition")
         asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
@@ -263,8 +256,7 @@ TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neith
         CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
         const std::string writer = s.node(1, 0, "__WRIT__");
         take_up(s);
-        asked(s).only("exists /p/" + writer).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(102));
+        s.show_gone("/p/" + writer, 102);
         CHECK(trusts(s));
         asked(s).to(s.downgrade("/p")).fails_at(1, outcome::no_node);
         take_up(s);
@@ -324,8 +316,7 @@ TEST_CASE("a list of permits dates what is written after it")
 {
     for (const std::int64_t changed : {61, 62}) {
         semaphore_scene s;
-        const auto a = s.want(1, permits_of(1));
-        s.give_line();
+        const auto a = s.want_at_head(1, permits_of(1));
         asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
         asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
         CHECK(a->ended == error_code());
@@ -333,8 +324,7 @@ TEST_CASE("a list of permits dates what is written after it")
         s.clock.run();
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         take_up(s);
-        asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
-        asked(s).only("exists /s/leases").stat(s.fresh(changed));
+        s.show_gone(s.permit_node(2, 7), changed);
         CHECK(trusts(s) == (changed == 62));
     }
 }
@@ -359,16 +349,14 @@ TEST_CASE("a node was deleted of which is not known by which transaction it was 
         asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
     SUBCASE("because the answer was lost") {
         take_up(s);
-        asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(105));
+        s.show_gone("/p/" + s.node(1, 0, "__WRIT__"), 105);
         CHECK(trusts(s));
         asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
     }
     s.release(*a);
     asked(s).to("remove " + s.downgraded("/p")).ends(outcome::ok);
     take_up(s);
-    asked(s).only("exists " + s.downgraded("/p")).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(103)); // by somebody who came in between
+    s.show_gone(s.downgraded("/p"), 103); // by somebody who came in between
     asked(s).only("children /p").list({s.node(1, 0, "__WRIT__")});
     asked(s).only("exists /p/" + s.node(1, 0, "__WRIT__")).stat(of_this_session(100));
     CHECK_FALSE(trusts(s));
@@ -376,14 +364,12 @@ TEST_CASE("a node was deleted of which is not known by which transaction it was 
 TEST_CASE("a permit that was deleted before a list")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(1));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(1));
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
     s.withdraw(*a);
     asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
     take_up(s);
-    asked(s).only("exists " + s.permit_node(2, 7)).ends(outcome::no_node);
-    asked(s).only("exists /s/leases").stat(s.fresh(60)); // not even its delete
+    s.show_gone(s.permit_node(2, 7), 60); // not even its delete
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("after an election, all children of others are later than what is known of ours: one look tells")
@@ -403,8 +389,7 @@ TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothin
     s.session->own_writes().made(gone, 50);
     s.session->own_writes().removed(gone);
     take_up(s);
-    asked(s).only("exists " + gone).ends(outcome::no_node);
-    asked(s).only("exists /s").stat(s.fresh(next_leader + 90));
+    s.show_gone(gone, next_leader + 90);
     asked(s).only("children /s").list({"00000000000040008000000000000001", "00000000000040008000000000000002"});
     store::node_stat of_others = s.fresh(next_leader + 10);
     of_others.ephemeral_owner = 77;

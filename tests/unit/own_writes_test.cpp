@@ -1,7 +1,6 @@
 // A session that goes on, and what the servers have to know of what it wrote.
 #include "session_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -110,8 +109,7 @@ TEST_CASE("a node is missing whose delete went unanswered: that proves nothing")
     const auto a = s.hold("/p", 0);
     s.release(*a);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
+    s.show_gone("/p/" + s.node(1, 0), zxid(4, 1));
     asked(s).only("children /p").list({}); // but others of ours may be back
     CHECK(s.trusts());
 }
@@ -121,16 +119,13 @@ TEST_CASE("a delete that was asked for twice was done at some time before: that 
     const auto a = s.hold("/p", 0);
     s.release(*a);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
     asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
     s.hold_and_release("/q", 2);
     s.reconnect();
-    asked(s).only("exists /q/" + s.node(2, 2)).ends(outcome::no_node);
-    asked(s).only("exists /q").stat(s.fresh(zxid(4, 1)));
+    s.show_gone("/q/" + s.node(2, 2), zxid(4, 1));
     asked(s).only("children /q").list({});
-    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
     CHECK(s.trusts());
 }
 TEST_CASE("a node that is found gone may have gone before the last write")
@@ -141,8 +136,7 @@ TEST_CASE("a node that is found gone may have gone before the last write")
     s.clock.pass(1s);
     asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
     asked(s).only("exists /q/" + s.node(2, 5)).stat(s.node_of(5, zxid(3, 105)));
     CHECK_FALSE(s.trusts());
 }
@@ -196,8 +190,7 @@ TEST_CASE("a node that was found to be missing, and may be: it is not to be back
     compare_scene s;
     s.hold("/p", 0);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
+    s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
     CHECK(s.trusts());
     s.reconnect();
     asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
@@ -237,8 +230,7 @@ TEST_CASE("a parent that was changed under another leader: nodes that should be 
     s.hold("/q", 0);
     s.hold_and_release("/p", 7);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(2, 7)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
+    s.show_gone("/p/" + s.node(2, 7), zxid(4, 5));
     SUBCASE("one is there") {
         asked(s).only("children /p").list({"users-0000000001", s.node(21, 8), s.node(20, 6)});
         asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(5, zxid(3, 90)));
@@ -262,8 +254,7 @@ TEST_CASE("a parent that was changed under another leader, and is without a node
     s.clock.run();
     asked(s).only("remove /p/" + s.node(2, 6)).ends(outcome::ok);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(2, 6)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
+    s.show_gone("/p/" + s.node(2, 6), zxid(4, 5));
     asked(s).only("children /p").list({s.node(20, 5)});
     CHECK_FALSE(s.trusts());
     s.clock.run();
@@ -283,8 +274,7 @@ TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
     s.clock.run();
     asked(s).to("remove /p/" + s.node(3, 7)).ends(outcome::ok);
     s.reconnect();
-    asked(s).only("exists /p/" + s.node(3, 7)).ends(outcome::no_node);
-    asked(s).only("exists /p").stat(s.fresh(zxid(4, 5)));
+    s.show_gone("/p/" + s.node(3, 7), zxid(4, 5));
     asked(s).only("children /p").list({s.node(1, 5), s.node(2, 6), s.node(4, 8)});
     CHECK(s.trusts());
 }
@@ -295,8 +285,7 @@ TEST_CASE("over a handle that has seen nothing: compared once the server has cau
         s.hold("/p", 0);
         s.reconnect(true);
         asked(s).only("batch check /").ends(how);
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
+        s.show_gone("/p/" + s.node(1, 0), zxid(3, 99));
         CHECK_FALSE(s.trusts());
     }
 }

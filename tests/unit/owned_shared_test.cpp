@@ -4,13 +4,9 @@
 #include "recipes/composed/multi_acquisition.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
-
-using queue::contender_kind;
-using recipes::acquire_mode;
 
 struct owners_scene : connected_scene {
     std::shared_ptr<recipes::hold_counts> counts = std::make_shared<recipes::hold_counts>();
@@ -222,8 +218,7 @@ TEST_CASE("an owner has a path as a mutex or as a shared one")
     owners_scene s;
     const auto writer = s.written();
     CHECK(s.want(contender_kind::mutex)->ended == make_error_code(errc::invalid_option));
-    mutex_options as_kazoo;
-    as_kazoo.names = naming::kazoo;
+    const auto as_kazoo = with(&mutex_options::names, naming::kazoo);
     const auto a = std::make_shared<scene::attempt>();
     a->handle = s.owners.acquire(1, "/p", as_kazoo, call_of(a), contender_kind::reader);
     s.clock.run();

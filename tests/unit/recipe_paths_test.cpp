@@ -3,7 +3,6 @@
 
 #include "recipes/session/recipe_paths.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {

@@ -1,7 +1,6 @@
 // What users ask for besides locks: how much of it is under way at once, and who comes next.
 #include "line_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -12,8 +11,7 @@ constexpr std::size_t bytes = 256 * 1024; // a quarter of what a server reads at
 
 TEST_CASE("so many requests of users are under way at most, and the others follow in the order of the calls")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::many reads;
     s.get(reads, 3 * window);
     CHECK(s.servers.requests.size() == window);
@@ -35,8 +33,7 @@ TEST_CASE("so many requests of users are under way at most, and the others follo
 TEST_CASE("a list may be long, so it counts as several reads")
 {
     constexpr std::size_t most_lists = window / places_of_a_list;
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     std::vector<line_scene::listing> lists(2 * most_lists);
     for (line_scene::listing& each : lists)
         s.contenders(each, "/p");
@@ -55,8 +52,7 @@ TEST_CASE("a list may be long, so it counts as several reads")
 
 TEST_CASE("what locks need does not wait for it")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     const auto a = s.hold("/p", 3);
     line_scene::many reads;
     s.get(reads, 10 * window);
@@ -76,8 +72,7 @@ TEST_CASE("what locks need does not wait for it")
 
 TEST_CASE("the data of writes under way are bounded, but for those of one, and the order is kept")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     std::size_t ended = 0;
     const auto write = [&](const char* path, std::size_t size) {
         return s.nodes().set(path, std::string(size, 'x'), any_version, [&](error_code, node_stat) { ++ended; });
@@ -123,8 +118,7 @@ TEST_CASE("the data of writes under way are bounded, but for those of one, and t
 
 TEST_CASE("what is withdrawn is sent no more, and has others come up")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::many reads;
     s.get(reads, 2 * window);
     line_scene::listing list;
@@ -159,8 +153,7 @@ TEST_CASE("what is withdrawn is sent no more, and has others come up")
 
 TEST_CASE("thousands that wait end with the client, each once")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     line_scene::many reads;
     s.get(reads, 20'000);
     line_scene::listing list, waiting;
@@ -231,8 +224,7 @@ TEST_CASE("a transaction that could not be sent before a writer became a reader 
 
 TEST_CASE("a writer whose downgrade was refused goes on with transactions")
 {
-    line_scene s;
-    s.connect();
+    connected<line_scene> s;
     const auto a = s.hold_as_writer("/p");
     told<commit_result> after;
     told<recipes::grant> downgraded;

@@ -2,7 +2,6 @@
 
 #include "queue/owner_data.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -69,10 +68,7 @@ TEST_CASE("a request that came before is seen: before the wait, and before the g
     // Behind another client, so that its node is watched and read while it waits.
     const auto b = s.acquire("/q");
     asked(s).to("create /q/" + prefix(2)).number(50, 1);
-    store::node_stat two;
-    two.num_children = 2;
-    two.cversion = 2;
-    asked(s).to("watch /q").show(two);
+    asked(s).to("watch /q").show(two_children());
     asked(s).to("children /q").list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
     CHECK(s.servers.pending() ==
           "watch /q/" + scene::node(2, 1) + ", watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
@@ -119,8 +115,7 @@ TEST_CASE("a new connection looks at the node again, a new node has not been ask
     int times_asked = 0;
     count_requests(s, *a, times_asked);
     asked(s).to("watch /p/" + scene::node(1, 3)).ends(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     CHECK(s.servers.pending() == "watch /p/" + scene::node(1, 3));
     show(s, "/p/" + scene::node(1, 3), request);
     CHECK(times_asked == 1);

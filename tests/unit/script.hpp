@@ -10,6 +10,7 @@
 
 namespace zklock::unit {
 
+using namespace zklock; // so that who uses this one has the library, too
 /// The Stat of a path that has had `ever` children, of which the last one lives, made by that transaction, the last
 /// there was.
 inline store::node_stat last_child(int ever, std::int64_t czxid)
@@ -25,6 +26,15 @@ inline store::node_stat last_child(int ever, std::int64_t czxid)
 inline store::node_stat one_child(std::int64_t czxid)
 {
     return last_child(1, czxid);
+}
+
+/// The Stat of a path with two children, the last of which was made by that transaction, the last there was.
+inline store::node_stat two_children(std::int64_t czxid = 0)
+{
+    store::node_stat stat;
+    stat.num_children = stat.cversion = 2;
+    stat.pzxid = czxid;
+    return stat;
 }
 
 /// A session that goes on looks for its last write before the epoch begins, if there is one. Its node is gone, and its

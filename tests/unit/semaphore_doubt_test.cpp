@@ -1,7 +1,6 @@
 // Leases of which nobody knows whether they were made.
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("a lost create is looked for after a sync, and kept, made again or deleted")
@@ -9,8 +8,7 @@ TEST_CASE("a lost create is looked for after a sync, and kept, made again or del
     for (const bool wanted : {true, false})
         for (const bool there : {true, false}) {
             semaphore_scene s;
-            const auto a = s.want(1, permits_of(1));
-            s.give_line();
+            const auto a = s.want_at_head(1, permits_of(1));
             if (!wanted)
                 CHECK(a->handle->withdraw());
             s.reconnect();
@@ -32,8 +30,7 @@ TEST_CASE("what a look-up did not find is looked for again, until a write has sh
     for (const bool wrote : {false, true}) {
         CAPTURE(wrote);
         semaphore_scene s;
-        const auto a = s.want(1, permits_of(2));
-        s.give_line();
+        const auto a = s.want_at_head(1, permits_of(2));
         s.reconnect(); // the create of permit 2 is lost, and has been done
         s.answer_syncs();
         asked(s).to("children /s/leases").list({}); // by a leader that does not know what happened since
@@ -56,8 +53,7 @@ TEST_CASE("what a look-up did not find is looked for again, until a write has sh
 TEST_CASE("a permit that a look-up may have missed does not keep its path, and is looked for nevertheless")
 {
     semaphore_scene s;
-    const auto gave_up = s.want(1, permits_of(2));
-    s.give_line();
+    const auto gave_up = s.want_at_head(1, permits_of(2));
     CHECK(gave_up->handle->withdraw());
     s.reconnect(); // the create of permit 2 is lost, and has been done
     s.answer_syncs();

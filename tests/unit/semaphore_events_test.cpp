@@ -6,7 +6,6 @@
 
 #include <boost/asio/error.hpp>
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -248,8 +247,7 @@ TEST_CASE("a permit's create that a connection took along, and that was not done
         semaphore_scene s;
         auto o = permits_of(3);
         o.max_attempts = allowed;
-        const auto a = s.want(2, o);
-        s.give_line();
+        const auto a = s.want_at_head(2, o);
         s.reconnect();
         s.answer_syncs();
         asked(s).to("children /s/leases").list({});
@@ -266,8 +264,7 @@ TEST_CASE("so does a session that expires at the head of the line")
     semaphore_scene s;
     auto o = permits_of(1);
     o.max_attempts = 1;
-    const auto a = s.want(1, o);
-    s.give_line();
+    const auto a = s.want_at_head(1, o);
     s.servers.observer->on_disconnected();
     s.expire();
     CHECK(a->ended == make_error_code(errc::session_expired));

@@ -1,7 +1,6 @@
 // Who holds permits: what is split off, lost, asked for and committed.
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("lost with the session; what was split off is held by itself")

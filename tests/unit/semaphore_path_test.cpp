@@ -3,7 +3,6 @@
 
 #include "recipes/semaphore/semaphore_path.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -17,7 +16,7 @@ struct semaphore_path_scene : semaphore_scene {
         return std::make_unique<recipes::semaphore_path>(*locks, "/s", recipes::semaphore_path_options(o),
                                                          [this] { ++told_idle; });
     }
-    std::shared_ptr<attempt> want(std::size_t count, recipes::acquire_mode mode = recipes::acquire_mode::wait)
+    std::shared_ptr<attempt> want(std::size_t count, acquire_mode mode = acquire_mode::wait)
     {
         return want_of(*path, count, permits_of(2), mode, "/s");
     }
@@ -64,7 +63,7 @@ TEST_CASE("a new one is idle; in use it is not; when the last permit is gone it 
 TEST_CASE("somebody who looks once and finds no room leaves nothing")
 {
     semaphore_path_scene s;
-    const auto a = s.want(1, recipes::acquire_mode::look_once);
+    const auto a = s.want(1, acquire_mode::look_once);
     asked(s).to("children /s/leases").list({"x", "y"}).nothing_else();
     CHECK(a->ended == make_error_code(errc::busy));
     CHECK(s.path->idle());
@@ -74,9 +73,9 @@ TEST_CASE("somebody who looks once and finds no room leaves nothing")
 TEST_CASE("those who look once share a list: one is under way at a time")
 {
     semaphore_path_scene s;
-    const auto a = s.want(1, recipes::acquire_mode::look_once);
-    const auto b = s.want(1, recipes::acquire_mode::look_once);
-    const auto c = s.want(1, recipes::acquire_mode::look_once);
+    const auto a = s.want(1, acquire_mode::look_once);
+    const auto b = s.want(1, acquire_mode::look_once);
+    const auto c = s.want(1, acquire_mode::look_once);
     asked(s).only("children /s/leases").list({"x", "y"});
     CHECK(a->ended == make_error_code(errc::busy));
     CHECK_FALSE(b->ended);

@@ -27,7 +27,7 @@ struct semaphore_scene : scene {
     }
     /// Of whatever gives permits: the client's semaphores, or one path.
     template <class Giver>
-    std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, recipes::acquire_mode mode,
+    std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, acquire_mode mode,
                                      std::string path)
     {
         const auto a = std::make_shared<attempt>();
@@ -38,8 +38,8 @@ struct semaphore_scene : scene {
         clock.run();
         return a;
     }
-    std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
-                                  recipes::acquire_mode mode = recipes::acquire_mode::wait, std::string path = "/s")
+    std::shared_ptr<attempt> want(std::size_t count, semaphore_options o, acquire_mode mode = acquire_mode::wait,
+                                  std::string path = "/s")
     {
         return want_of(*semaphores, count, std::move(o), mode, std::move(path));
     }
@@ -49,6 +49,13 @@ struct semaphore_scene : scene {
     static std::string leave_line(int uuid) { return "remove /s/locks/" + node(uuid, 0); }
     /// Gives the lock of the line to whoever has just asked for it. No requests are left but those at its head.
     void give_line(int uuid = 1) { asked(*this).to(line_up(uuid)).number(50, 0).to("watch /s/locks").alone(1, 50); }
+    /// Whoever wants so many permits of /s has the lock of the line.
+    std::shared_ptr<attempt> want_at_head(std::size_t count, semaphore_options o)
+    {
+        auto a = want(count, std::move(o));
+        give_line();
+        return a;
+    }
     static std::string permit(int uuid, int n)
     {
         char text[80];
@@ -84,15 +91,12 @@ struct semaphore_scene : scene {
 
 inline semaphore_options permits_of(unsigned n)
 {
-    semaphore_options o;
-    o.permits = n;
-    return o;
+    return with(&semaphore_options::permits, n);
 }
 
 inline auto semaphore_scene::hold_three() -> std::shared_ptr<attempt>
 {
-    const auto a = want(3, permits_of(3));
-    give_line();
+    const auto a = want_at_head(3, permits_of(3));
     asked(*this).to_batch_of(3).done({permit_node(2, 7), permit_node(3, 8), permit_node(4, 9)});
     asked(*this).to("children /s/leases").list({permit(2, 7), permit(3, 8), permit(4, 9)});
     REQUIRE(a->ended == error_code());

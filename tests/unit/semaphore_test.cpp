@@ -1,7 +1,6 @@
 // How permits are granted: the line, the permits, and the looks at them.
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("at the head of the line: the node and the list together, then the lock goes back")
@@ -29,8 +28,7 @@ TEST_CASE("at the head of the line: the node and the list together, then the loc
 TEST_CASE("several permits are one transaction; without room it watches, and looks again at an event")
 {
     semaphore_scene s;
-    const auto a = s.want(2, permits_of(3));
-    s.give_line();
+    const auto a = s.want_at_head(2, permits_of(3));
     const std::string both = "batch create " + s.permit_prefix(2) + ", create " + s.permit_prefix(3);
     asked(s).all_of({both, "children /s/leases"});
     asked(s).to(both).done({s.permit_node(2, 8), s.permit_node(3, 9)});
@@ -66,12 +64,11 @@ TEST_CASE("after a refusal where the permits are, the head counts on no event: i
 TEST_CASE("after a look that was refused, too")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(1));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(1));
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
     asked(s).to("children /s/leases").list({"x", s.permit(2, 7)});
     asked(s).only("watch children /s/leases").list({"x", s.permit(2, 7)}).nothing_else();
-    const auto refused = s.want(1, permits_of(1), recipes::acquire_mode::look_once);
+    const auto refused = s.want(1, permits_of(1), acquire_mode::look_once);
     asked(s).only("children /s/leases").ends(outcome::no_auth);
     CHECK(refused->ended == make_error_code(errc::access_denied));
     CHECK_FALSE(a->ended);
@@ -82,8 +79,7 @@ TEST_CASE("after a look that was refused, too")
 TEST_CASE("after a create or a list of the head that was refused, too: the next head watches anew")
 {
     semaphore_scene s;
-    const auto a = s.want(2, permits_of(4));
-    s.give_line();
+    const auto a = s.want_at_head(2, permits_of(4));
     const std::vector<std::string> full{"x", "y", "z", s.permit(2, 7), s.permit(3, 8)};
     const std::vector<std::string> room{s.permit(2, 7), s.permit(3, 8)};
     asked(s).to_batch_of(2).done({s.permit_node(2, 7), s.permit_node(3, 8)});
@@ -118,8 +114,7 @@ TEST_CASE("after a create or a list of the head that was refused, too: the next 
 TEST_CASE("not granted on a list that lacks one of its permits: it begins anew")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(1));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(1));
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7).to("children /s/leases").list({});
     CHECK_FALSE(a->ended);
     asked(s).all_of({s.leave_line(1), s.line_up(3)});
@@ -128,8 +123,7 @@ TEST_CASE("not granted on a list that lacks one of its permits: it begins anew")
 TEST_CASE("withdrawn while its node is made: that is deleted when it is known")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(1));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(1));
     CHECK(a->handle->withdraw());
     CHECK_FALSE(a->handle->withdraw());
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
@@ -140,10 +134,10 @@ TEST_CASE("withdrawn while its node is made: that is deleted when it is known")
 TEST_CASE("a try reads, and writes nothing when there is no room")
 {
     semaphore_scene s;
-    const auto a = s.want(2, permits_of(2), recipes::acquire_mode::look_once);
+    const auto a = s.want(2, permits_of(2), acquire_mode::look_once);
     asked(s).only("children /s/leases").list({"x"}).nothing_else();
     CHECK(a->ended == make_error_code(errc::busy));
-    const auto b = s.want(1, permits_of(2), recipes::acquire_mode::look_once);
+    const auto b = s.want(1, permits_of(2), acquire_mode::look_once);
     asked(s).to("children /s/leases").list({"x"});
     asked(s).only("children /s/locks").list({});
     asked(s).all_of({s.line_up(1), "watch /s/locks"});
@@ -157,7 +151,7 @@ TEST_CASE("a try reads, and writes nothing when there is no room")
 TEST_CASE("a try that ends with the connection has nothing sent any more for those behind it in the line")
 {
     semaphore_scene s;
-    const auto tries = s.want(1, permits_of(1), recipes::acquire_mode::look_once);
+    const auto tries = s.want(1, permits_of(1), acquire_mode::look_once);
     asked(s).to("children /s/leases").list({}).to("children /s/locks").list({});
     const auto waits = s.want(1, permits_of(1));
     s.clock.skip(15s); // the lease is over: nobody is granted
@@ -175,8 +169,7 @@ TEST_CASE("a try that ends with the connection has nothing sent any more for tho
 TEST_CASE("a container for permits that are not wanted any more is deleted")
 {
     semaphore_scene s;
-    const auto a = s.want(1, permits_of(2));
-    s.give_line();
+    const auto a = s.want_at_head(1, permits_of(2));
     asked(s).to("create " + s.permit_prefix(2)).ends(outcome::no_node);
     asked(s).all_of({"children /s/leases", "container /s/leases"});
     s.withdraw(*a);

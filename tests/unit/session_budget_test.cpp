@@ -1,7 +1,6 @@
 // How many nodes of a client the budget lets be there at once.
 #include "session_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -63,10 +62,7 @@ TEST_CASE("nobody waits behind a path whose waiters have given up")
 
 TEST_CASE("who has no node yet can go without the network")
 {
-    scene s;
-    s.options.node_budget = 1;
-    s.start();
-    s.connect();
+    connected_scene s(with(&client_options::node_budget, 1));
     const auto first = s.hold("/p", 0);
     const auto second = s.acquire("/p");
     CHECK(second->handle->withdraw());
@@ -94,8 +90,7 @@ TEST_CASE("creates that gather take no more than the node budget")
 TEST_CASE("a node that is passed on takes its room in the node budget along, once")
 {
     budget_scene s(4);
-    mutex_options lingering;
-    lingering.linger = 1s;
+    const auto lingering = with(&mutex_options::linger, 1s);
     const auto first = s.hold("/h", 0, lingering);
     const auto second = s.acquire("/h", lingering);
     asked(s).to("create /h/" + prefix(2)).number(101, 1);

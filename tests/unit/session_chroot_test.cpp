@@ -1,7 +1,6 @@
 // A new session below a chroot, whose node is, or is not, that of the session before.
 #include "session_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -36,18 +35,13 @@ struct chroot_scene : scene {
 
 TEST_CASE("the first session looks at it, and nobody waits for that")
 {
-    scene s;
-    s.options.chroot = "/app";
-    s.start();
-    s.connect();
+    connected_scene s(with(&client_options::chroot, "/app"));
     const auto a = s.acquire("/p");
     asked(s).all_of({"exists /", "create /p/" + prefix(1), "watch /p"});
 }
 TEST_CASE("without one nothing is asked")
 {
-    scene s;
-    s.start();
-    s.connect();
+    connected_scene s;
     asked(s).nothing_else();
 }
 TEST_CASE("the same node: the next session grants once that is known")

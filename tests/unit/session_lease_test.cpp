@@ -3,7 +3,6 @@
 
 #include <tuple>
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")
@@ -113,10 +112,10 @@ TEST_CASE("a connection that is too slow for a lease grants nothing: a try ends 
     exchange();
     const auto waits = s.acquire("/p");
     asked(s).to("create /p/" + prefix(s.uuids)).number(100, 0).to("watch /p").alone(1, 100);
-    const auto tries = s.acquire("/q", {}, recipes::acquire_mode::look_once);
+    const auto tries = s.acquire("/q", {}, acquire_mode::look_once);
     asked(s).to("children /q").list({});
     asked(s).to("create /q/" + prefix(s.uuids)).number(101, 0).to("watch /q").alone(1, 101);
-    const auto permit = s.want(1, permits_of(1), recipes::acquire_mode::look_once);
+    const auto permit = s.want(1, permits_of(1), acquire_mode::look_once);
     for (const auto began = s.clock.now(); s.clock.now() < began + timeout - 10ms;) {
         REQUIRE_FALSE(tries->ended);
         REQUIRE_FALSE(permit->ended);

@@ -3,7 +3,6 @@
 
 #include "queue/node_name.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {

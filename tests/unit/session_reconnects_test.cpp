@@ -1,7 +1,6 @@
 // Sessions whose time differs: of another server, or of another session.
 #include "session_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("to a server that grants the session less time, end what was held on the longer lease")

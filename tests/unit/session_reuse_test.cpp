@@ -3,17 +3,13 @@
 
 #include "recipes/semaphore/semaphores.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 // --- session, resting paths ------------------------------------------------------------------------------------------
 
 TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
 {
-    scene s;
-    s.options.session_timeout = 10s;
-    s.start();
-    s.connect();
+    connected_scene s(with(&client_options::session_timeout, 10s));
     auto held = s.hold("/p", 0);
     const auto release = [&] {
         s.release(*held);
@@ -52,8 +48,7 @@ TEST_CASE("other options may be used once nobody needs the path")
 {
     connected_scene s;
     const auto held = s.hold("/p", 0);
-    mutex_options lingering;
-    lingering.linger = 1s;
+    const auto lingering = with(&mutex_options::linger, 1s);
     CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
     s.release(*held);
     asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
@@ -65,9 +60,7 @@ TEST_CASE("other options may be used once nobody needs the path")
 TEST_CASE("a node that lingers leaves at once for a lock with other options")
 {
     connected_scene s;
-    mutex_options lingering;
-    lingering.linger = 1min;
-    const auto held = s.hold("/p", 0, lingering);
+    const auto held = s.hold("/p", 0, with(&mutex_options::linger, 1min));
     s.release(*held);
     asked(s).to("watch children /p").list({scene::node(1, 0)});
     REQUIRE(s.servers.pending() == "");
@@ -84,9 +77,7 @@ TEST_CASE("of a path whose options have changed: taken back with the path, altho
     const auto held = s.hold("/p", 0);
     s.release(*held);
     asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-    mutex_options lingering;
-    lingering.linger = 1s;
-    const auto look = s.acquire("/p", lingering, recipes::acquire_mode::look_once);
+    const auto look = s.acquire("/p", with(&mutex_options::linger, 1s), acquire_mode::look_once);
     asked(s).only("children /p").list({scene::node(7, 7)});
     CHECK(look->ended == make_error_code(errc::busy));
     CHECK(s.servers.pending() == "unwatch /p");
@@ -104,10 +95,7 @@ TEST_CASE("of all paths when the session goes: the servers know")
 
 TEST_CASE("of a path that others listen to: taken back with the last of them")
 {
-    scene s;
-    s.options.session_timeout = 10s;
-    s.start();
-    s.connect();
+    connected_scene s(with(&client_options::session_timeout, 10s));
     const auto held = s.hold("/p", 0);
     s.release(*held);
     asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
@@ -132,8 +120,7 @@ TEST_CASE("of a path that others listen to: taken back with the last of them")
 TEST_CASE("a lingering node serves the next with a token of its own, until its time is over")
 {
     connected_scene s;
-    mutex_options lingering;
-    lingering.linger = 1s;
+    const auto lingering = with(&mutex_options::linger, 1s);
     const auto first = s.hold("/p", 0, lingering);
     s.release(*first);
     CHECK(first->released == error_code()); // it is free: for us
@@ -154,9 +141,7 @@ TEST_CASE("a lingering node serves the next with a token of its own, until its t
 TEST_CASE("somebody who queues elsewhere makes it leave")
 {
     connected_scene s;
-    mutex_options lingering;
-    lingering.linger = 1s;
-    const auto first = s.hold("/p", 0, lingering);
+    const auto first = s.hold("/p", 0, with(&mutex_options::linger, 1s));
     s.release(*first);
     asked(s).to("watch children /p").list({scene::node(1, 0)});
     s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
@@ -166,8 +151,7 @@ TEST_CASE("somebody who queues elsewhere makes it leave")
 TEST_CASE("a cohort shares one node, and counts its grants in the token")
 {
     connected_scene s;
-    mutex_options in_cohorts;
-    in_cohorts.cohort = 2;
+    const auto in_cohorts = with(&mutex_options::cohort, 2);
     const auto first = s.hold("/p", 0, in_cohorts);
     const auto second = s.acquire("/p", in_cohorts);
     const auto third = s.acquire("/p", in_cohorts);

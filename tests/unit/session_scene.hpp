@@ -5,6 +5,7 @@
 #include "recipes/requests/node_operations.hpp"
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/session/session.hpp"
+#include "support/options_for.hpp"
 
 #include <memory>
 #include <optional>
@@ -13,7 +14,10 @@ namespace zklock::unit {
 
 using namespace std::chrono_literals;
 using boost::system::error_code;
+using queue::contender_kind;
+using recipes::acquire_mode;
 using store::outcome;
+using test::with;
 
 /// What the node's name is before the servers add its number.
 inline std::string prefix(int uuid, const char* mark = "lock-");
@@ -98,8 +102,8 @@ struct scene {
         clock.run();
     }
     std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
-                                     recipes::acquire_mode mode = recipes::acquire_mode::wait,
-                                     queue::contender_kind kind = queue::contender_kind::mutex)
+                                     acquire_mode mode = acquire_mode::wait,
+                                     contender_kind kind = contender_kind::mutex)
     {
         const auto a = std::make_shared<attempt>();
         recipes::acquire_request request{call_of(a), path, o, kind};
@@ -203,10 +207,17 @@ struct scene {
         REQUIRE(a->ended == error_code());
         return a;
     }
+    /// Asked whether it is there, the servers show that the node is not, and by which transaction its parent was
+    /// changed last.
+    void show_gone(const std::string& path, std::int64_t changed)
+    {
+        asked(*this).only("exists " + path).ends(outcome::no_node);
+        asked(*this).only("exists " + path.substr(0, path.rfind('/'))).stat(fresh(changed));
+    }
     /// A writer's grant, of number 0 and alone.
     std::shared_ptr<attempt> hold_as_writer(const std::string& path)
     {
-        const auto a = acquire(path, {}, recipes::acquire_mode::wait, queue::contender_kind::writer);
+        const auto a = acquire(path, {}, acquire_mode::wait, contender_kind::writer);
         asked(*this).to("create " + path + "/" + prefix(uuids, "__WRIT__")).number(100, 0);
         asked(*this).to("watch " + path).alone(1, 100);
         REQUIRE(a->ended == error_code());
@@ -229,10 +240,31 @@ inline std::string prefix(int uuid, const char* mark)
 
 /// A session that has been connected.
 struct connected_scene : scene {
-    connected_scene()
+    explicit connected_scene(client_options o = {})
     {
+        o.identifier = options.identifier;
+        options = std::move(o);
         start();
         connect();
+    }
+};
+/// A session whose errors are kept as the log has them.
+struct logged_scene : scene {
+    std::vector<std::string> errors;
+    logged_scene()
+    {
+        options.log = [this](log_level level, std::string_view text) {
+            if (level == log_level::error)
+                errors.emplace_back(text);
+        };
+        start();
+    }
+};
+/// A scene that starts by itself, and has been connected.
+template <class Scene> struct connected : Scene {
+    template <class... Args> explicit connected(Args&&... args) : Scene(std::forward<Args>(args)...)
+    {
+        this->connect();
     }
 };
 

@@ -1,6 +1,5 @@
 #include "session_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 TEST_CASE("a grant names the node and a token made of its czxid; a release is one delete")
@@ -75,9 +74,7 @@ TEST_CASE("numbers that are running out are refused, and the node deleted")
 TEST_CASE("attempts can be limited")
 {
     connected_scene s;
-    mutex_options once;
-    once.max_attempts = 1;
-    const auto a = s.acquire("/p", once);
+    const auto a = s.acquire("/p", with(&mutex_options::max_attempts, 1));
     asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
     CHECK(s.servers.pending() == "");
     s.servers.observer->on_disconnected();
@@ -90,19 +87,11 @@ TEST_CASE("attempts can be limited")
 TEST_CASE("what ended the last of the attempts is told, not what ended one before it")
 {
     connected_scene s;
-    mutex_options twice;
-    twice.max_attempts = 2;
-    const auto a = s.acquire("/p", twice);
+    const auto a = s.acquire("/p", with(&mutex_options::max_attempts, 2));
     asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
-    asked(s)
-        .to("sync /")
-        .ends(outcome::ok)
-        .to("children /p")
-        .list({})
-        .to("create /p/" + prefix(2))
-        .number(43, 7); // behind others
+    s.reconnect();
+    asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
+    asked(s).to("create /p/" + prefix(2)).number(43, 7); // behind others
     CHECK_FALSE(a->ended);
     s.event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
     CHECK(a->ended == make_error_code(errc::lost));
@@ -111,12 +100,9 @@ TEST_CASE("what ended the last of the attempts is told, not what ended one befor
 TEST_CASE("a node that is found again after a cut, and deleted by others after that, ends its attempt as lost")
 {
     connected_scene s;
-    mutex_options once;
-    once.max_attempts = 1;
-    const auto a = s.acquire("/p", once);
+    const auto a = s.acquire("/p", with(&mutex_options::max_attempts, 1));
     asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     const std::string before = "_c_x-lock-0000000006", own = scene::node(1, 7);
     asked(s).to("sync /").ends(outcome::ok).to("children /p").list({before, own});
     asked(s).to("watch /p/" + own).show(5, "me");
@@ -129,19 +115,19 @@ TEST_CASE("a try looks before it writes")
 {
     scene s;
     s.start();
-    const auto early = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    const auto early = s.acquire("/p", {}, acquire_mode::look_once);
     CHECK(early->ended == make_error_code(errc::not_connected));
     s.connect();
-    const auto a = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    const auto a = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).only("children /p").list({"_c_x-lock-0000000000"});
     CHECK(a->ended == make_error_code(errc::busy));
     CHECK(s.servers.pending() == "");
-    const auto b = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    const auto b = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).to("children /p").ends(outcome::no_node);
     asked(s).to("create /p/" + prefix(1)).number(50, 1);
     asked(s).to("watch /p").alone(2, 50);
     CHECK(b->ended == error_code());
-    const auto c = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    const auto c = s.acquire("/p", {}, acquire_mode::look_once);
     CHECK(c->ended == make_error_code(errc::busy));
     CHECK(s.servers.pending() == "");
 }
@@ -149,14 +135,14 @@ TEST_CASE("a try looks before it writes")
 TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhile has the next")
 {
     connected_scene s;
-    const auto a = s.acquire("/p", {}, recipes::acquire_mode::look_once);
-    const auto b = s.acquire("/p", {}, recipes::acquire_mode::look_once);
-    const auto c = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    const auto a = s.acquire("/p", {}, acquire_mode::look_once);
+    const auto b = s.acquire("/p", {}, acquire_mode::look_once);
+    const auto c = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).only("children /p").list({"_c_x-lock-0000000000"});
     CHECK(a->ended == make_error_code(errc::busy));
     CHECK_FALSE(b->ended);
     SUBCASE("the first of those takes it, and the others are refused") {
-        const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        const auto d = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).only("children /p").ends(outcome::no_node);
         CHECK(c->ended == make_error_code(errc::busy));
         CHECK_FALSE(d->ended);
@@ -166,10 +152,7 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
         CHECK(b->ended == error_code());
     }
     SUBCASE("readers and writers see in it what concerns them") {
-        using queue::contender_kind;
-        const auto look = [&s](contender_kind kind) {
-            return s.acquire("/q", {}, recipes::acquire_mode::look_once, kind);
-        };
+        const auto look = [&s](contender_kind kind) { return s.acquire("/q", {}, acquire_mode::look_once, kind); };
         const auto before = look(contender_kind::reader);
         const auto writer = look(contender_kind::writer);
         const auto reader = look(contender_kind::reader);
@@ -183,14 +166,14 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
         CHECK(late_writer->ended == make_error_code(errc::busy));
     }
     SUBCASE("the connection ends") {
-        const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        const auto d = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).to("children /p").ends(outcome::unknown);
         s.disconnect();
         for (const auto& each : {b, c, d})
             CHECK(each->ended == make_error_code(errc::not_connected));
         s.connect();
         CHECK(s.servers.pending().find("children") == std::string::npos);
-        const auto e = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        const auto e = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).to("children /p").list({"_c_x-lock-0000000000"});
         CHECK(e->ended == make_error_code(errc::busy));
     }
@@ -198,11 +181,8 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
 
 TEST_CASE("a try that others of ours have overtaken is refused, and never waits for the budget")
 {
-    scene s;
-    s.options.node_budget = 1;
-    s.start();
-    s.connect();
-    const auto a = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+    connected_scene s(with(&client_options::node_budget, 1));
+    const auto a = s.acquire("/p", {}, acquire_mode::look_once);
     const auto b = s.acquire("/p");
     asked(s).to("children /p").list({});
     CHECK(a->ended == make_error_code(errc::busy));
@@ -238,8 +218,7 @@ TEST_CASE("a downgrade that is refused when it is repeated may have been done be
     std::optional<error_code> downgraded;
     CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
     asked(s).to(scene::downgrade("/p")).ends(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     asked(s).to(scene::downgrade("/p")).ends(outcome::no_auth);
     REQUIRE(s.servers.pending().ends_with("exists " + reader));
     CHECK_FALSE(downgraded);
@@ -278,10 +257,7 @@ TEST_CASE("a delete that is refused is reported, and tried again; the client's n
         const auto next = s.acquire("/p");
         asked(s).to("create /p/" + prefix(2)).number(101, 1);
         if (s.servers.asks("watch /p")) { // by one who counts on no event since it was refused something
-            store::node_stat two;
-            two.num_children = two.cversion = 2;
-            two.pzxid = 101;
-            asked(s).to("watch /p").show(two);
+            asked(s).to("watch /p").show(two_children(101));
         }
         if (s.servers.asks("children /p"))
             asked(s).to("children /p").list({scene::node(1, 0), scene::node(2, 1)});
@@ -344,13 +320,9 @@ TEST_CASE("bad input is told, not thrown")
     mutex_options long_winded;
     long_winded.identifier.assign(70'000, 'x');
     CHECK(s.acquire("/p", long_winded)->ended == make_error_code(errc::invalid_option));
-    mutex_options two_lines;
-    two_lines.identifier = "a\nb";
-    CHECK(s.acquire("/p", two_lines)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", with(&mutex_options::identifier, "a\nb"))->ended == make_error_code(errc::invalid_option));
     const auto a = s.acquire("/p");
-    mutex_options kazoo;
-    kazoo.names = naming::kazoo;
-    CHECK(s.acquire("/p", kazoo)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", with(&mutex_options::names, naming::kazoo))->ended == make_error_code(errc::invalid_option));
     mutex_options lingering;
     lingering.linger = 1s;
     CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
@@ -373,8 +345,7 @@ TEST_CASE("what a server refuses to show is not asked for again at once")
     connected_scene s;
     const auto a = s.acquire("/p");
     asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     CHECK(s.servers.pending() == "sync /, children /p");
     asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_auth);
     CHECK(a->ended == make_error_code(errc::access_denied));

@@ -1,7 +1,6 @@
 // The maximum of a semaphore where that is the data of a node.
 #include "semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {

@@ -4,7 +4,6 @@
 
 #include "recipes/composed/multi_acquisition.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -285,7 +284,7 @@ TEST_CASE("what an earlier session has shown counts for nothing")
 
 TEST_CASE("readers are no reason for a reader that waits, and one for a writer")
 {
-    using kind = queue::contender_kind;
+    using kind = contender_kind;
     waiting_scene s;
     const auto reads = s.wait_for(100s, "/p", kind::reader);
     asked(s).to("create /p/" + prefix(1, "__READ__")).number(100, 0).to("watch /p").alone(1, 100);
@@ -299,7 +298,7 @@ TEST_CASE("readers are no reason for a reader that waits, and one for a writer")
 
 TEST_CASE("a reader behind a writer of ours that waits itself, for a reader")
 {
-    using kind = queue::contender_kind;
+    using kind = contender_kind;
     for (const bool held : {true, false}) {
         CAPTURE(held);
         waiting_scene s;

@@ -3,7 +3,6 @@
 
 #include "queue/node_path.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -34,8 +33,7 @@ private:
 
 TEST_CASE("without a guard: one request, and a result for each operation")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     told<commit_result> done, empty;
     s.nodes().commit(some_writes(), done.teller());
     s.nodes().commit(transaction(), empty.teller());
@@ -61,8 +59,7 @@ TEST_CASE("without a guard: one request, and a result for each operation")
 
 TEST_CASE("guarded: the lock's node is looked for first, in any version; the release goes behind it")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     const auto a = s.hold("/p", 0);
     told<commit_result> done, looked;
     s.nodes().commit(some_writes(), s.claim_of(*a), done.teller());
@@ -80,8 +77,7 @@ TEST_CASE("guarded: the lock's node is looked for first, in any version; the rel
 
 TEST_CASE("what the servers say of the lock's node is about the lock")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     const auto a = s.hold("/p", 0);
     told<commit_result> forbidden, unclear, lost, after;
     s.nodes().commit(some_writes(), s.claim_of(*a), forbidden.teller());
@@ -139,8 +135,7 @@ TEST_CASE("a log of all lines tells which transactions have failed, by which ope
 
 TEST_CASE("what is sent for the lock's nodes counts, also when there is nothing else")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     for (const bool alone : {true, false}) {
         CAPTURE(alone);
         const auto t = alone ? transaction() : transaction().check("/there");
@@ -161,8 +156,7 @@ TEST_CASE("what is sent for the lock's nodes counts, also when there is nothing 
 
 TEST_CASE("after the lease has ended nothing is asked, noticed or not")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     const auto a = s.hold("/p", 0);
     told<commit_result> late;
     s.clock.skip(20s); // the process did not run
@@ -175,8 +169,7 @@ TEST_CASE("after the lease has ended nothing is asked, noticed or not")
 
 TEST_CASE("while disconnected it waits as long as the lock is held")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     const auto a = s.hold("/p", 0), b = s.hold("/q", 0);
     s.disconnect();
     told<commit_result> sent, lost, released;
@@ -204,8 +197,7 @@ TEST_CASE("while disconnected it waits as long as the lock is held")
 
 TEST_CASE("a writer that becomes a reader while disconnected: what it had called before is done before")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     const auto a = s.hold_as_writer("/p");
     const std::string reader = scene::downgraded("/p");
     told<commit_result> unknown, waiting, after;
@@ -244,8 +236,7 @@ TEST_CASE("a writer that becomes a reader while disconnected: what it had called
 
 TEST_CASE("of several locks all nodes are looked for")
 {
-    node_scene s;
-    s.connect();
+    connected<node_scene> s;
     node_scene::attempt both;
     recipes::acquire_call call;
     call.done = [&both](error_code ec, const recipes::grant& g) {

@@ -1,7 +1,6 @@
 // Nodes that the client may not read: servers from 3.8.4 and 3.9.2 on do not even tell it that they exist.
 #include "container_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -31,8 +30,7 @@ TEST_CASE("a downgrade that is refused when it is repeated, and a reader's node 
     std::optional<error_code> downgraded;
     CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
     asked(s).only(scene::downgrade("/p")).ends(outcome::unknown);
-    s.servers.observer->on_disconnected();
-    s.connect(5, false);
+    s.reconnect();
     asked(s).to(scene::downgrade("/p")).ends(outcome::no_auth).to("exists " + reader).ends(outcome::no_auth);
     CHECK(downgraded == error_code());
     s.release(*a);
@@ -59,7 +57,7 @@ TEST_CASE("after a refusal at the path its watch counts for nothing: whoever com
     }
     SUBCASE("of a list") {
         asked(s).only(removed).ends(outcome::ok);
-        const auto refused = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        const auto refused = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).only("children /p").ends(outcome::no_auth);
         CHECK(refused->ended == make_error_code(errc::access_denied));
     }
@@ -93,7 +91,7 @@ TEST_CASE("after a downgrade that was refused, too")
     CHECK(downgraded == make_error_code(errc::access_denied));
     s.release(*a);
     asked(s).only("remove /p/" + scene::node(1, 0, "__WRIT__")).ends(outcome::ok).nothing_else();
-    looks_again(s, *s.acquire("/p", {}, recipes::acquire_mode::wait, queue::contender_kind::writer), 2, "__WRIT__");
+    looks_again(s, *s.acquire("/p", {}, acquire_mode::wait, contender_kind::writer), 2, "__WRIT__");
 }
 
 TEST_CASE("after a refused look at a path that was to be deleted, too")
@@ -111,8 +109,7 @@ TEST_CASE("after a refused look at a path that was to be deleted, too")
 TEST_CASE("after a refused watch of the path the watch of its children counts for nothing, either")
 {
     connected_scene s;
-    mutex_options lingering;
-    lingering.linger = 1s;
+    const auto lingering = with(&mutex_options::linger, 1s);
     const auto a = s.hold("/p", 0, lingering);
     s.release(*a);
     asked(s).only("watch children /p").list({scene::node(1, 0)}).nothing_else();

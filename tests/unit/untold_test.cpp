@@ -7,13 +7,9 @@
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/requests/node_watches.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
-
-using queue::contender_kind;
-using recipes::acquire_mode;
 using attempt = scene::attempt;
 
 /// A client with all recipes that are destroyed before its session.

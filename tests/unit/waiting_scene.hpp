@@ -9,7 +9,7 @@ inline const std::string theirs = "_c_x-lock-0000000000";
 /// Waits behind a node of another client.
 struct waiting_scene : semaphore_scene {
     std::shared_ptr<scene::attempt> wait_for(lease_clock::duration timeout, const std::string& path = "/p",
-                                             queue::contender_kind kind = queue::contender_kind::mutex)
+                                             contender_kind kind = contender_kind::mutex)
     {
         const auto a = std::make_shared<scene::attempt>();
         recipes::acquire_request request;

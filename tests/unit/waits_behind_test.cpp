@@ -2,7 +2,6 @@
 #include "journal.hpp"
 #include "waiting_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
@@ -10,12 +9,7 @@ namespace {
 struct listening_scene : waiting_scene {
     std::shared_ptr<journal> told = std::make_shared<journal>();
 
-    mutex_options heard()
-    {
-        mutex_options o;
-        o.listener = told;
-        return o;
-    }
+    mutex_options heard() { return with(&mutex_options::listener, told); }
     /// The node before the one that was queued last, and no other event was told.
     zklock::contender behind()
     {
@@ -93,7 +87,7 @@ TEST_CASE("one of ours; and another client's between two of ours, by its name")
 TEST_CASE("a reader waits behind the writer, not behind readers")
 {
     listening_scene s;
-    const auto a = s.acquire("/p", s.heard(), recipes::acquire_mode::wait, queue::contender_kind::reader);
+    const auto a = s.acquire("/p", s.heard(), acquire_mode::wait, contender_kind::reader);
     asked(s).to("create /p/" + prefix(1, "__READ__")).number(102, 2).to("watch /p").show(s.parent_of_two());
     asked(s).to("children /p").list({writer_of_theirs, reader_of_theirs, s.node(1, 2, "__READ__")});
     asked(s).to("watch /p/" + writer_of_theirs).show(9, "they");
@@ -118,8 +112,7 @@ TEST_CASE("a semaphore: in the line behind the one before, at its head behind on
     listening_scene s;
     semaphore_options options = permits_of(1);
     options.listener = s.told;
-    const auto a = s.want(1, options);
-    s.give_line();
+    const auto a = s.want_at_head(1, options);
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
     CHECK(s.told->text() == "");
     asked(s).to("children /s/leases").list({s.permit(9, 3), s.permit(2, 7)});

@@ -3,7 +3,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -100,9 +99,7 @@ TEST_CASE("a guard that is dropped, assigned over, moved away or thrown past is 
         held = must(co_await lock.acquire());
         const std::string node = held.node();
         const auto session = remote.zk.session_id();
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
+        co_await remote.cut_off();
         held = guard();
         CHECK(admin.exists(node));
         remote.link.accept();
@@ -127,8 +124,7 @@ TEST_CASE("a guard that is dropped, assigned over, moved away or thrown past is 
 
 TEST_CASE("a process that holds and waits in every recipe until it is killed" * doctest::skip())
 {
-    const auto body = []() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, fault_options(played_process::argument("ZKLOCK_SERVERS"), short_session));
         belongings own;
         const lock_owner me;
@@ -150,8 +146,7 @@ TEST_CASE("a process that holds and waits in every recipe until it is killed" * 
 
 TEST_CASE("SIGKILL: all that a process held or waited for is free when its session has ended, in order")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(server().port(), 60s);
         client zk(executor, fault_options(server().address(), long_session));
         mutex contended(zk, waits);

@@ -4,7 +4,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -94,8 +93,7 @@ awaitable<void> expect_lists(client& zk, std::string node, std::string top, std:
 
 TEST_CASE("every scheme: who may read, and how the list is read back")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         proxy other_address(server().port(), "127.0.0.2");
         client first(executor, shown("ann:secret")), second(executor, shown("bob:secret")),
             near(executor, shown("", other_address.address())), far(executor, shown(""));
@@ -123,9 +121,7 @@ TEST_CASE("every scheme: who may read, and how the list is read back")
             CAPTURE(to_string(list));
             CHECK(error_in(co_await first.create("/refused", "", node_kind::ephemeral, list)) == errc::invalid_option);
             CHECK(error_in(co_await first.set_acl("/", list)) == errc::invalid_option);
-            mutex_options own;
-            own.access = list;
-            mutex lock(first, "/refused", own);
+            mutex lock(first, "/refused", with(&mutex_options::access, list));
             CHECK(error_in(co_await lock.acquire(60s)) == errc::invalid_option);
         }
         CHECK_FALSE(must(co_await first.exists("/refused")));
@@ -133,9 +129,7 @@ TEST_CASE("every scheme: who may read, and how the list is read back")
               errc::invalid_option); // who is that?
         for (client* zk : {&first, &second, &near, &far})
             must(co_await zk->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("what is denied, and the lists that are refused: the log names request and node, and tells no password")
@@ -159,8 +153,7 @@ TEST_CASE("what is denied, and the lists that are refused: the log names request
         CHECK(told.size() == 1);
         told.clear();
     };
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         client_options watched = shown("bob:secret");
         watched.log = take;
         client first(executor, shown("ann:secret")), second(executor, watched);
@@ -229,15 +222,12 @@ TEST_CASE("what is denied, and the lists that are refused: the log names request
         must(co_await first.remove("/denied"));
         must(co_await first.close());
         must(co_await second.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("lists are read with one request and set with one, by whoever may, if their version fits")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         proxy link(server().port());
         client first(executor, shown("ann:secret", link.address())), second(executor, shown("bob:secret"));
         must(co_await first.create("/lists", "x", node_kind::persistent, list_of(ann(), bob(permission::read))));
@@ -295,21 +285,17 @@ TEST_CASE("lists are read with one request and set with one, by whoever may, if 
         must(co_await second.remove("/lists"));
         must(co_await first.close());
         must(co_await second.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a lock's own list is that of all it makes; clients whom it names share the lock")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         const std::string text = "digest:ann:cdrwa, digest:bob:cdrwa";
         client first(executor, shown("ann:secret")), second(executor, shown("bob:secret")),
             third(executor, shown("carl:secret"));
 
-        mutex_options own;
-        own.access = list_of(ann(), bob());
+        const auto own = with(&mutex_options::access, list_of(ann(), bob()));
         mutex mine(first, "/own/deep/mutex", own), hers(second, "/own/deep/mutex", own);
         guard held = must(co_await mine.acquire(60s));
         co_await expect_lists(second, held.node(), "/own", text);
@@ -325,9 +311,7 @@ TEST_CASE("a lock's own list is that of all it makes; clients whom it names shar
         CHECK(error_in(co_await kept_out.acquire(60s)) == errc::access_denied);
         CHECK(error_in(co_await kept_out_above.acquire(60s)) == errc::access_denied);
 
-        shared_mutex_options shared;
-        shared.access = own.access;
-        shared_mutex both(first, "/own_shared", shared);
+        shared_mutex both(first, "/own_shared", with(&shared_mutex_options::access, own.access));
         held = must(co_await both.shared().acquire(60s));
         co_await expect_lists(second, held.node(), "/own_shared", text);
         co_await release(std::move(held));
@@ -361,7 +345,5 @@ TEST_CASE("a lock's own list is that of all it makes; clients whom it names shar
             must(co_await zk->close());
         for (const char* top : {"/own", "/own_shared", "/own_gate", "/own_counts", "/plain"})
             admin.remove_all(top);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

@@ -3,7 +3,6 @@
 // Who may touch what: ACLs that forbid it, credentials, schemes and chroots.
 #include "integration/refusal_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("parents whose ACL forbids it")
@@ -73,7 +72,7 @@ TEST_CASE("a release that is refused: its owner has let go, and all other client
 {
     const std::string path = "/bad_input/refused";
     std::vector<lock_event> told;
-    const auto story = [&](admin_client& admin, client& zk, client& stranger) -> awaitable<void> {
+    play<2>({.clean = {path}}, [&](admin_client& admin, client& zk, client& stranger) -> awaitable<void> {
         admin.create_all("/bad_input");
         admin.create(path, {}, create_mode::persistent, all_but_deletes());
         const auto executor = co_await asio::this_coro::executor;
@@ -111,8 +110,7 @@ TEST_CASE("a release that is refused: its owner has let go, and all other client
         co_await until("the releases are told", [&] { return count(lock_event::kind::released) == 2; });
         CHECK(std::none_of(told.begin(), told.end(), [](const lock_event& e) { return e.error.failed(); }));
         co_await release(std::move(held));
-    };
-    play<2>({.clean = {path}}, story);
+    });
 }
 
 TEST_CASE("a release that is refused, of a permit and of a reader")
@@ -156,8 +154,7 @@ TEST_CASE("a release that is refused, of a permit and of a reader")
 
 TEST_CASE("nodes that only those with the credentials may touch")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         const auto with = [&](const char* secret, acl access) {
             client_options o = usual_options();
             if (*secret != '\0')
@@ -210,16 +207,12 @@ TEST_CASE("nodes that only those with the credentials may touch")
         co_await nothing_left(server().port());
         for (client* zk : {&ann, &ann_again, &bob, &wrong, &anybody, &ann_in_public, &nameless})
             must(co_await zk->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a chroot that does not exist, and one that does")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         client_options below = usual_options();
         below.chroot = "/bad_input/chroot/app";
         client zk(executor, below);
@@ -274,6 +267,5 @@ TEST_CASE("a chroot that does not exist, and one that does")
         for (client* each : {&zk, &whole, &at_root})
             must(co_await each->close());
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/chroot/app/locks/one"});
+    play<0>({.clean = {"/bad_input/chroot/app/locks/one"}}, story);
 }

@@ -4,7 +4,6 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("close: whatever is begun before it is done is told before it")

@@ -2,6 +2,7 @@
 // Where handlers run, how often, with what kept alive meanwhile: on one thread, on many, and on a pool.
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
+#include "support/options_for.hpp"
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
@@ -24,9 +25,7 @@ namespace {
 
 client_options default_options()
 {
-    client_options options;
-    options.servers = server().address();
-    return options;
+    return options_for(server().address());
 }
 
 /// An executor that knows, on each thread, whether one of its functions is running.
@@ -284,9 +283,7 @@ void many_on(const asio::any_io_executor& executor, const std::function<void()>&
 TEST_CASE("a hold that is nobody's, or another's, is refused on the client's executor")
 {
     asio::io_context io;
-    client_options options;
-    options.servers = "127.0.0.1:1";
-    client zk(io, options);
+    client zk(io, options_for("127.0.0.1:1"));
     reentrant_mutex lock(zk, "/refused");
     guard none;
     std::promise<std::pair<error_code, std::thread::id>> told;
@@ -334,9 +331,7 @@ TEST_CASE("two clients and twenty contenders on any executor")
 TEST_CASE("a handler that the caller keeps is copied, not moved from")
 {
     asio::io_context io;
-    client_options options;
-    options.servers = "127.0.0.1:1";
-    std::optional<client> zk(std::in_place, io, options);
+    std::optional<client> zk(std::in_place, io, options_for("127.0.0.1:1"));
     int whole = 0;
     auto kept = [&whole, part = std::make_shared<int>()](error_code, const auto&...) { whole += part != nullptr; };
     zk->get("/a", kept);

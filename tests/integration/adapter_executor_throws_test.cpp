@@ -6,7 +6,6 @@
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

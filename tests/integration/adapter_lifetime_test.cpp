@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <future>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("the last handle closes: what is pending ends, guards are lost")

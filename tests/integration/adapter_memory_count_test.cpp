@@ -47,8 +47,7 @@ TEST_CASE("an acquire and its release take so many allocations, whatever is coun
 {
     asio::io_context io;
     client c(io, options_for(server().address()));
-    mutex_options options;
-    options.metrics_name = "a name that is too long to be kept without memory";
+    const auto options = with(&mutex_options::metrics_name, "a name that is too long to be kept without memory");
     mutex unnamed(c, "/memory"), named(c, "/memory", options);
     guard first = take(io, unnamed);
     first = guard();

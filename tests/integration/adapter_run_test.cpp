@@ -2,6 +2,7 @@
 // mutex::run: acquire, body, release, whatever the body does and whatever happens meanwhile.
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
+#include "support/options_for.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
@@ -19,8 +20,7 @@ namespace {
 
 client_options short_ticks_for(const std::string& servers, milliseconds session_timeout = 30'000ms)
 {
-    client_options options;
-    options.servers = servers;
+    auto options = options_for(servers);
     options.session_timeout = session_timeout;
     options.server_tick = usual_tick;
     return options;

@@ -5,7 +5,6 @@
 
 #include "zklock/client_options.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -57,10 +56,8 @@ TEST_CASE("a mutex that lives, its path at rest: others that do not agree are re
 {
     const std::string path = "/agreed/rest";
     refusals told;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, told.of_client(session));
-        admin_client admin(server().port());
         std::optional<mutex> first(std::in_place, zk, path, heeding);
         mutex second(zk, path);
         co_await use(*first);
@@ -89,17 +86,14 @@ TEST_CASE("a mutex that lives, its path at rest: others that do not agree are re
         must(co_await zk.close());
         CHECK(error_in(co_await first->acquire(60s)) == errc::closed);
         admin.remove_all(path);
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a lock that is gone, its release under way: the next one waits for that, and has its own options")
 {
     const std::string path = "/agreed/releases";
     refusals told;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, told.of_client());
         std::int64_t last = 0;
         for (int times = 0; times < 20; ++times) {
@@ -148,17 +142,14 @@ TEST_CASE("a lock that is gone, its release under way: the next one waits for th
         }
         CHECK(told.lines().size() == refused);
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("locks of every kind have to agree, alone and as parts of several")
 {
     const std::string path = "/agreed/kinds", beside = path + "_beside";
     refusals told;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path, beside}}, [&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, told.of_client());
         const lock_owner me;
         auto reign = [](leadership&) -> awaitable<void> { co_return; };
@@ -197,22 +188,16 @@ TEST_CASE("locks of every kind have to agree, alone and as parts of several")
         held = must(co_await own.owned_by(me).acquire(60s)); // has the options of the election
         co_await release(std::move(held));
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path, beside});
+    });
 }
 
 TEST_CASE("what was refused, for whatever reason, keeps nobody from the path; what was cancelled does")
 {
     const std::string path = "/agreed/refused";
     refusals told;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, told.of_client());
-        admin_client admin(server().port());
-        mutex_options wrong;
-        wrong.mark = "stock-1";
-        mutex impossible(zk, path, wrong);
+        mutex impossible(zk, path, with(&mutex_options::mark, "stock-1"));
         CHECK(error_in(co_await impossible.acquire(60s)) == errc::invalid_option);
         {
             // In use, though the lock itself is gone: the second is refused, and the third is not.
@@ -241,17 +226,14 @@ TEST_CASE("what was refused, for whatever reason, keeps nobody from the path; wh
         co_await use(second);
         admin.remove(theirs);
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("semaphores that mean different numbers: the second is refused while the first lives")
 {
     const std::string path = "/agreed/permits";
     refusals told;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path + "/locks", path + "/leases"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, told.of_client());
         std::optional<semaphore> two(std::in_place, zk, path, 2);
         semaphore three(zk, path, 3);
@@ -269,7 +251,5 @@ TEST_CASE("semaphores that mean different numbers: the second is refused while t
         co_await use(three, 3);
         must(co_await zk.close());
         CHECK(error_in(co_await three.acquire()) == errc::closed);
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    });
 }

@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("paths that are none")
@@ -99,8 +98,7 @@ TEST_CASE("options out of range")
         {"credentials of no scheme", [](client_options& o) { o.auth.resize(1); }},
         {"an unknown ACL", [](client_options& o) { o.access = static_cast<acl>(77); }},
     };
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {"/bad_input/options"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         for (const auto& [name, spoil] : all) {
             CAPTURE(name);
             client_options spoilt = usual_options();
@@ -134,17 +132,14 @@ TEST_CASE("options out of range")
         co_await release(std::move(held));
         co_await nothing_left(server().port());
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/options"});
+    });
 }
 
 TEST_CASE("servers that cannot be reached, or are not there yet")
 {
     const std::string path = "/bad_input/late";
     zookeeper_server late;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         const port_lease nobody;
         const std::string dead = "127.0.0.1:" + std::to_string(nobody.port());
         for (const std::string& servers : {dead, std::string("host.invalid:2181"), dead + ",host.invalid"}) {
@@ -242,7 +237,7 @@ TEST_CASE("used after its close")
 TEST_CASE("node budget: past the limit an error, in between a queue in the client")
 {
     const std::string path = "/bad_input/budget";
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {path}}, [&]() -> awaitable<void> {
         client_options small = usual_options();
         const std::size_t node = path.size() + 1 + std::string_view("_c_-lock-").size() + 36 + 10 + 4;
         small.node_budget = 2 * node;
@@ -272,7 +267,5 @@ TEST_CASE("node budget: past the limit an error, in between a queue in the clien
         co_await release(std::move(held));
         co_await nothing_left(server().port());
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

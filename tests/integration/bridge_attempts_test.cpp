@@ -13,7 +13,6 @@
 #include <array>
 #include <limits>
 
-using namespace zklock;
 using namespace zklock::test;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
@@ -159,16 +158,13 @@ TEST_CASE("the longest session time-outs: what the C client can reckon with is a
 {
     constexpr milliseconds largest{std::numeric_limits<std::int32_t>::max()};
     constexpr milliseconds longest{(1 << 30) - 1};
-    server_options generous;
-    generous.max_session_timeout = largest;
-    zookeeper_server own(generous);
+    zookeeper_server own(with(&server_options::max_session_timeout, largest));
     for (const auto asked : {longest, longest + 1ms, largest}) {
         CAPTURE(asked.count());
         proxy between{own.port()};
         auto options = options_for(between.address());
         options.session_timeout = asked;
-        bridge_client c{options};
-        c.wait_connected();
+        connected_bridge_client c{options};
         CHECK(c.session_timeout == longest);
         CHECK(c.sync("/") == outcome::ok);
         const auto session = c.session;
@@ -296,8 +292,7 @@ TEST_CASE("while a session may be taken up again, no back-off keeps from it")
     options.session_timeout = 16s;
     options.connect_backoff = 1h;
     options.connect_backoff_limit = 1h;
-    bridge_client c{options};
-    c.wait_connected();
+    connected_bridge_client c{options};
     const auto session = c.session;
     between.cut(); // the server did answer: it is asked again
     c.wait_connected(2);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -30,8 +29,7 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
     admin_client admin{server().port()};
     admin.create("/order");
     admin.create("/order/old");
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
 
     const auto before = lease_clock::now();
     lease_clock::time_point sent{};
@@ -88,8 +86,7 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
 
 TEST_CASE("what the library or the server could not bear in a batch is refused before either sees it")
 {
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
     const auto refused = [&](const std::vector<store::batch_write>& writes) {
         return c.batch(writes).result == outcome::bad_arguments;
     };
@@ -126,8 +123,7 @@ TEST_CASE("the largest batch that is sent is one that the server takes")
         auto options = options_for(server().address());
         options.auth = {{"digest", "ann:secret"}};
         options.access = access;
-        bridge_client c{options};
-        c.wait_connected();
+        connected_bridge_client c{options};
         // The largest that is not refused here, found by halving, goes through; one byte more would cost the
         // connection.
         std::size_t taken = 1'000'000, refused = 0xfffff;
@@ -153,8 +149,7 @@ TEST_CASE("below a chroot, the paths of a batch go out and come back as the call
     admin.create_all("/top/mine");
     auto options = options_for(server().address());
     options.chroot = "/top/mine";
-    bridge_client c{options};
-    c.wait_connected();
+    connected_bridge_client c{options};
     const auto made = c.batch({creates("/n-", node_kind::ephemeral_sequential), sets("/", "x"),
                                creates("/a", node_kind::persistent), creates("/a/b", node_kind::persistent)});
     CHECK(made.result == outcome::ok);
@@ -176,8 +171,7 @@ TEST_CASE("a batch that is cut off before or after the server acted is unknown, 
     proxy between{server().port()};
     admin_client admin{server().port()};
     admin.create("/cut");
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     std::size_t times = 1;
     for (const auto at : {moment::request, moment::reply}) {
         between.on_next(opcode::multi, at, fate::cut);

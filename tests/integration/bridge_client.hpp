@@ -22,6 +22,7 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
 namespace asio = boost::asio;
 using store::event_kind;
 using store::node_kind;
@@ -295,6 +296,11 @@ private:
     runtime::strand strand_ = runtime::make_strand(context_.get_executor());
     zklock::counters::counter requests_;
     bridge::owned_connection store_;
+};
+
+/// One that is connected from the beginning.
+struct connected_bridge_client : bridge_client {
+    explicit connected_bridge_client(client_options options) : bridge_client(std::move(options)) { wait_connected(); }
 };
 
 } // namespace zklock::test

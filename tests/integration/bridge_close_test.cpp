@@ -14,7 +14,6 @@
 #include <dlfcn.h>
 #include <poll.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -83,8 +82,7 @@ extern "C" int poll(pollfd* sockets, nfds_t count, int timeout)
 TEST_CASE("close ends the session at once, every time, idle or in the middle of work")
 {
     for (int i = 0; i < 200; ++i) {
-        bridge_client c{options_for(server().address())};
-        c.wait_connected();
+        connected_bridge_client c{options_for(server().address())};
         CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
         int answered = 0;
         const int pending = i % 4 * 100;
@@ -104,8 +102,7 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
 TEST_CASE("dropping the store without close ends the session too, and waits for nothing")
 {
     for (int i = 0; i < 200; ++i) {
-        bridge_client c{long_lived(server().address())};
-        c.wait_connected();
+        connected_bridge_client c{long_lived(server().address())};
         CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
         CHECK(waits_in([&] { c.destroy_store(); }) == 0);
     }

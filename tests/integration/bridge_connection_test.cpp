@@ -20,7 +20,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -65,8 +64,7 @@ TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on
     proxy between{server().port()};
     auto options = options_for(between.address());
     options.session_timeout = 4500ms;
-    bridge_client c{options};
-    c.wait_connected();
+    connected_bridge_client c{options};
     between.forget();
     resolutions = 0;
     c.run_until([&] { return between.count(opcode::ping) >= 4; });
@@ -90,8 +88,7 @@ TEST_CASE("a lost connection: answers first, then the news, then the same sessio
     admin_client admin{server().port()};
     admin.create("/w");
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     auto session = c.session;
     CHECK(c.get("/w", true).result == outcome::ok);
     c.lines.clear();
@@ -119,8 +116,7 @@ TEST_CASE("a lost connection: answers first, then the news, then the same sessio
 TEST_CASE("a watch that was taken back leaves nothing to be undone when the connection ends")
 {
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     for (const char* node : {"/taken", "/taken-too", "/kept"}) {
         CHECK(c.create(node, node_kind::persistent).result == outcome::ok);
         CHECK(c.get(node, true).result == outcome::ok);
@@ -137,8 +133,7 @@ TEST_CASE("a watch that was taken back leaves nothing to be undone when the conn
 
 TEST_CASE("a send that fails closes the library's socket silently: requests are unknown, later ones not mixed up")
 {
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
     for (std::size_t round = 0; round < 20; ++round) {
         auto name = "/r" + std::to_string(round);
         c.lines.clear();
@@ -168,8 +163,7 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
 TEST_CASE("a request made inside the last answer of an epoch is answered before its end")
 {
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     c.lines.clear();
     between.on_next(opcode::sync, moment::request, fate::cut);
     c.store().sync("/", [&](const store::reply& r) {
@@ -192,8 +186,7 @@ TEST_CASE("a request made inside the last answer of an epoch is answered before 
 TEST_CASE("an expired session is told while disconnected, and followed by a new one")
 {
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     auto session = c.session;
     CHECK(c.create("/e", node_kind::ephemeral).result == outcome::ok);
     c.lines.clear();
@@ -212,8 +205,7 @@ TEST_CASE("a silent server is left in time, and an attempt that hangs is given u
     proxy first{server().port()}, second{server().port()};
     auto options = options_for(first.address() + ',' + second.address());
     options.session_timeout = 9000ms;
-    bridge_client c{options};
-    c.wait_connected();
+    connected_bridge_client c{options};
     auto session = c.session;
     auto& used = first.connections() ? first : second;
     used.block(); // what is there hangs, and new connections are accepted and hang too
@@ -229,8 +221,7 @@ TEST_CASE("a silent server is left in time, and an attempt that hangs is given u
 
 TEST_CASE("host names are resolved, also to IPv6, and a name without an address does not stand in the way")
 {
-    bridge_client c{options_for("no-such-host.invalid:1,localhost:" + std::to_string(server().port()))};
-    c.wait_connected();
+    connected_bridge_client c{options_for("no-such-host.invalid:1,localhost:" + std::to_string(server().port()))};
     CHECK(c.sync("/") == outcome::ok);
     c.run_until([&] { // the resolver may take its time
         return std::any_of(c.log.begin(), c.log.end(),
@@ -253,8 +244,7 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
 {
     admin_client admin{server().port()};
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     const int count = 20'000;
     const std::string filling(60, 'x');
     int made = 0;
@@ -292,8 +282,7 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
 TEST_CASE("no socket is inherited by child processes")
 {
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     for (std::size_t round = 1; round <= 3; ++round) {
         auto sockets = sockets_to(between.port());
         CHECK(sockets.size() == 2);
@@ -309,8 +298,7 @@ TEST_CASE("no socket is inherited by child processes")
 
 TEST_CASE("without a free descriptor, the duplicate of the socket that there is goes on being watched")
 {
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
     const auto first = sockets_to(server().port());
     REQUIRE(first.size() == 2);
     const int little = 1;
@@ -337,8 +325,7 @@ TEST_CASE("without a free descriptor, the duplicate of the socket that there is 
 TEST_CASE("an ensemble's member dies under the client: the session moves to another")
 {
     zookeeper_ensemble ensemble{3};
-    bridge_client c{options_for(ensemble.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(ensemble.address())};
     auto session = c.session;
     CHECK(c.create("/e", node_kind::ephemeral).result == outcome::ok);
     for (std::size_t i = 0; i < 3; ++i)

@@ -17,7 +17,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 using bridge::decoy;
 
@@ -92,8 +91,7 @@ TEST_CASE("whatever becomes of its connections, the C client knows of decoys onl
 {
     told.clear();
     proxy between{server().port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     for (std::size_t round = 1; round <= 3; ++round) {
         between.cut();
         c.wait_connected(round + 1);

@@ -6,6 +6,7 @@
 #include "integration/fork_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/options_for.hpp"
 #include "support/own_sockets.hpp"
 #include "support/proxy.hpp"
 #include "zklock/zklock.hpp"
@@ -21,7 +22,6 @@
 
 #include <poll.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -38,8 +38,7 @@ struct family {
 
     family()
     {
-        client_options options;
-        options.servers = between.address();
+        auto options = options_for(between.address());
         options.session_timeout = 60s; // it does not end while a test looks
         own.emplace(*io, options);
         lock.emplace(*own, "/fork");
@@ -76,8 +75,7 @@ struct family {
         CHECK(std::count(connected.begin(), connected.end(), session) == 1);
         CHECK(ephemerals(server.port())[session].size() == 2);
 
-        client_options options;
-        options.servers = server.address();
+        const auto options = options_for(server.address());
         asio::io_context other_io;
         client other(other_io, options);
         mutex same(other, "/fork");
@@ -147,8 +145,7 @@ TEST_CASE("a child that is forked off while other threads ask what is held can d
     zookeeper_server server;
     asio::io_context io;
     auto work = asio::make_work_guard(io);
-    client_options options;
-    options.servers = server.address();
+    auto options = options_for(server.address());
     options.session_timeout = 120s; // nothing is heard from the servers during the forks
     client own(io, options);
     semaphore gate(own, "/fork/gate", most);
@@ -303,9 +300,7 @@ TEST_CASE("a client that is made before the fork, and not run, is the child's ow
 {
     zookeeper_server server;
     asio::io_context io;
-    client_options options;
-    options.servers = server.address();
-    client c(io, options);
+    client c(io, options_for(server.address()));
     const auto connects = [&] {
         std::optional<error_code> connected;
         c.wait_connected(60s, [&](error_code ec) {
@@ -329,8 +324,7 @@ TEST_CASE("a client that is made before the fork, and not run, is the child's ow
 TEST_CASE("host names can be looked up before a fork, and after it by both")
 {
     zookeeper_server server;
-    client_options options;
-    options.servers = "localhost:" + std::to_string(server.port());
+    const auto options = options_for("localhost:" + std::to_string(server.port()));
     auto io = std::make_unique<asio::io_context>();
     const auto connects = [&] {
         client c(*io, options);

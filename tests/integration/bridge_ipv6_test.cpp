@@ -19,7 +19,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -12,7 +12,6 @@
 #include <array>
 #include <future>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -14,7 +14,6 @@
 #include <dlfcn.h>
 #include <netdb.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

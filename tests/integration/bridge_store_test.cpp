@@ -10,15 +10,13 @@
 
 #include <algorithm>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("every operation, with what its answer carries")
 {
     auto options = options_for(server().address());
     options.session_timeout = 5000ms;
-    bridge_client c{options};
-    c.wait_connected();
+    connected_bridge_client c{options};
     CHECK(c.session != 0);
     CHECK(c.was_renewed);
     CHECK(c.session_timeout == 5000ms);
@@ -76,8 +74,7 @@ TEST_CASE("a watch fires once, is taken back on the server too, and leaves nothi
 {
     admin_client admin{server().port()};
     admin.create("/w");
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
 
     CHECK(c.get("/none", true).result == outcome::no_node);
     CHECK(watch_count(server().port()) == 0);
@@ -118,8 +115,7 @@ TEST_CASE("below a chroot, paths go out and come back as the caller writes them"
     admin.create_all("/top/mine");
     auto options = options_for(server().address());
     options.chroot = "/top/mine";
-    bridge_client c{options};
-    c.wait_connected();
+    connected_bridge_client c{options};
     CHECK(c.create("/n-", node_kind::ephemeral_sequential).path == "/n-0000000000");
     CHECK(admin.exists("/top/mine/n-0000000000").has_value());
     CHECK(c.children("/").names == std::vector<std::string>{"n-0000000000"});
@@ -138,8 +134,7 @@ TEST_CASE("below a chroot, paths go out and come back as the caller writes them"
     c.close();
 
     options.chroot = "/not/there";
-    bridge_client lost{options};
-    lost.wait_connected();
+    connected_bridge_client lost{options};
     CHECK(lost.get("/").result == outcome::no_node);
     lost.close();
 }
@@ -149,16 +144,13 @@ TEST_CASE("the client's access list and its credentials")
     auto options = options_for(server().address());
     options.auth = {{"digest", "ann:secret"}};
     options.access = acl::creator_all;
-    bridge_client ann{options};
-    ann.wait_connected();
+    connected_bridge_client ann{options};
     CHECK(ann.create("/private", node_kind::persistent, "x").result == outcome::ok);
     options.access = acl::creator_all_or_read;
-    bridge_client reader{options};
-    reader.wait_connected();
+    connected_bridge_client reader{options};
     CHECK(reader.create("/readable", node_kind::container, "y").result == outcome::ok);
 
-    bridge_client other{options_for(server().address())};
-    other.wait_connected();
+    connected_bridge_client other{options_for(server().address())};
     CHECK(other.get("/private").result == outcome::no_auth);
     CHECK(other.create("/private/c", node_kind::persistent).result == outcome::no_auth);
     CHECK(other.get("/readable").data == "y");
@@ -168,8 +160,7 @@ TEST_CASE("the client's access list and its credentials")
 
     auto nobody = options_for(server().address());
     nobody.access = acl::creator_all;
-    bridge_client anonymous{nobody};
-    anonymous.wait_connected();
+    connected_bridge_client anonymous{nobody};
     CHECK(anonymous.create("/x", node_kind::persistent).result == outcome::invalid_acl);
     const auto tells_why = [](const std::string& line) {
         return line.find("refuses client_options::access, auth:cdrwa: ") != line.npos;
@@ -278,8 +269,7 @@ TEST_CASE("credentials that the server refuses end everything but close")
 
 TEST_CASE("bad paths and data are answered, and cost nobody the connection unless the server drops it")
 {
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
     const std::string with_nul{"/a\0b", 4};
     for (const auto& path :
          {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"}, std::string{"/a//b"},

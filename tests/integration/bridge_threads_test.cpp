@@ -11,7 +11,6 @@
 #include <future>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("clients on threads of their own share one library without knowing it")
@@ -22,8 +21,7 @@ TEST_CASE("clients on threads of their own share one library without knowing it"
     for (int t = 0; t < 3; ++t)
         threads.emplace_back([&, t] {
             for (int round = 0; round < 3; ++round) {
-                bridge_client c{options_for(address)};
-                c.wait_connected();
+                connected_bridge_client c{options_for(address)};
                 int answered = 0;
                 for (int i = 0; i < 300; ++i)
                     c.store().create("/t" + std::to_string(t) + '-', "", node_kind::ephemeral_sequential, nullptr,
@@ -124,8 +122,7 @@ TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 
 TEST_CASE("a flood of answers does not keep the executor's other work waiting")
 {
-    bridge_client c{options_for(server().address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(server().address())};
     int answered = 0;
     const int count = 20'000;
     for (int i = 0; i < count; ++i)

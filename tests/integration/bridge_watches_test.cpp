@@ -6,7 +6,6 @@
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("exists with a watch: told of creation, change and deletion, also of what was missing; once each time")
@@ -14,8 +13,7 @@ TEST_CASE("exists with a watch: told of creation, change and deletion, also of w
     zookeeper_server server;
     proxy between{server.port()};
     admin_client admin{server.port()};
-    bridge_client c{options_for(between.address())};
-    c.wait_connected();
+    connected_bridge_client c{options_for(between.address())};
     std::size_t seen = 0;
     const auto next_event = [&](outcome expected, auto change) {
         CHECK(c.exists("/n", true).result == expected);

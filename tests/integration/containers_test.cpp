@@ -4,7 +4,6 @@
 // are so far apart that they do not help.
 #include "integration/semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -111,8 +110,7 @@ TEST_CASE("a lock for each of many orders: soon after, the server has as many no
 
 TEST_CASE("what it made above a path goes with the last of it; and all that was deleted is made again")
 {
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    play<0>({.clean = {"/deep"}}, [&](admin_client& admin) -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
         std::int64_t last_token = 0;
@@ -125,16 +123,13 @@ TEST_CASE("what it made above a path goes with the last of it; and all that was 
             co_await until("the containers are gone", [&] { return !admin.exists("/deep"); });
         }
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/deep"});
+    });
 }
 
 TEST_CASE("a container stays as long as others use it; what others made, and persistent parents, stay")
 {
     const std::string used = "/kept/used", others = "/kept/others", lasting = "/kept/lasting";
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    play<0>({.clean = {used, others, lasting}}, [&](admin_client& admin) -> awaitable<void> {
         admin.create_all("/kept");
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
@@ -142,8 +137,7 @@ TEST_CASE("a container stays as long as others use it; what others made, and per
         admin.create(used + "/note");
         admin.create(others, {}, create_mode::container);
         co_await use(zk, others);
-        mutex_options persistent;
-        persistent.parents = parent_kind::persistent;
+        const auto persistent = with(&mutex_options::parents, parent_kind::persistent);
         co_await use(zk, lasting, persistent);
         co_await until_rested(zk, admin, "/kept/marker");
         CHECK(admin.children(used).size() == 1);
@@ -151,16 +145,13 @@ TEST_CASE("a container stays as long as others use it; what others made, and per
         CHECK(admin.exists(lasting));
         CHECK(admin.remove(used + "/note"));
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {used, others, lasting});
+    });
 }
 
 TEST_CASE("what an operator puts in the place of a container that rests, or writes into it, stays")
 {
     const std::string empty = "/swapped/empty", full = "/swapped/full", written = "/swapped/written";
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    play<0>({.clean = {empty, full, written, "/swapped/up/lock"}}, [&](admin_client& admin) -> awaitable<void> {
         admin.create_all("/swapped");
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
@@ -181,15 +172,12 @@ TEST_CASE("what an operator puts in the place of a container that rests, or writ
         CHECK(admin.get(written) == "mine");
         CHECK(admin.exists("/swapped/up/lock"));
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {empty, full, written, "/swapped/up/lock"});
+    });
 }
 
 TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor what it made under other names")
 {
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    play<0>({.clean = {"/gates"}}, [&](admin_client& admin) -> awaitable<void> {
         admin.create_all("/gates");
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         must(co_await zk.wait_connected(default_limit));
@@ -212,15 +200,12 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
         }
         co_await until("those of both names are gone", [&] { return admin.children("/gates").empty(); });
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/gates"});
+    });
 }
 
 TEST_CASE("the number of permits stays if an operator has written it; and is written again by those who still check it")
 {
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    play<0>({.clean = {"/numbered/gate"}}, [&](admin_client& admin) -> awaitable<void> {
         admin.create_all("/numbered");
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
         client other(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
@@ -243,7 +228,5 @@ TEST_CASE("the number of permits stays if an operator has written it; and is wri
         CHECK(admin.get("/numbered/gate") == "2");
         must(co_await zk.close());
         must(co_await other.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/numbered/gate"});
+    });
 }

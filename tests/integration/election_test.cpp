@@ -8,7 +8,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -215,8 +214,7 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
 TEST_CASE("cancelled, closed, bad input, tokens")
 {
     const std::string path = "/election/cancelled";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, fault_options(server().address(), long_session));
         admin_client admin(server().port(), 60s);
         admin.create_all(path);

@@ -3,7 +3,6 @@
 // Five servers: two may be gone at once, the leader and the holder's among them.
 #include "integration/ensemble_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

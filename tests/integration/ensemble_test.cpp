@@ -11,7 +11,6 @@
 #include <random>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

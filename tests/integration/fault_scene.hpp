@@ -4,6 +4,7 @@
 #include "support/expect_clean.hpp"
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/options_for.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
@@ -24,7 +25,9 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
 namespace asio = boost::asio;
+using asio::any_io_executor;
 using asio::awaitable;
 
 inline constexpr milliseconds long_session{30'000}; ///< its heartbeats are too rare to disturb a short test
@@ -154,6 +157,14 @@ struct remote_client {
     awaitable<void> suspended()
     {
         co_await until("the client noticed", [this] { return zk.state() == connection_state::suspended; });
+    }
+
+    /// Until the link accepts again.
+    awaitable<void> cut_off()
+    {
+        link.refuse();
+        link.cut();
+        return suspended();
     }
 
     proxy link;

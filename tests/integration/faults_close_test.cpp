@@ -4,14 +4,12 @@
 
 #include <boost/asio/bind_executor.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("a client is closed with holders and waiters: all ends once, then the close, and nothing is left at once")
 {
     const std::uint16_t port = server().port();
-    play<2>([&](remote_client& a, remote_client& b) -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<2>([&](remote_client& a, remote_client& b, const any_io_executor& executor) -> awaitable<void> {
         const auto path = new_path();
         std::vector<pending<guard>> held, waiting;
         std::vector<pending<>> lost;
@@ -74,8 +72,7 @@ TEST_CASE("a client is closed with holders and waiters: all ends once, then the 
 TEST_CASE("a client is closed while a create is under way: its node goes with the session")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         remote_client a(executor, port);
         co_await a.connect();
         const auto path = new_path();
@@ -92,9 +89,7 @@ TEST_CASE("a client is closed while a create is under way: its node goes with th
         CHECK(steady_clock::now() - begun < 15s);
         co_await nothing_left(port);
         a.link.release();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a close is bounded in time: no server, a server that never answers, one that stops answering")
@@ -104,8 +99,7 @@ TEST_CASE("a close is bounded in time: no server, a server that never answers, o
     for (const network how :
          {network::no_server, network::silent_from_the_start, network::silent_later, network::cut_later}) {
         CAPTURE(static_cast<int>(how));
-        const auto body = [&]() -> awaitable<void> {
-            const auto executor = co_await asio::this_coro::executor;
+        play<0>([&](const any_io_executor& executor) -> awaitable<void> {
             port_lease nobody;
             remote_client a(executor, how == network::no_server ? nobody.port() : port, long_session);
             if (how == network::silent_from_the_start)
@@ -119,9 +113,7 @@ TEST_CASE("a close is bounded in time: no server, a server that never answers, o
                 if (how == network::silent_later) {
                     a.link.block();
                 } else {
-                    a.link.refuse();
-                    a.link.cut();
-                    co_await a.suspended();
+                    co_await a.cut_off();
                 }
             } else {
                 const result<void> connected = co_await a.zk.wait_connected(50ms);
@@ -145,8 +137,6 @@ TEST_CASE("a close is bounded in time: no server, a server that never answers, o
             CHECK(!co_await connecting.end() == (how == network::silent_later));
             a.link.unblock();
             a.link.accept();
-        };
-        run_test(test_limit, body);
-        expect_clean(server());
+        });
     }
 }

@@ -9,7 +9,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -303,8 +302,7 @@ TEST_CASE("fifty random cuts: one holder at a time, growing tokens, everybody ge
     const std::uint16_t port = server().port();
     const auto seed = fresh_seed();
     MESSAGE("seed ", seed);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(port);
         const auto path = new_path(admin);
         std::deque<remote_client> clients;
@@ -334,7 +332,5 @@ TEST_CASE("fifty random cuts: one holder at a time, growing tokens, everybody ge
             CHECK(clients[i].zk.session_id() == sessions[i]); // nobody needed a new one
         for (auto& client : clients)
             co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

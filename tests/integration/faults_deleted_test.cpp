@@ -5,7 +5,6 @@
 
 #include <iterator>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted too early")
@@ -68,9 +67,7 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
             co_await until("it watches its own node",
                            [&] { return watches_node(port, owner.zk.session_id(), current_node); });
             if (away) {
-                owner.link.refuse();
-                owner.link.cut();
-                co_await owner.suspended();
+                co_await owner.cut_off();
             }
             REQUIRE(admin.remove(current_node));
             if (away) {

@@ -4,7 +4,6 @@
 // yet.
 #include "integration/cut_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 using asio::cancellation_type;
 
@@ -138,9 +137,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         auto late = begin_acquire(lock, 4s); // not before the connection is gone
         auto cancelled = begin_acquire(lock);
         co_await until("both have nodes", [&] { return admin.children(path).size() == 3; });
-        client.link.refuse();
-        client.link.cut();
-        co_await client.suspended();
+        co_await client.cut_off();
         cancelled.cancel();
         CHECK(co_await cancelled.end() == asio::error::operation_aborted);
         CHECK(co_await late.end() == condition::not_in_time);
@@ -163,9 +160,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
             REQUIRE(!held.error());
             auto next = begin_acquire(mutex(other.zk, path));
             co_await until("the next one has a node", [&] { return admin.children(path).size() == 2; });
-            client.link.refuse();
-            client.link.cut();
-            co_await client.suspended();
+            co_await client.cut_off();
             pending<> releasing;
             if (how == 2)
                 held.value() = guard();
@@ -190,9 +185,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         // While disconnected the session may end: the release is then done, and nobody was told of a loss.
         auto held = begin_acquire(lock);
         REQUIRE(!co_await held.end());
-        client.link.refuse();
-        client.link.cut();
-        co_await client.suspended();
+        co_await client.cut_off();
         auto releasing = begin_release(held.value());
         client.link.expire_session();
         client.link.accept();

@@ -3,7 +3,6 @@
 // Sessions that end, and servers that restart or are away.
 #include "integration/play.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 // --- sessions that end ---------------------------------------------------------------------------------------------
@@ -100,8 +99,7 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
-        mutex_options once;
-        once.max_attempts = 1;
+        const auto once = with(&mutex_options::max_attempts, 1);
         auto waiting = begin_acquire(mutex(b.zk, path, once));
         co_await until_queued(admin, path, 2);
         b.link.expire_session();
@@ -131,8 +129,7 @@ TEST_CASE("a server is killed and restarted on its data: the holder goes on hold
 {
     zookeeper_server own;
     const std::uint16_t port = own.port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         std::deque<remote_client> clients;
         std::vector<pending<guard>> grants;
         std::vector<std::string> order;
@@ -187,8 +184,7 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
 {
     zookeeper_server own;
     const std::uint16_t port = own.port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         remote_client a(executor, port, 6s), b(executor, port, 24s);
         co_await a.connect();
         co_await b.connect();

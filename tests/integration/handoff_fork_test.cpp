@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("a child that destroys its copies leaves the parent's port and connections alone")

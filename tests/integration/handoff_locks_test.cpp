@@ -3,7 +3,6 @@
 // lock all the same; and where there is no way past the servers, the lock goes by theirs.
 #include "integration/requests_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -149,10 +148,8 @@ awaitable<std::vector<std::map<int, std::size_t>>> requests_of_lives(bool direct
 TEST_CASE("the successor has the lock before the servers have heard of the release")
 {
     const std::string path = "/handoff/mutex";
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         direct_client first(executor), second(executor);
-        admin_client admin(server().port());
         co_await first.connect();
         co_await second.connect();
         critical_section inside;
@@ -183,16 +180,13 @@ TEST_CASE("the successor has the lock before the servers have heard of the relea
         CHECK_FALSE(first.zk.metrics().handoff.listens);
         CHECK(first.zk.metrics().handoff.connected_from == 0);
         co_await second.close();
-    };
-    run_test(test_limit, story);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a line of them passes the lock on while no delete reaches the servers")
 {
     const std::string path = "/handoff/line";
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         std::deque<direct_client> all;
         for (int i = 0; i < 5; ++i)
             all.emplace_back(executor);
@@ -224,17 +218,14 @@ TEST_CASE("a line of them passes the lock on while no delete reaches the servers
             CHECK_FALSE(co_await each.end());
         for (auto& each : all)
             co_await each.close();
-    };
-    run_test(test_limit, story);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("the servers stand still: the lock is handed over all the same, as long as leases are fresh")
 {
     const std::string path = "/handoff/stopped";
     zookeeper_server own;
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         client first(executor, direct_options(own.address())), second(executor, direct_options(own.address()));
         must(co_await first.wait_connected(default_limit));
         must(co_await second.wait_connected(default_limit));
@@ -261,8 +252,7 @@ TEST_CASE("the servers stand still: the lock is handed over all the same, as lon
 
 TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed over so, too")
 {
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         direct_client first(executor), second(executor);
         co_await first.connect();
         co_await second.connect();
@@ -299,8 +289,7 @@ TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed ov
         co_await first.close();
         co_await second.close();
     };
-    run_test(test_limit, story);
-    expect_clean(server(), {"/handoff/shared", "/handoff/again", "/handoff/one", "/handoff/two"});
+    play<0>({.clean = {"/handoff/shared", "/handoff/again", "/handoff/one", "/handoff/two"}}, story);
 }
 
 TEST_CASE("no way past the servers: the lock goes by theirs, and not before")
@@ -319,8 +308,7 @@ TEST_CASE("no way past the servers: the lock goes by theirs, and not before")
         {to_nobody, direct}, {direct, elsewhere}, {handoff_options(), direct}, {direct, handoff_options()}};
     for (const auto& [of_holder, of_waiter] : pairs) {
         const std::string path = new_path();
-        const auto story = [&]() -> awaitable<void> {
-            const auto executor = co_await asio::this_coro::executor;
+        play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
             direct_client first(executor, of_holder), second(executor, of_waiter);
             co_await first.connect();
             co_await second.connect();
@@ -340,17 +328,14 @@ TEST_CASE("no way past the servers: the lock goes by theirs, and not before")
             CHECK(why.not_listed == (of_waiter.peers == elsewhere.peers ? 1 : 0));
             co_await first.close();
             co_await second.close();
-        };
-        run_test(test_limit, story);
-        expect_clean(server(), {path});
+        });
     }
 }
 
 TEST_CASE("never two inside, in order: clients with and without it want one lock all the time")
 {
     const std::string path = "/handoff/crowd";
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         std::deque<direct_client> all;
         for (int i = 0; i < 6; ++i)
             all.emplace_back(executor, i % 3 != 2);
@@ -364,9 +349,7 @@ TEST_CASE("never two inside, in order: clients with and without it want one lock
         co_await together(std::move(parts), test_limit);
         for (auto& each : all)
             co_await each.close();
-    };
-    run_test(test_limit, story);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("what is asked of the servers is what is asked without")
@@ -387,10 +370,8 @@ TEST_CASE("what is asked of the servers is what is asked without")
 
 TEST_CASE("nodes of others' recipes have data as without")
 {
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         direct_client ours(executor);
-        admin_client admin(server().port());
         co_await ours.connect();
         election standing(ours.zk, "/handoff/election");
         semaphore gate(ours.zk, "/handoff/gate", 3);
@@ -408,6 +389,5 @@ TEST_CASE("nodes of others' recipes have data as without")
         must(co_await std::move(some).release());
         co_await ours.close();
     };
-    run_test(test_limit, story);
-    expect_clean(server(), {"/handoff/election", "/handoff/gate/leases", "/handoff/gate/locks"});
+    play<0>({.clean = {"/handoff/election", "/handoff/gate/leases", "/handoff/gate/locks"}}, story);
 }

@@ -13,7 +13,6 @@
 #include <optional>
 #include <utility>
 
-using namespace zklock;
 using namespace zklock::test;
 using asio::ip::tcp;
 

@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

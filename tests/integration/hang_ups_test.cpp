@@ -3,17 +3,15 @@
 // A server that takes the session and answers, but hangs up at each create (which is too long for it, say).
 #include "integration/recipe_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace std::chrono_literals;
 
 TEST_CASE("hung up on at each create: few connects in a time-out; who waits in vain is told of it")
 {
     const std::string path = "/hang_ups/at_each_create";
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         proxy link(server().port());
-        client_options options;
-        options.servers = link.address();
+        auto options = options_for(link.address());
         options.session_timeout = 2000ms;
         options.server_tick = usual_tick;
         client zk(co_await asio::this_coro::executor, options);
@@ -53,7 +51,5 @@ TEST_CASE("hung up on at each create: few connects in a time-out; who waits in v
         // The first to be lost had proved itself. The last may have been there still.
         CHECK((why == lost_in_a_row(connects) || why == lost_in_a_row(connects - 1)));
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

@@ -5,7 +5,6 @@
 
 #include <boost/asio/detached.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("a mutex is held from the grant to the release, whatever becomes of the guard in between")

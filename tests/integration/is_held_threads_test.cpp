@@ -8,7 +8,6 @@
 #include <future>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("while permits go from one handle to another, as many are held as before")

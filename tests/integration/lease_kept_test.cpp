@@ -4,7 +4,6 @@
 // like.
 #include "integration/play.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -30,9 +29,7 @@ TEST_CASE("a holder whose connection returns in time goes on holding")
         co_await until_queued(admin, path, 2);
         const std::int64_t session = a.zk.session_id();
         for (int i = 0; i < 5; ++i) {
-            a.link.refuse();
-            a.link.cut();
-            co_await a.suspended();
+            co_await a.cut_off();
             still_held(held, "held when the connection is cut");
             const auto until_then = held.value().held_until();
             CHECK(a.zk.session_id() == session);

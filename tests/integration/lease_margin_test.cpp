@@ -40,9 +40,7 @@ TEST_CASE("with a margin of more than half the session, nothing is lost over a h
 
 TEST_CASE("a margin that leaves no time in what the servers grant is refused")
 {
-    server_options short_sessions;
-    short_sessions.max_session_timeout = 2000ms;
-    zookeeper_server server(short_sessions);
+    zookeeper_server server(with(&server_options::max_session_timeout, 2000ms));
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await boost::asio::this_coro::executor;
         auto options = fault_options(server.address(), 8000ms);

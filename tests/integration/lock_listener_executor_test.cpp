@@ -8,7 +8,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 using kind = lock_event::kind;

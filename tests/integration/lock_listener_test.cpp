@@ -9,7 +9,6 @@
 #include <set>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -84,9 +83,7 @@ TEST_CASE("on a pool of threads: each thing once, in order, never on the client'
     const auto body = [&]() -> awaitable<void> {
         client_options of_client = fault_options(server().address(), long_session);
         client zk(co_await asio::this_coro::executor, of_client);
-        mutex_options options;
-        options.listener = listen_with(pool.get_executor(), told);
-        mutex lock(zk, path, options);
+        mutex lock(zk, path, with(&mutex_options::listener, listen_with(pool.get_executor(), told)));
         critical_section section;
         constexpr std::size_t crowd = 50;
         std::vector<awaitable<void>> visits;
@@ -142,8 +139,7 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
 {
     const std::string path = "/listener/ends";
     const auto told = std::make_shared<record>();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         remote_client remote(executor, server().port());
         co_await remote.connect();
         mutex_options options;
@@ -168,9 +164,7 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
         multi_lock both(lock, other);
         multi_guard all = must(co_await both.acquire());
         must(co_await std::move(all).release());
-        election_options of_chair;
-        of_chair.listener = options.listener;
-        election chair(remote.zk, path, of_chair);
+        election chair(remote.zk, path, with<election_options>(&election_options::listener, options.listener));
         const auto nothing = [](leadership&) -> awaitable<void> { co_return; };
         must(co_await chair.lead(nothing));
         co_await until_told(told, 15);
@@ -203,16 +197,14 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
         for (std::size_t i = 1; i < 7; ++i)
             CHECK(lives[i] == whole_life);
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path, "/listener/other", "/listener/book"});
+    play<0>({.clean = {path, "/listener/other", "/listener/book"}}, story);
 }
 
 TEST_CASE("permits: a place in the line, all of them at once, and one end when the last are back")
 {
     const std::string path = "/listener/permits";
     const auto told = std::make_shared<record>();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path + "/locks", path + "/leases"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, fault_options(server().address(), long_session));
         admin_client admin(server().port(), 60s);
         semaphore_options options;
@@ -260,15 +252,13 @@ TEST_CASE("permits: a place in the line, all of them at once, and one end when t
         CHECK(lives[2][0].error == errc::invalid_option);
         admin.close();
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    });
 }
 
 TEST_CASE("owner data: who they are, since when, and what else they say; foreign data as they are")
 {
     const std::string path = "/listener/owners";
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {path}}, [&]() -> awaitable<void> {
         client_options of_client = fault_options(server().address(), long_session);
         of_client.identifier = "the client";
         client zk(co_await asio::this_coro::executor, of_client);
@@ -335,7 +325,5 @@ TEST_CASE("owner data: who they are, since when, and what else they say; foreign
         co_await release(std::move(held));
         admin.close();
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

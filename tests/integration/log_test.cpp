@@ -104,7 +104,7 @@ awaitable<void> connected(client& zk)
 TEST_CASE("connections and sessions are told as they come and go, and none of it is an error")
 {
     kept_log log;
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         proxy link(server().port());
         client zk(co_await asio::this_coro::executor, logging(link.address(), log));
         co_await connected(zk);
@@ -130,9 +130,7 @@ TEST_CASE("connections and sessions are told as they come and go, and none of it
             CHECK(log.count(log_level::debug, pointer) == 0);
         for (const auto level : {log_level::error, log_level::warning, log_level::info})
             CHECK(log.count(level, "the C client says: ") == 0);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a client whose executor nobody runs says what it waits for, and no more")
@@ -148,9 +146,7 @@ TEST_CASE("a client whose executor nobody runs says what it waits for, and no mo
 
 TEST_CASE("a time-out that is shorter than was asked for")
 {
-    server_options short_sessions;
-    short_sessions.max_session_timeout = 4000ms;
-    zookeeper_server other(short_sessions);
+    zookeeper_server other(with(&server_options::max_session_timeout, 4000ms));
     kept_log log;
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, logging(other.address(), log));
@@ -189,7 +185,7 @@ TEST_CASE("an ensemble that cannot be reached is one error, however often it is 
 TEST_CASE("credentials that are refused, and a chroot that is missing, are errors")
 {
     kept_log log;
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         client_options unknown = logging(server().address(), log);
         unknown.auth.push_back({"no_such_scheme", "the secret"});
         client refused(co_await asio::this_coro::executor, unknown);
@@ -206,9 +202,7 @@ TEST_CASE("credentials that are refused, and a chroot that is missing, are error
         CHECK(log.count(log_level::error, "there is no node /no/such/chroot") == 1);
         CHECK(log.count(log_level::error, "") == 2);
         must(co_await rootless.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("locks that are held when the execution context is destroyed: which, with what nodes and tokens")
@@ -296,8 +290,7 @@ TEST_CASE("a client that is closed, or copied by a fork, leaves nothing to be to
 TEST_CASE("a waiter's node that others delete; a revocation that is asked for and answered; a try in vain")
 {
     kept_log log, of_waiter, of_asker;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         const std::string path = "/log/asked";
         const std::uint16_t port = server().port();
         admin_client admin(port);
@@ -333,29 +326,25 @@ TEST_CASE("a waiter's node that others delete; a revocation that is asked for an
         co_await release_well(second);
         for (client* one : {&zk, &waiter, &asker})
             must(co_await one->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("an executor that somebody blocks is told, with how late a turn was")
 {
     kept_log log;
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, logging(server().address(), log, 2000ms));
         co_await connected(zk);
         must(co_await zk.get("/"));          // so the first heartbeat has been answered
         std::this_thread::sleep_for(1500ms); // what is tested: two heartbeats are due meanwhile
         co_await until("it is told", [&] { return log.slow_turns() != 0; });
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a log function that throws breaks nothing")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         client_options options = fault_options(server().address(), long_session);
         int lines = 0;
         options.log = [&lines](log_level, std::string_view) {
@@ -367,9 +356,7 @@ TEST_CASE("a log function that throws breaks nothing")
         REQUIRE(!co_await held.end());
         must(co_await zk.close()); // the guard outlives it
         CHECK(lines > 2);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("the environment has a client write to stderr that has no log of its own")

@@ -5,7 +5,6 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -80,66 +79,68 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
     const std::uint16_t port = server().port();
     static constexpr auto session = 4000ms;
     milliseconds least{1'000'000}, most{0};
-    const auto story = [&](timed_scene& noted, admin_client& admin, remote_client& next) -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        // All at once: each with a lock of its own, cut off at another moment of its life.
-        struct holder {
-            holder(asio::any_io_executor executor, std::uint16_t port) : client(executor, port, session) {}
-            remote_client client;
-            std::string path = new_path();
-            pending<guard> held, waiting;
-            pending<> lost;
-            std::int64_t token = 0;
-            steady_clock::time_point cut_at;
-        };
-        std::deque<holder> holders;
-        constexpr int count = 6;
-        for (int i = 0; i < count; ++i) {
-            auto& h = holders.emplace_back(executor, port);
-            co_await h.client.connect();
-            h.held = begin_acquire(mutex(h.client.zk, h.path));
-            REQUIRE(!co_await h.held.end());
-            h.token = h.held.value().fencing_token();
-            h.lost = begin_wait_lost(h.held.value());
-            h.waiting = begin_acquire(mutex(next.zk, h.path));
-            co_await until_queued(admin, h.path, 2);
-        }
-        asio::steady_timer timer(executor);
-        for (std::size_t i = 0; i < holders.size(); ++i) {
-            auto& h = holders[i];
-            // The phase of its heartbeats is what matters: some are cut right after one, some right before the next.
-            const auto syncs = h.client.link.count(opcode::sync);
-            co_await until("a heartbeat", [&] { return h.client.link.count(opcode::sync) > syncs; });
-            const auto heartbeat = steady_clock::now();
-            const auto phase = session / 4 * static_cast<int>(i) / count;
-            co_await until("the phase", [&] { return steady_clock::now() >= heartbeat + phase; });
-            premise(static_cast<bool>(h.held.value()), "held until it is cut off");
-            h.client.link.block();
-            h.cut_at = steady_clock::now();
-        }
-        for (auto& h : holders) {
-            CAPTURE(h.path);
-            CHECK(!co_await h.lost.end());
-            REQUIRE(!co_await h.waiting.end());
-            noted.expect(h.lost.ended_at() < h.waiting.ended_at(), "told before the next has it: " + h.path);
-            CHECK_FALSE(h.held.value());
-            CHECK(h.waiting.value().fencing_token() > h.token);
-            noted.expect(between(h.cut_at, h.lost.ended_at()) <= session, "told within the session's time: " + h.path);
-            const auto margin = between(h.lost.ended_at(), h.waiting.ended_at());
-            least = std::min(least, margin);
-            most = std::max(most, margin);
-            h.client.link.unblock();
-        }
-        for (auto& h : holders) {
-            auto releasing = begin_release(h.held.value());
-            CHECK(co_await releasing.end() == errc::lost);
-            co_await release_well(h.waiting);
-        }
-        co_await nothing_left(port);
-        for (auto& h : holders)
-            co_await h.client.close();
-    };
-    play_timed<1>(session / 16, {}, story);
+    play_timed<1>(
+        session / 16, {}, [&](timed_scene& noted, admin_client& admin, remote_client& next) -> awaitable<void> {
+            const auto executor = co_await asio::this_coro::executor;
+            // All at once: each with a lock of its own, cut off at another moment of its life.
+            struct holder {
+                holder(asio::any_io_executor executor, std::uint16_t port) : client(executor, port, session) {}
+                remote_client client;
+                std::string path = new_path();
+                pending<guard> held, waiting;
+                pending<> lost;
+                std::int64_t token = 0;
+                steady_clock::time_point cut_at;
+            };
+            std::deque<holder> holders;
+            constexpr int count = 6;
+            for (int i = 0; i < count; ++i) {
+                auto& h = holders.emplace_back(executor, port);
+                co_await h.client.connect();
+                h.held = begin_acquire(mutex(h.client.zk, h.path));
+                REQUIRE(!co_await h.held.end());
+                h.token = h.held.value().fencing_token();
+                h.lost = begin_wait_lost(h.held.value());
+                h.waiting = begin_acquire(mutex(next.zk, h.path));
+                co_await until_queued(admin, h.path, 2);
+            }
+            asio::steady_timer timer(executor);
+            for (std::size_t i = 0; i < holders.size(); ++i) {
+                auto& h = holders[i];
+                // The phase of its heartbeats is what matters: some are cut right after one, some right before the
+                // next.
+                const auto syncs = h.client.link.count(opcode::sync);
+                co_await until("a heartbeat", [&] { return h.client.link.count(opcode::sync) > syncs; });
+                const auto heartbeat = steady_clock::now();
+                const auto phase = session / 4 * static_cast<int>(i) / count;
+                co_await until("the phase", [&] { return steady_clock::now() >= heartbeat + phase; });
+                premise(static_cast<bool>(h.held.value()), "held until it is cut off");
+                h.client.link.block();
+                h.cut_at = steady_clock::now();
+            }
+            for (auto& h : holders) {
+                CAPTURE(h.path);
+                CHECK(!co_await h.lost.end());
+                REQUIRE(!co_await h.waiting.end());
+                noted.expect(h.lost.ended_at() < h.waiting.ended_at(), "told before the next has it: " + h.path);
+                CHECK_FALSE(h.held.value());
+                CHECK(h.waiting.value().fencing_token() > h.token);
+                noted.expect(between(h.cut_at, h.lost.ended_at()) <= session,
+                             "told within the session's time: " + h.path);
+                const auto margin = between(h.lost.ended_at(), h.waiting.ended_at());
+                least = std::min(least, margin);
+                most = std::max(most, margin);
+                h.client.link.unblock();
+            }
+            for (auto& h : holders) {
+                auto releasing = begin_release(h.held.value());
+                CHECK(co_await releasing.end() == errc::lost);
+                co_await release_well(h.waiting);
+            }
+            co_await nothing_left(port);
+            for (auto& h : holders)
+                co_await h.client.close();
+        });
     MESSAGE("told ", least.count(), " to ", most.count(), " ms before the next had it; sessions of ", session.count());
 }
 
@@ -212,8 +213,7 @@ TEST_CASE("a process that slept through the end of its lease is told, "
 TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and the guard knows better")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         remote_client a(executor, port, 2000ms);
         co_await a.connect();
         auto acquired = begin_acquire(mutex(a.zk, new_path()));
@@ -235,9 +235,7 @@ TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and
         CHECK(co_await releasing.end() == errc::lost);
         co_await nothing_left(port);
         co_await a.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("whatever the recipe, a guard says how it was lost")
@@ -290,8 +288,7 @@ TEST_CASE("a notice comes so much earlier")
 {
     const std::uint16_t port = server().port();
     timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         proxy link(port);
         auto options = fault_options(link.address(), 4000ms);
         options.loss_notice = 1000ms;

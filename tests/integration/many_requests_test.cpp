@@ -3,7 +3,6 @@
 // Users who ask for very much at once, and what the locks of their client notice of it.
 #include "integration/recipe_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -81,10 +80,8 @@ TEST_CASE("ten lists of a long queue and as many reads as it is long cost no loc
 {
     const std::size_t length = many();
     const std::string queue = "/many/queue";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         client others(executor, fault_options(server().address(), 60s));
-        admin_client admin(server().port());
         admin.create_all(queue);
         admin.create_all("/many/free");
         co_await queue_up(others, queue, length);
@@ -132,7 +129,8 @@ TEST_CASE("ten lists of a long queue and as many reads as it is long cost no loc
         if (std::getenv("ZKLOCK_MANY")) // a measurement by hand
             CHECK(waits[waits.size() / 2] < 100ms);
 
-        // Whoever leads, or is the first, is read alone, and a list that nobody wants any more is read no further.
+        // Whoever leads, or is the first, is read alone, and a list that nobody wants any more is read no
+        // further.
         asio::cancellation_signal stop;
         std::optional<error_code> stopped;
         long_one.contenders(asio::bind_cancellation_slot(
@@ -156,81 +154,78 @@ TEST_CASE("ten lists of a long queue and as many reads as it is long cost no loc
         co_await clear(others, queue, std::move(left));
         must(co_await others.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/many/held", "/many/free"});
+    play<0>({.clean = {"/many/held", "/many/free"}}, story);
 }
 
 TEST_CASE("a flood without answers: a window of it is under way, and what locks need goes before the rest")
 {
     const std::size_t length = scaled(1'000);
     const std::string queue = "/many/unanswered";
-    play<2>({.clean = {"/many/held", "/many/free", "/many/kept"}},
-            [&](remote_client& ours, remote_client& others) -> awaitable<void> {
-                admin_client admin(server().port());
-                admin.create_all(queue);
-                co_await queue_up(others.zk, queue, length);
-                mutex held_lock(ours.zk, "/many/held"), free_lock(ours.zk, "/many/free"), long_one(ours.zk, queue);
-                guard kept = must(co_await mutex(ours.zk, "/many/kept").acquire());
-                guard held = must(co_await held_lock.acquire());
-                guard first = must(co_await free_lock.acquire());
-                co_await release(std::move(first));
-                auto theirs = begin_acquire(mutex(others.zk, "/many/held"));
-                co_await until_queued(admin, "/many/held", 2);
-                auto lost = begin_wait_lost(kept);
+    const auto story = [&](remote_client& ours, remote_client& others) -> awaitable<void> {
+        admin_client admin(server().port());
+        admin.create_all(queue);
+        co_await queue_up(others.zk, queue, length);
+        mutex held_lock(ours.zk, "/many/held"), free_lock(ours.zk, "/many/free"), long_one(ours.zk, queue);
+        guard kept = must(co_await mutex(ours.zk, "/many/kept").acquire());
+        guard held = must(co_await held_lock.acquire());
+        guard first = must(co_await free_lock.acquire());
+        co_await release(std::move(first));
+        auto theirs = begin_acquire(mutex(others.zk, "/many/held"));
+        co_await until_queued(admin, "/many/held", 2);
+        auto lost = begin_wait_lost(kept);
 
-                ours.link.block(direction::replies);
-                ours.link.forget();
-                flood all;
-                all.read(ours.zk, queue, length);
-                all.list(long_one, length, lists);
-                const auto sent = [&] {
-                    const auto history = ours.link.history();
-                    return static_cast<std::size_t>(std::ranges::count_if(
-                        history, [&](const seen_request& seen) { return seen.path.starts_with(queue); }));
-                };
-                co_await until("the window is full", [&] { return sent() >= window; });
+        ours.link.block(direction::replies);
+        ours.link.forget();
+        flood all;
+        all.read(ours.zk, queue, length);
+        all.list(long_one, length, lists);
+        const auto sent = [&] {
+            const auto history = ours.link.history();
+            return static_cast<std::size_t>(
+                std::ranges::count_if(history, [&](const seen_request& seen) { return seen.path.starts_with(queue); }));
+        };
+        co_await until("the window is full", [&] { return sent() >= window; });
 
-                // A delete, which hands the lock on; a create; a heartbeat.
-                auto released = begin_release(held);
-                CHECK(!co_await theirs.end());
-                guard acquired;
-                std::size_t ended_before = 0;
-                free_lock.acquire([&](error_code ec, guard given) {
-                    CHECK_FALSE(ec);
-                    acquired = std::move(given);
-                    ended_before = all.ended;
-                });
-                co_await until("the create is sent", [&] { return creates(ours.link) != 0; });
-                co_await until_asked(ours.link, opcode::sync);
-                CHECK(sent() == window);
-                CHECK(all.ended == 0);
-                CHECK_FALSE(acquired);
+        // A delete, which hands the lock on; a create; a heartbeat.
+        auto released = begin_release(held);
+        CHECK(!co_await theirs.end());
+        guard acquired;
+        std::size_t ended_before = 0;
+        free_lock.acquire([&](error_code ec, guard given) {
+            CHECK_FALSE(ec);
+            acquired = std::move(given);
+            ended_before = all.ended;
+        });
+        co_await until("the create is sent", [&] { return creates(ours.link) != 0; });
+        co_await until_asked(ours.link, opcode::sync);
+        CHECK(sent() == window);
+        CHECK(all.ended == 0);
+        CHECK_FALSE(acquired);
 
-                ours.link.unblock();
-                co_await until("it is granted", [&] { return static_cast<bool>(acquired); });
-                CHECK(ended_before <= most_before_an_acquire);
-                CHECK(!co_await released.end());
-                const std::size_t asked = lists + length;
-                co_await until(
-                    "all have ended", [&] { return all.ended == asked; }, milliseconds{60'000});
-                CHECK(all.failed == 0);
-                CHECK(all.short_lists == 0);
-                CHECK(kept);
-                CHECK_FALSE(lost.ended());
-                co_await release(std::move(acquired));
-                co_await release_well(theirs);
-                co_await release(std::move(kept));
-                std::vector<contender> left = must(co_await mutex(others.zk, queue).contenders());
-                co_await clear(others.zk, queue, std::move(left));
-            });
+        ours.link.unblock();
+        co_await until("it is granted", [&] { return static_cast<bool>(acquired); });
+        CHECK(ended_before <= most_before_an_acquire);
+        CHECK(!co_await released.end());
+        const std::size_t asked = lists + length;
+        co_await until(
+            "all have ended", [&] { return all.ended == asked; }, milliseconds{60'000});
+        CHECK(all.failed == 0);
+        CHECK(all.short_lists == 0);
+        CHECK(kept);
+        CHECK_FALSE(lost.ended());
+        co_await release(std::move(acquired));
+        co_await release_well(theirs);
+        co_await release(std::move(kept));
+        std::vector<contender> left = must(co_await mutex(others.zk, queue).contenders());
+        co_await clear(others.zk, queue, std::move(left));
+    };
+    play<2>({.clean = {"/many/held", "/many/free", "/many/kept"}}, story);
 }
 
 TEST_CASE("a flood of writes is done in the order of the calls, and in no lock's way")
 {
     const std::size_t times = many() / 5;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         admin.create_all("/many/written");
         client zk(executor, fault_options(server().address(), short_session));
         must(co_await zk.wait_connected(default_limit));
@@ -266,6 +261,5 @@ TEST_CASE("a flood of writes is done in the order of the calls, and in no lock's
         must(co_await zk.close());
         admin.remove_all("/many/written");
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/many/writer", "/many/free"});
+    play<0>({.clean = {"/many/writer", "/many/free"}}, story);
 }

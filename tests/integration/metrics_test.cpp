@@ -6,16 +6,13 @@
 
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
 
 mutex_options named(std::string name)
 {
-    mutex_options options;
-    options.metrics_name = std::move(name);
-    return options;
+    return with(&mutex_options::metrics_name, std::move(name));
 }
 
 /// The metrics of one name; all zero if there is none.
@@ -122,9 +119,7 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         must(co_await std::move(rest).release());
         check_sums(of(zk, "gate"));
 
-        shared_mutex_options of_book;
-        of_book.metrics_name = "book";
-        shared_mutex book(zk, path + "/book", of_book);
+        shared_mutex book(zk, path + "/book", with(&shared_mutex_options::metrics_name, "book"));
         guard writer = must(co_await book.acquire());
         guard reader = must(co_await book.downgrade(std::move(writer))); // the same hold
         CHECK(of(zk, "book").held == 1);
@@ -145,9 +140,7 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         CHECK(of(zk, "pair").acquired == 1);
         CHECK(of(zk, "").acquired == 1);
 
-        election_options of_chair;
-        of_chair.metrics_name = "chair";
-        election chair(zk, path + "/chair", of_chair);
+        election chair(zk, path + "/chair", with<election_options>(&election_options::metrics_name, "chair"));
         const auto nothing = [](leadership&) -> awaitable<void> { co_return; };
         must(co_await chair.lead(nothing));
         CHECK(of(zk, "chair").acquired == 1);
@@ -360,8 +353,7 @@ TEST_CASE("a listener of the connection hears each state, in order, on its own e
 TEST_CASE("the events of an acquire say when: enough for the spans of a tracer")
 {
     std::vector<lock_event> events;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, usual_options());
         mutex_options options;
         options.listener = listen(executor, [&](const lock_event& e) { events.push_back(e); });
@@ -381,7 +373,5 @@ TEST_CASE("the events of an acquire say when: enough for the spans of a tracer")
         for (const lock_event& e : events)
             CHECK(e.began == events[0].began);
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

@@ -4,7 +4,6 @@
 #include "integration/fault_scene.hpp"
 #include "integration/moved_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -5,7 +5,6 @@
 
 #include <boost/asio/deferred.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -252,8 +251,7 @@ TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
 
 TEST_CASE("given in opposite orders by two clients: no deadlock; bad input")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client one(executor, fault_options(server().address(), long_session));
         client two(executor, fault_options(server().address(), long_session));
         mutex a1(one, "/multi/a"), b1(one, "/multi/b"), a2(two, "/multi/a"), b2(two, "/multi/b");

@@ -5,7 +5,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -99,9 +98,7 @@ TEST_CASE("first come, first served, and listed in that order with their identif
     const std::string path = "/basics/order";
     constexpr std::size_t clients = 3;
     constexpr std::size_t waiters = 9;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
+    play<0>({.clean = {path}}, [&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         std::vector<client> sessions;
         for (std::size_t i = 0; i < clients; ++i)
             sessions.emplace_back(executor, usual_options());
@@ -153,16 +150,14 @@ TEST_CASE("first come, first served, and listed in that order with their identif
         co_await nothing_left(server().port());
         for (client& zk : sessions)
             must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("calls of one client are served in their order")
 {
     const std::string path = "/basics/calls";
     constexpr std::size_t waiters = 60;
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {path}}, [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, usual_options());
         mutex lock(zk, path);
         std::vector<pending<guard>> attempts;
@@ -179,16 +174,13 @@ TEST_CASE("calls of one client are served in their order")
             co_await release(std::move(held));
         }
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("try_acquire: busy writes nothing, free takes it")
 {
     const std::string path = "/basics/try";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         remote_client trying(executor, server().port());
         client holder(executor, usual_options());
         mutex theirs(holder, path);
@@ -218,9 +210,7 @@ TEST_CASE("try_acquire: busy writes nothing, free takes it")
         co_await nothing_left(server().port());
         co_await trying.close();
         must(co_await holder.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("try_acquire while the servers are silent ends with the connection, a short wait by itself")

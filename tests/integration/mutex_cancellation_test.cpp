@@ -14,7 +14,6 @@
 
 #include <future>
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace asio::experimental::awaitable_operators;
 using asio::cancellation_type;
@@ -96,8 +95,7 @@ TEST_CASE("cancelled at every point at which an acquire is suspended")
 TEST_CASE("cancelled before anything was sent")
 {
     const std::string path = "/timeouts/before";
-    play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<1>({.clean = {path}}, [&](remote_client& remote, const any_io_executor& executor) -> awaitable<void> {
         mutex lock(remote.zk, path);
         for (const auto type : cancellations) {
             pending<std::vector<contender>> under_way; // so that what comes next waits for its turn
@@ -337,8 +335,7 @@ awaitable<void> release_when_cancelled(guard held)
 TEST_CASE("a coroutine that was cancelled before its release: it throws, never releases, and the lock is free anyway")
 {
     const std::string path = "/timeouts/coroutine";
-    play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<1>({.clean = {path}}, [&](client& zk, const any_io_executor& executor) -> awaitable<void> {
         mutex lock(zk, path);
         asio::cancellation_signal cancel;
         std::exception_ptr thrown;

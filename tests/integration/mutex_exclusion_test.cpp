@@ -4,7 +4,6 @@
 
 #include <future>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -24,8 +23,7 @@ TEST_CASE("never two inside: several sessions on one thread")
     constexpr std::size_t contenders = 3;
     const std::size_t rounds = scaled(25);
     critical_section section;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         std::vector<client> sessions;
         std::vector<awaitable<void>> visitors;
         for (std::size_t i = 0; i < clients; ++i) {
@@ -127,8 +125,7 @@ TEST_CASE("many sessions try at once and one wins")
 {
     constexpr std::size_t tries = 8;
     const std::size_t rounds = scaled(15);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         std::vector<client> sessions;
         for (std::size_t i = 0; i < tries; ++i)
             sessions.emplace_back(executor, usual_options());
@@ -154,9 +151,7 @@ TEST_CASE("many sessions try at once and one wins")
         co_await nothing_left(server().port());
         for (client& zk : sessions)
             must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("two mutexes on one path in one session exclude each other, and so does one with itself")

@@ -3,7 +3,6 @@
 // Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
 #include "integration/lock_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("contenders of other programs are served by number, whatever their names begin with")
@@ -14,8 +13,7 @@ TEST_CASE("contenders of other programs are served by number, whatever their nam
         const auto foreign = [&](const std::string& prefix) {
             return admin.create(path + "/" + prefix, "somebody", create_mode::ephemeral_sequential);
         };
-        mutex_options as_kazoo;
-        as_kazoo.names = naming::kazoo;
+        const auto as_kazoo = with(&mutex_options::names, naming::kazoo);
 
         std::vector<std::string> nodes; // in the order of their numbers, which is not that of their names
         nodes.push_back(foreign("_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-"));
@@ -135,8 +133,7 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
         const auto foreign = [&](const std::string& mark) {
             return admin.create(path + "/" + mark, "somebody", create_mode::ephemeral_sequential);
         };
-        mutex_options heeding;
-        heeding.also_heeds = {"", "-order-"};
+        const auto heeding = with(&mutex_options::also_heeds, {"", "-order-"});
         mutex_options marked = heeding;
         marked.mark = "-stock-";
         marked.also_heeds.push_back("-lock-"); // which does no harm
@@ -202,8 +199,7 @@ TEST_CASE("a mark of one's own, with kazoo's names: its node has it, and the nex
         co_await release(std::move(held));
         held = co_await granted(waiting);
         co_await release(std::move(held));
-        mutex_options wrong;
-        wrong.mark = "stock-1";
+        const auto wrong = with(&mutex_options::mark, "stock-1");
         CHECK(error_in(co_await mutex(zk, path + "/other", wrong).acquire(0s)) == errc::invalid_option);
     });
 }

@@ -6,7 +6,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -19,8 +18,7 @@ void tell_the_story(std::size_t members)
 {
     zookeeper_ensemble ensemble(members);
     const std::string path = "/stories/ensemble";
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(ensemble[ensemble.leader()].port(), 60s);
         played_process a("a process that holds a lock until it is killed",
                          std::vector<std::string>{"ZKLOCK_SERVERS=" + ensemble.address(), "ZKLOCK_PATH=" + path});
@@ -104,9 +102,7 @@ TEST_CASE("a process that holds a lock until it is killed" * doctest::skip())
     const auto body = []() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor,
                   fault_options(played_process::argument("ZKLOCK_SERVERS"), short_session));
-        mutex_options options;
-        options.identifier = "A";
-        mutex lock(zk, played_process::argument("ZKLOCK_PATH"), options);
+        mutex lock(zk, played_process::argument("ZKLOCK_PATH"), with(&mutex_options::identifier, "A"));
         const guard held = must(co_await lock.acquire());
         const result<void> lost = co_await held.wait_lost(); // nobody will tell
         CHECK(lost.has_error());
@@ -158,8 +154,7 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
         when{opcode::get_data, moment::request},      when{opcode::get_data, moment::reply}, // of the path itself
         when{opcode::get_data, moment::request, 1},   when{opcode::get_data, moment::reply, 1},
         when{opcode::get_data, moment::request, 2},   when{opcode::get_data, moment::reply, 2}};
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
         for (const auto& [op, at, skip] : moments) {
@@ -190,9 +185,7 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
             co_await nothing_left(server().port());
             co_await remote.close();
         }
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("missing parents are made, by many at once, and made again")
@@ -235,16 +228,11 @@ TEST_CASE("parents are containers, which the server deletes again and again, or 
 {
     const std::string path = "/stories/containers/deep";
     const std::string lasting_path = "/stories/persistent/deep";
-    server_options eager;
-    eager.container_check_interval = milliseconds{20};
-    zookeeper_server cleaner(eager);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    zookeeper_server cleaner(with(&server_options::container_check_interval, milliseconds{20}));
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(cleaner.port());
         client zk(executor, fault_options(cleaner.address(), milliseconds{30'000}));
-        mutex_options lasting;
-        lasting.parents = parent_kind::persistent;
-        mutex lasting_lock(zk, lasting_path, lasting);
+        mutex lasting_lock(zk, lasting_path, with(&mutex_options::parents, parent_kind::persistent));
         guard first = must(co_await lasting_lock.acquire(60s));
         co_await release(std::move(first));
 

@@ -5,7 +5,6 @@
 
 #include <boost/asio/deferred.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

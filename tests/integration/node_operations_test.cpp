@@ -5,7 +5,6 @@
 #include "integration/recipe_scene.hpp"
 #include "store/store.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -86,9 +85,8 @@ TEST_CASE("each operation is one request, and says what it did")
 
 TEST_CASE("every error an operation can meet")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&](admin_client& admin) -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), long_session));
-        admin_client admin(server().port());
         admin.create_all("/errors/full/child");
         must(co_await zk.create("/errors/e", "", node_kind::ephemeral));
         CHECK(error_in(co_await zk.create("/errors", "")) == errc::node_exists);
@@ -124,9 +122,7 @@ TEST_CASE("every error an operation can meet")
         CHECK(error_in(co_await zk.get("/errors")) == errc::closed);
         CHECK(error_in(co_await zk.commit(transaction())) == errc::closed);
         admin.remove_all("/errors");
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("the first read on a new connection goes behind a sync: its server may not know all that the last one did")

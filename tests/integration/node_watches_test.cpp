@@ -3,7 +3,6 @@
 // their watches.
 #include "integration/requests_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -158,9 +157,7 @@ TEST_CASE("what happens while there is no connection is not missed; nor what bec
             auto created = begin_wait_created(zk, path + "/new");
             auto ends = begin_wait_deleted(zk, own);
             co_await until_watched(5);
-            remote.link.refuse();
-            remote.link.cut();
-            co_await remote.suspended();
+            co_await remote.cut_off();
             admin.set(path, "x");
             admin.remove(path + "/replaced");
             admin.create(path + "/replaced");
@@ -229,9 +226,7 @@ TEST_CASE("every cancellation ends a wait at once, connected or not; a close end
         for (const bool connected : both) {
             CAPTURE(connected);
             if (!connected) {
-                remote.link.refuse();
-                remote.link.cut();
-                co_await remote.suspended();
+                co_await remote.cut_off();
             }
             for (const auto how : cancellations) {
                 auto w = begin_wait_created(zk, path);
@@ -251,9 +246,7 @@ TEST_CASE("every cancellation ends a wait at once, connected or not; a close end
 
 TEST_CASE("what a path is not, and what may not be read")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
+    play<0>([&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, fault_options(server().address(), long_session));
         CHECK(error_in(co_await zk.wait_created("no/path")) == errc::invalid_path);
         CHECK(error_in(co_await zk.wait_deleted("")) == errc::invalid_path);
@@ -267,9 +260,7 @@ TEST_CASE("what a path is not, and what may not be read")
         CHECK(error_in(co_await zk.wait_children_changed(path, node_stat())) == errc::access_denied);
         must(co_await zk.close());
         admin.remove(path);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a wait neither keeps the client open nor outlives its context")

@@ -15,7 +15,6 @@
 
 #include <deque>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

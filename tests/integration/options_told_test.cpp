@@ -5,7 +5,6 @@
 #include "integration/recipe_scene.hpp"
 #include "zklock/client_options.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -49,37 +48,36 @@ TEST_CASE("the option that is wrong is named, with its value and what is accepte
 
 TEST_CASE("a client's access list with a digest that is nobody's; the log tells no password")
 {
-    const auto with = [](std::string id) {
-        client_options o;
-        o.access = access_list{{"digest", std::move(id)}};
-        const auto fault = find_fault(o);
+    const auto fault_of_id = [](std::string id) {
+        const auto fault = find_fault(with(&client_options::access, access_list{{"digest", std::move(id)}}));
         return fault ? to_string(*fault) : "none";
     };
     const std::string accepted = ", and has to be of digests user:hash, with the hash in base 64, as digest_entry() "
                                  "makes them of user and password";
     const std::string wrong = "access is an entry of the digest of \"ann\" whose hash cannot be one" + accepted;
     const std::string letters = "V28q/NynI4JI3Rk54h0r8O5kMug"; // 27
-    CHECK(with(digest_entry("ann", "secret").id) == "none");
-    CHECK(with(digest_entry("", "").id) == "none");
-    CHECK(with("ann:" + letters + "=") == "none");
-    CHECK(with("ann:" + letters.substr(0, 22) + "==") == "none");                              // of 16 bytes
-    CHECK(with("ann:" + letters + letters.substr(0, 16) + "=") == "none");                     // SHA-256, by digestAlg
-    CHECK(with("ann:" + letters + letters + letters + letters.substr(0, 5) + "==") == "none"); // SHA-512
-    CHECK(with("ann:" + letters.substr(0, 24) + "AAAAAAAA") == "none");                        // of 24 bytes
-    CHECK(with("secret").starts_with("access is an entry of the scheme digest whose id has no hash, and has to be"));
-    CHECK(with("secret").find("\"secret\"") == std::string::npos);
-    CHECK(with("ann:secret") == wrong);
-    CHECK(with("ann:x") == wrong); // what servers show of others
-    CHECK(with("ann:") == wrong);
-    CHECK(with("ann:" + letters) == wrong);
-    CHECK(with("ann:" + letters + "A=") == wrong);
-    CHECK(with("ann:" + letters.substr(0, 25) + "===") == wrong);
-    CHECK(with("ann:" + letters.substr(0, 26) + "=A") == wrong);
-    CHECK(with("ann:" + letters.substr(0, 26) + " =") == wrong);
-    CHECK(with("ann:" + letters + "=:") == wrong);
-    CHECK(with("ann:b:" + letters + "=") == wrong); // servers take no user with a colon
-    CHECK(with("ann:" + letters.substr(0, 19) + "=") == wrong);
-    CHECK(with("ann:========================") == wrong);
+    CHECK(fault_of_id(digest_entry("ann", "secret").id) == "none");
+    CHECK(fault_of_id(digest_entry("", "").id) == "none");
+    CHECK(fault_of_id("ann:" + letters + "=") == "none");
+    CHECK(fault_of_id("ann:" + letters.substr(0, 22) + "==") == "none");          // of 16 bytes
+    CHECK(fault_of_id("ann:" + letters + letters.substr(0, 16) + "=") == "none"); // SHA-256, by digestAlg
+    CHECK(fault_of_id("ann:" + letters + letters + letters + letters.substr(0, 5) + "==") == "none"); // SHA-512
+    CHECK(fault_of_id("ann:" + letters.substr(0, 24) + "AAAAAAAA") == "none");                        // of 24 bytes
+    CHECK(fault_of_id("secret").starts_with(
+        "access is an entry of the scheme digest whose id has no hash, and has to be"));
+    CHECK(fault_of_id("secret").find("\"secret\"") == std::string::npos);
+    CHECK(fault_of_id("ann:secret") == wrong);
+    CHECK(fault_of_id("ann:x") == wrong); // what servers show of others
+    CHECK(fault_of_id("ann:") == wrong);
+    CHECK(fault_of_id("ann:" + letters) == wrong);
+    CHECK(fault_of_id("ann:" + letters + "A=") == wrong);
+    CHECK(fault_of_id("ann:" + letters.substr(0, 25) + "===") == wrong);
+    CHECK(fault_of_id("ann:" + letters.substr(0, 26) + "=A") == wrong);
+    CHECK(fault_of_id("ann:" + letters.substr(0, 26) + " =") == wrong);
+    CHECK(fault_of_id("ann:" + letters + "=:") == wrong);
+    CHECK(fault_of_id("ann:b:" + letters + "=") == wrong); // servers take no user with a colon
+    CHECK(fault_of_id("ann:" + letters.substr(0, 19) + "=") == wrong);
+    CHECK(fault_of_id("ann:========================") == wrong);
 }
 
 TEST_CASE("chroots behind the servers")
@@ -105,9 +103,7 @@ TEST_CASE("chroots behind the servers")
               o.servers = "a:1,b:0/app";
           }).starts_with("servers is \"a:1,b:0/app\", where \"b:0\" cannot be read, and has to be host:port"));
     for (const char* no_host : {"/app", " /app", ""}) {
-        client_options o;
-        o.servers = no_host;
-        CHECK(to_string(find_fault(o).value()) ==
+        CHECK(to_string(find_fault(options_for(no_host)).value()) ==
               "servers is \"" + std::string(no_host) +
                   "\", where no server is named, and has to be host:port,host:port or host:port,host:port/chroot, with "
                   "ports from 1 to 65535 (2181 if there is none) and IPv6 addresses in brackets");
@@ -134,8 +130,7 @@ TEST_CASE("chroots behind the servers")
     CHECK(fault_of([](client_options& o) { o.chroot = "/zookeepers"; }) == "none");
     CHECK(fault_of([](client_options& o) { o.chroot = "/app/zookeeper"; }) == "none");
 
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    play<0>({.clean = {"/options_told/app/lock"}}, [&](admin_client& admin) -> awaitable<void> {
         admin.create_all("/options_told/app");
         client_options o =
             fault_options(server().address() + "," + server().address() + "/options_told/app", long_session);
@@ -144,9 +139,7 @@ TEST_CASE("chroots behind the servers")
         CHECK(admin.exists("/options_told/app" + held.node()));
         co_await release(std::move(held));
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/options_told/app/lock"});
+    });
 }
 
 TEST_CASE("the log of a client that cannot be used says why")

@@ -7,7 +7,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -195,9 +194,7 @@ TEST_CASE("asked to let go, in a multi-lock, in a run, and with bad input")
 
         owned_shared_mutex relative(remote.zk, "no/slash");
         CHECK(error_in(co_await relative.owned_by(me).acquire()) == errc::invalid_path);
-        shared_mutex_options as_kazoo;
-        as_kazoo.names = naming::kazoo;
-        owned_shared_mutex like_kazoo(remote.zk, path, as_kazoo);
+        owned_shared_mutex like_kazoo(remote.zk, path, with(&shared_mutex_options::names, naming::kazoo));
         reentrant_mutex alone(remote.zk, path);
         guard writer = must(co_await lock.owned_by(me).acquire());
         CHECK(error_in(co_await like_kazoo.shared(me).acquire()) == errc::invalid_option);

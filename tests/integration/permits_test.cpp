@@ -4,7 +4,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/watched_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -114,9 +113,7 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         const std::vector<std::string> nodes = co_await nodes_of(gate);
         auto wait = begin_wait_revoked(held);
         co_await until_watched(remote, nodes.at(1));
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
+        co_await remote.cut_off();
         admin.set(nodes.at(1), request);
         CHECK_FALSE(wait.ended());
         remote.link.accept();

@@ -15,14 +15,15 @@ struct play_options {
 };
 
 /// Plays a story with so many connected clients of the program's server, each behind a proxy of its own if the story
-/// takes a remote_client, and with an administrator if it takes one. When the story has ended, no contender may be left
-/// while the clients live; then they are closed, but for those that the story has closed itself, and nothing may be
-/// left at all.
+/// takes a remote_client, and with an administrator if it takes one, and last with the executor. When the story has
+/// ended, no contender may be left while the clients live; then they are closed, but for those that the story has
+/// closed itself, and nothing may be left at all. A story of no clients makes and closes its own.
 ///
 ///     play<2>({.clean = {path}}, [&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
 ///         …
 ///     });
 ///     play<1>([&](client& zk) -> awaitable<void> { … });
+///     play<0>([&](const any_io_executor& executor) -> awaitable<void> { … });
 template <std::size_t Clients, class Story>
 void play(const play_options& o, Story story, std::source_location where = std::source_location::current());
 
@@ -47,7 +48,8 @@ template <class Client, std::size_t> using nth = Client&;
 template <class Story, class Client, class... First, std::size_t... I>
 constexpr bool is_about(std::index_sequence<I...>)
 {
-    return std::invocable<Story&, First&..., nth<Client, I>...>;
+    return std::invocable<Story&, First&..., nth<Client, I>...> ||
+           std::invocable<Story&, First&..., nth<Client, I>..., const any_io_executor&>;
 }
 
 inline client& handle(client& zk)
@@ -66,7 +68,7 @@ awaitable<void> play_with(const play_options& o, Story& story, First&... first)
     constexpr bool remote = is_about<Story, remote_client, First...>(all);
     constexpr bool remote_and_admin = is_about<Story, remote_client, First..., admin_client>(all);
     constexpr bool administered = remote_and_admin || is_about<Story, client, First..., admin_client>(all);
-    const auto executor = co_await asio::this_coro::executor;
+    const any_io_executor executor = co_await asio::this_coro::executor;
     std::deque<std::conditional_t<remote || remote_and_admin, remote_client, client>> clients;
     for (std::size_t i = 0; i < Clients; ++i) {
         const milliseconds session = i < o.sessions.size() ? o.sessions[i] : long_session;
@@ -82,13 +84,19 @@ awaitable<void> play_with(const play_options& o, Story& story, First&... first)
     std::optional<admin_client> admin;
     if constexpr (administered)
         admin.emplace(server().port());
-    const auto tell = [&]<std::size_t... I>(std::index_sequence<I...>) {
-        if constexpr (administered)
-            return story(first..., *admin, clients[I]...);
+    const auto tell = [&]<std::size_t... I>(std::index_sequence<I...>, auto&... before) {
+        if constexpr (std::invocable<Story&, decltype(before)..., decltype(clients[I])..., const any_io_executor&>)
+            return story(before..., clients[I]..., executor);
         else
-            return story(first..., clients[I]...);
+            return story(before..., clients[I]...);
     };
-    awaitable<void> told = tell(all);
+    const auto begin = [&] {
+        if constexpr (administered)
+            return tell(all, first..., *admin);
+        else
+            return tell(all, first...);
+    };
+    awaitable<void> told = begin();
     co_await std::move(told);
     co_await nothing_left(server().port());
     for (auto& each : clients) {

@@ -5,16 +5,13 @@
 #include "support/prometheus_page.hpp"
 #include "support/skip.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("Prometheus accepts the text, whatever the locks are called")
 {
     temporary_directory directory;
     play<1>([&](client& zk) -> awaitable<void> {
-        mutex_options options;
-        options.metrics_name = "odd \\ \" \n \xff name";
-        mutex lock(zk, new_path(), options);
+        mutex lock(zk, new_path(), with(&mutex_options::metrics_name, "odd \\ \" \n \xff name"));
         for (int i = 0; i < 3; ++i) {
             guard held = must(co_await lock.acquire());
             co_await release(std::move(held));

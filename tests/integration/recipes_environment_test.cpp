@@ -4,7 +4,6 @@
 // of either kind.
 #include "integration/environment_recipes.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -109,8 +108,7 @@ TEST_CASE("every recipe in every environment, and nobody without the credentials
             CAPTURE(where.name);
             CAPTURE(what.name);
             const std::string top = "/" + where.name + "_" + what.name;
-            const auto body = [&]() -> awaitable<void> {
-                const auto executor = co_await asio::this_coro::executor;
+            play<0>([&](const any_io_executor& executor) -> awaitable<void> {
                 wishes w{where, top + where.below, {}};
                 w.options.parents = where.parents;
                 w.options.properties["role"] = "test";
@@ -131,9 +129,7 @@ TEST_CASE("every recipe in every environment, and nobody without the credentials
                     co_await expect_kept_out(where, what, w);
                 must(co_await one.close());
                 must(co_await two.close());
-            };
-            run_test(test_limit, body);
-            expect_clean(server());
+            });
         }
 }
 

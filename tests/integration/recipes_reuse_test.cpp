@@ -5,16 +5,13 @@
 
 #include <boost/asio/redirect_error.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
 
 mutex_options lingering()
 {
-    mutex_options o;
-    o.linger = 1h;
-    return o;
+    return with(&mutex_options::linger, 1h);
 }
 
 /// Until a released node may stay: the children are watched.
@@ -88,9 +85,7 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
         const auto executor = co_await asio::this_coro::executor;
         admin.create_all(path);
         co_await warm_up(remote, "/reuse/warm");
-        election_options options;
-        options.linger = 1h;
-        election chair(remote.zk, path, options);
+        election chair(remote.zk, path, with<election_options>(&election_options::linger, 1h));
         std::int64_t token = 0;
         std::string node;
         auto reigns = [&](leadership& term) -> awaitable<result<void>> {

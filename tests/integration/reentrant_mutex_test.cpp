@@ -9,7 +9,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("holds are counted: no request for a further one, one node and one token, free with the last")
@@ -190,19 +189,14 @@ TEST_CASE("bad input, and every kind of token")
         const lock_owner me;
         reentrant_mutex relative(zk, "no/slash");
         CHECK(error_in(co_await relative.owned_by(me).acquire()) == errc::invalid_path);
-        mutex_options odd;
-        odd.identifier = "two\nlines";
-        reentrant_mutex two_lines(zk, path, odd);
+        reentrant_mutex two_lines(zk, path, with(&mutex_options::identifier, "two\nlines"));
         CHECK(error_in(co_await two_lines.owned_by(me).acquire()) == errc::invalid_option);
 
         reentrant_mutex lock(zk, path);
         guard held = must(co_await lock.owned_by(me).acquire());
-        mutex_options other_names;
-        other_names.names = naming::kazoo;
-        reentrant_mutex like_kazoo(zk, path, other_names);
+        reentrant_mutex like_kazoo(zk, path, with(&mutex_options::names, naming::kazoo));
         CHECK(error_in(co_await like_kazoo.owned_by(me).acquire()) == errc::invalid_option);
-        mutex_options heeding;
-        heeding.also_heeds = {""};
+        const auto heeding = with(&mutex_options::also_heeds, {""});
         CHECK(error_in(co_await reentrant_mutex(zk, path, heeding).owned_by(me).acquire()) == errc::invalid_option);
 
         guard thrown = co_await lock.owned_by(me).acquire(asio::use_awaitable);

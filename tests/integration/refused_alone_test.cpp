@@ -10,7 +10,6 @@
 
 #include <sstream>
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace asio::experimental::awaitable_operators;
 
@@ -69,9 +68,7 @@ client_options options_at(zookeeper_server& server, milliseconds session_timeout
 /// With a list that no server takes.
 mutex_options strange_list()
 {
-    mutex_options options;
-    options.access = access_list({access_entry("world", "someone")});
-    return options;
+    return with(&mutex_options::access, access_list({access_entry("world", "someone")}));
 }
 
 /// The answer of a server that may not answer at all.
@@ -184,8 +181,7 @@ struct cut_off_holder {
 TEST_CASE("a cut-off follower or observer answers all the same: a holder there is told before the next is granted")
 {
     eager_servers all(1);
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         cut_off_holder of_follower(executor, all, all.servers.follower());
         cut_off_holder of_observer(executor, all, all.servers.size() - 1);
         REQUIRE(of_observer.mode == "observer");
@@ -246,8 +242,7 @@ TEST_CASE("sessions that a follower begins alone: a holder is told before the ne
 {
     constexpr milliseconds session{3'000};
     servers_apart all({"localSessionsEnabled=true", "localSessionsUpgradingEnabled=true"});
-    const auto story = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         const std::size_t cut_off = all.servers.follower();
         auto& follower = all.servers[cut_off];
         client holder(executor, options_at(follower, session));

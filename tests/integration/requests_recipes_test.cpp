@@ -6,7 +6,6 @@
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

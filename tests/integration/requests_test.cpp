@@ -5,7 +5,6 @@
 #include "integration/requests_scene.hpp"
 #include "integration/watched_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("alone: a create and the watch of the path together, then only a create each time, and a delete")
@@ -163,8 +162,7 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
 {
     const std::string path = "/requests/herd";
     constexpr std::size_t waiters = 5;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
         const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
@@ -207,9 +205,7 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
         co_await nothing_left(server().port());
         for (auto& session : sessions)
             co_await session->close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 namespace {
@@ -283,9 +279,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
     play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
-        mutex_options options;
-        options.linger = 1h;
-        mutex lock(remote.zk, path, options);
+        mutex lock(remote.zk, path, with(&mutex_options::linger, 1h));
         guard held = must(co_await lock.acquire());
         const std::string node = held.node();
         std::int64_t token = held.fencing_token();
@@ -320,8 +314,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         CHECK(held.node() != node);
         CHECK(held.fencing_token() > token);
         co_await release(std::move(held));
-        mutex_options others;
-        others.linger = 2h;
+        const auto others = with(&mutex_options::linger, 2h);
         CHECK(error_in(co_await mutex(remote.zk, path, others).acquire(1s)) == errc::invalid_option);
         co_await remote.close(); // with the node, which lingers
     });

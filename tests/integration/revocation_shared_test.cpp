@@ -5,7 +5,6 @@
 #include "integration/shared_scene.hpp"
 #include "integration/watched_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("all readers who hold the lock are asked, or the writer; not those who wait behind")
@@ -137,8 +136,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
 {
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = std::string("/revocation_shared/") + (names == naming::kazoo ? "kazoo" : "curator");
-        const auto body = [&]() -> awaitable<void> {
-            const auto executor = co_await asio::this_coro::executor;
+        const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
             remote_client host(executor, server().port(), 120s);
             remote_client other(executor, server().port(), 120s);
             semaphore_options options;

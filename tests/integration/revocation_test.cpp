@@ -5,7 +5,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -173,9 +172,7 @@ TEST_CASE("asked while the connection is away: heard at the next one; asking wai
         guard held = must(co_await lock.acquire());
         auto wait = begin_wait_revoked(held);
         co_await until_watched(remote, held.node());
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
+        co_await remote.cut_off();
         admin.set(held.node(), request);
         pending<> late;
         held.wait_revoked(late.handler());

@@ -6,6 +6,8 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
+
 /// Runs the context on this thread until that holds. It is asked until then, and no more: it may read.
 inline void run_until(boost::asio::io_context& io, const std::function<bool()>& holds)
 {

@@ -6,7 +6,6 @@
 
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -4,7 +4,6 @@
 #include "integration/fork_scene.hpp"
 #include "integration/sasl_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -114,8 +113,7 @@ TEST_CASE("KDC that is silent: the log tells so, and the client asks by no secon
 TEST_CASE("KDC that is silent: forty clients wait for it, and one that needs names, and no ticket, does not")
 {
     const auto keytab = usual_realm().keytab("alice");
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         std::deque<client> many;
         std::optional<silence> kdc(std::in_place);
         for (int i = 0; i < 40; ++i)
@@ -132,9 +130,7 @@ TEST_CASE("KDC that is silent: forty clients wait for it, and one that needs nam
             must(co_await each.wait_connected(test_limit));
         for (auto& each : many)
             must(co_await each.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("KDC that is silent: a fork that Asio is told of does not wait; parent and child go on")

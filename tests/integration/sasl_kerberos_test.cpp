@@ -4,7 +4,6 @@
 // servers that speak something else are told apart.
 #include "integration/sasl_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -34,7 +33,7 @@ TEST_SUITE_BEGIN("kerberos" * needs_kdc());
 TEST_CASE("Kerberos: the session and its lock go on over a new connection, which proves the identity anew")
 {
     const auto keytab = usual_realm().keytab("alice");
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {"/kerberos/kept"}}, [&]() -> awaitable<void> {
         proxy link(server().port());
         client zk(co_await asio::this_coro::executor, by_keytab(keytab, at_localhost(link.port())));
         mutex lock(zk, "/kerberos/kept");
@@ -48,9 +47,7 @@ TEST_CASE("Kerberos: the session and its lock go on over a new connection, which
         CHECK(zk.metrics().expiries == 0);
         CHECK(link.sessions().size() == 1);
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/kerberos/kept"});
+    });
 }
 
 TEST_CASE("Kerberos: cut at every step of the exchange, the next attempt comes about")

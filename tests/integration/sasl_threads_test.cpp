@@ -4,7 +4,6 @@
 // tickets are got on threads of their own.
 #include "integration/sasl_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -6,7 +6,6 @@
 
 #include <boost/asio/io_context.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -108,7 +107,7 @@ TEST_CASE("ten thousand waiters of one client, on one thread, are served in the 
 TEST_CASE("ten thousand waiters cancelled at once leave nothing")
 {
     const std::string path = "/scale/cancelled";
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {path}}, [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), 30s));
         client other(zk.get_executor(), fault_options(server().address(), 30s));
         mutex theirs(other, path);
@@ -147,17 +146,14 @@ TEST_CASE("ten thousand waiters cancelled at once leave nothing")
         co_await nothing_left(server().port());
         must(co_await zk.close());
         must(co_await other.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a process with far too many waiters" * doctest::skip())
 {
     const std::string path = played_process::argument("ZKLOCK_PATH");
     asio::io_context context;
-    client_options options;
-    options.servers = played_process::argument("ZKLOCK_SERVERS");
+    auto options = options_for(played_process::argument("ZKLOCK_SERVERS"));
     options.session_timeout = milliseconds{15'000};
     client zk(context, options);
     mutex lock(zk, path);

@@ -3,7 +3,6 @@
 // semaphore: cancellations, deadlines, lost connections, expired sessions, and others who delete what is ours.
 #include "integration/semaphore_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("cancelled or out of time at the head and in the line: nothing is left, and who comes next is served")

@@ -3,7 +3,6 @@
 // `/zookeeper` is the servers' own: no lock can be there, of whatever recipe; what is in it may be read.
 #include "integration/recipe_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -34,8 +33,7 @@ awaitable<void> expect_refused(client zk, std::string path)
     CHECK(error_in(co_await several.acquire(10s)) == why);
     const auto body = [](leadership&) -> awaitable<void> { co_return; };
     CHECK(error_in(co_await election(zk, path).lead(body)) == why);
-    semaphore_options counted;
-    counted.count_path = path;
+    const auto counted = with(&semaphore_options::count_path, path);
     CHECK(error_in(co_await semaphore(zk, "/reserved/counted", counted).acquire(10s)) == why);
 }
 
@@ -52,10 +50,9 @@ awaitable<void> expect_all_usable(client zk, std::string path)
 
 TEST_CASE("in the servers' own nodes no lock can be, of whatever recipe; they may be read")
 {
-    const auto body = [&]() -> awaitable<void> {
+    const auto story = [&](admin_client& admin) -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, options());
         must(co_await zk.wait_connected(60s));
-        admin_client admin(server().port());
         const auto before = admin.children("/zookeeper");
         for (const char* path : {"/zookeeper", "/zookeeper/quota", "/zookeeper/locks/a"})
             co_await expect_refused(zk, path);
@@ -67,14 +64,12 @@ TEST_CASE("in the servers' own nodes no lock can be, of whatever recipe; they ma
             co_await expect_all_usable(zk, path);
         must(co_await zk.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/reserved/good", "/reserved/zookeeper", "/zookeepers", "/zookeeper-locks"});
+    play<0>({.clean = {"/reserved/good", "/reserved/zookeeper", "/zookeepers", "/zookeeper-locks"}}, story);
 }
 
 TEST_CASE("below a chroot the name is the user's; a chroot cannot be there")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {"/reserved/root/zookeeper/locks"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client(server().port()).create_all("/reserved/root");
         client zk(executor, options("/reserved/root"));
         client whole(executor, options("/"));
@@ -86,7 +81,5 @@ TEST_CASE("below a chroot the name is the user's; a chroot cannot be there")
         CHECK(error_in(co_await inside.get("/")) == errc::invalid_option);
         for (client* each : {&zk, &whole, &inside})
             must(co_await each->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/reserved/root/zookeeper/locks"});
+    });
 }

@@ -8,7 +8,6 @@
 #include <array>
 #include <future>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -51,9 +50,7 @@ awaitable<void> lead(election chair, reign& own, const reign& others)
 
 election_options for_ever()
 {
-    election_options options;
-    options.requeue = true;
-    return options;
+    return with(&election_options::requeue, true);
 }
 
 /// A lock that is held, one that is waited for, one that is about to be released; a leader, and another candidate.

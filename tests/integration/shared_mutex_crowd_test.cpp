@@ -3,7 +3,6 @@
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

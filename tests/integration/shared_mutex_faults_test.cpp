@@ -5,7 +5,6 @@
 
 #include <boost/asio/deferred.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("a deadline of a reader or a writer takes its node along, and those behind go on")
@@ -106,9 +105,7 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
             co_await nothing_left(server().port());
 
             held = must(co_await lock.acquire());
-            remote.link.refuse();
-            remote.link.cut();
-            co_await remote.suspended();
+            co_await remote.cut_off();
             attempt = begin_downgrade(lock, held);
             attempt.cancel(type);
             ec = co_await attempt.end();

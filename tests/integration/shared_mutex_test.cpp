@@ -7,7 +7,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -19,9 +18,7 @@ bool ends_with_kind(const std::string& node, std::string_view mark)
 
 shared_mutex_options named(naming names)
 {
-    shared_mutex_options options;
-    options.names = names;
-    return options;
+    return with(&shared_mutex_options::names, names);
 }
 
 } // namespace

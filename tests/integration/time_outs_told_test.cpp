@@ -6,7 +6,6 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace std::chrono_literals;
 
@@ -76,8 +75,7 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
 {
     const std::string path = "/time_outs_told/mutex";
     std::vector<std::string> lines;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client theirs(executor, identified_as("billing"));
         client zk(executor, identified_as("shop", [&](log_level level, std::string_view line) {
                       if (level == log_level::info && line.find("timed out: ") != line.npos)
@@ -140,8 +138,7 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
 TEST_CASE("the other recipes tell it, too")
 {
     const std::string path = "/time_outs_told/recipes";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client theirs(executor, identified_as("billing"));
         client zk(executor, identified_as("shop"));
         mutex their_lock(theirs, path + "/a");
@@ -212,8 +209,7 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
     const std::string path = "/time_outs_told/nobody";
     zookeeper_server other;
     std::vector<std::string> lines;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client_options options = fault_options(other.address(), 30s);
         options.log = [&](log_level level, std::string_view line) {
             if (level == log_level::warning && line.find("in vain: ") != line.npos)
@@ -245,8 +241,7 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
 TEST_CASE("without a log the addresses are told all the same")
 {
     const auto body = [&]() -> awaitable<void> {
-        client_options options;
-        options.servers = "127.0.0.1:1"; // nobody listens there
+        auto options = options_for("127.0.0.1:1"); // nobody listens there
         client zk(co_await asio::this_coro::executor, options);
         mutex lock(zk, "/time_outs_told/without_a_log");
         co_await told_of_address(lock, "cannot connect to 127.0.0.1:1: Connection refused");
@@ -257,8 +252,7 @@ TEST_CASE("without a log the addresses are told all the same")
 
 TEST_CASE("no attempt has ended yet: how far it has come; a name without an address is told, too")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         asio::ip::tcp::acceptor silent(executor, {asio::ip::address_v4::loopback(), 0});
         client_options options;
         options.session_timeout = 10min; // so long may an attempt take

@@ -14,7 +14,6 @@
 #include <atomic>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

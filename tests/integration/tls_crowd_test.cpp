@@ -6,7 +6,6 @@
 
 #include <csignal>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -30,7 +29,7 @@ awaitable<void> close_together(std::deque<client>& clients)
 
 TEST_CASE("ten thousand waiters of one client are served in the order of their calls")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {"/tls/crowd"}}, [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, secure_options(server().secure_address(), 60s));
         mutex lock(zk, "/tls/crowd");
         guard first = must(co_await lock.acquire(default_limit));
@@ -51,16 +50,13 @@ TEST_CASE("ten thousand waiters of one client are served in the order of their c
         CHECK(zk.metrics().disconnects == 0);
         co_await nothing_left(server().port());
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/crowd"});
+    });
 }
 
 TEST_CASE("three hundred clients come back together after a restart, each with its session")
 {
     zookeeper_server restarted(with_secure_port());
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         std::deque<client> clients;
         for (std::size_t i = 0; i < clients_at_once; ++i)
             clients.emplace_back(executor, secure_options(restarted.secure_address(), 30s));
@@ -85,8 +81,7 @@ TEST_CASE("three hundred clients come back together after a restart, each with i
 TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at first: all wait longer, and come in")
 {
     proxy slow(server().secure_port(), std::nullopt, speech::tls);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         const kept_log log;
         client_options options = secure_options(slow.address(), 6s);
         options.log = log;
@@ -100,9 +95,7 @@ TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at
         CHECK(log.has("did not agree on TLS in time"));
         CHECK(slow.accepted() >= 200);
         co_await close_together(clients);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("no SIGPIPE: writes, closes and destructors beside servers that have gone")
@@ -111,8 +104,7 @@ TEST_CASE("no SIGPIPE: writes, closes and destructors beside servers that have g
     }, usual{};
     usual.sa_handler = SIG_DFL; // whoever writes to a connection that is gone, without asking for silence, ends here
     REQUIRE(::sigaction(SIGPIPE, &usual, &before) == 0);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         for (int round = 0; round < 20; ++round) {
             auto remote = std::make_unique<secure_client>(executor, server().secure_port());
             must(co_await remote->zk.wait_connected(default_limit));

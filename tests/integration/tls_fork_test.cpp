@@ -5,7 +5,6 @@
 #include "integration/fork_scene.hpp"
 #include "integration/tls_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

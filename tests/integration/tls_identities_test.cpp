@@ -6,7 +6,6 @@
 
 #include <boost/asio/ssl/context.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -78,8 +77,7 @@ awaitable<std::string> known_as(client zk)
 TEST_CASE("x509: a lock for its creators alone works by the certificate, and clients with another are refused")
 {
     const certified ann = named("ann"), ben = named("ben");
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         client_options of_ann = options_of(showing(ann));
         of_ann.access = acl::creator_all;
         client first(executor, of_ann), second(executor, of_ann), other(executor, options_of(showing(ben)));
@@ -95,33 +93,26 @@ TEST_CASE("x509: a lock for its creators alone works by the certificate, and cli
         must(co_await std::move(next).release());
         for (client* zk : {&first, &second, &other})
             must(co_await zk->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a server that wants a certificate and gets none: the client is nobody, and no creator")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {"/tls/usable"}}, [&]() -> awaitable<void> {
         client_options nobody = options_of(trusting());
         client zk(co_await asio::this_coro::executor, nobody);
         co_await expect_connected(zk);
-        mutex_options for_creators;
-        for_creators.access = acl::creator_all;
-        mutex lock(zk, "/tls-nobody", for_creators);
+        mutex lock(zk, "/tls-nobody", with(&mutex_options::access, acl::creator_all));
         CHECK(error_in(co_await lock.acquire(default_limit)) == errc::invalid_option);
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/usable"});
+    });
 }
 
 TEST_CASE("a certificate that is renewed on disk is taken up at the next connect; half of it is not")
 {
     const certified old = named("old"), young = named("young"), late = named("late");
     renewed_files files(old);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         const kept_log log;
         proxy link(server().secure_port(), std::nullopt, speech::tls);
         client_options options = options_of(showing(files.files()));
@@ -147,9 +138,7 @@ TEST_CASE("a certificate that is renewed on disk is taken up at the next connect
         CHECK(co_await known_as(zk) == "x509:CN=late ");
         CAPTURE(log.text());
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a context of one's own: its certificate and its authorities; without verification it is refused")
@@ -168,8 +157,7 @@ TEST_CASE("a context of one's own: its certificate and its authorities; without 
     tls_options tls;
     tls.enabled = true;
     tls.context = made(true);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         client first(executor, options_of(tls)), second(executor, options_of(tls)); // it serves several
         CHECK(co_await known_as(first) == "x509:CN=own ");
         CHECK(co_await known_as(second) == "x509:CN=own ");
@@ -181,7 +169,5 @@ TEST_CASE("a context of one's own: its certificate and its authorities; without 
         client third(executor, options_of(careless));
         CHECK(error_in(co_await third.wait_connected(default_limit)) == errc::invalid_option);
         must(co_await third.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

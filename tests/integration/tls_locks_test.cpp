@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -45,8 +44,7 @@ awaitable<void> contend_at(std::string servers, std::size_t count)
 
 TEST_CASE("clients with TLS and one without exclude each other on a path")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {"/tls/mixed"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         std::vector<client> clients;
         clients.emplace_back(executor, usual_options());
         for (int i = 0; i < 3; ++i)
@@ -54,9 +52,7 @@ TEST_CASE("clients with TLS and one without exclude each other on a path")
         co_await contend(clients, "/tls/mixed", 20);
         for (client& zk : clients)
             must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/mixed"});
+    });
 }
 
 TEST_CASE("a server that knows TLS 1.2 only, as ZooKeeper 3.8 does unless it is told otherwise")
@@ -69,7 +65,7 @@ TEST_CASE("a server that knows TLS 1.2 only, as ZooKeeper 3.8 does unless it is 
 
 TEST_CASE("nodes of a megabyte, there and back, and many small ones at once")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, secure_options(server().secure_address()));
         must(co_await zk.wait_connected(default_limit));
         std::string large(1'000'000, 'x');
@@ -88,9 +84,7 @@ TEST_CASE("nodes of a megabyte, there and back, and many small ones at once")
         }
         must(co_await zk.remove("/large"));
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("TLS 1.3: new keys every few kilobytes, and no request is lost")
@@ -141,8 +135,7 @@ TEST_CASE("IPv6, by its address in the certificate")
 TEST_CASE("three servers: clients anywhere, and the leader killed under them")
 {
     zookeeper_ensemble ensemble(3, with_secure_port());
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         std::deque<client> clients;
         for (int i = 0; i < 4; ++i)
             clients.emplace_back(executor, secure_options(ensemble.secure_address(), 40s));

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <netdb.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -148,7 +147,7 @@ TEST_CASE("files are read on another thread than the executor's, and again only 
                                          std::filesystem::file_time_type::clock::now() - age--);
     };
     was_changed();
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         proxy link(server().secure_port(), std::nullopt, speech::tls);
         opened.take();
         client zk(co_await asio::this_coro::executor, secure_options(link.address()));
@@ -165,14 +164,12 @@ TEST_CASE("files are read on another thread than the executor's, and again only 
         co_await reconnect(zk, link);
         read_elsewhere();
         must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("threads that are stuck with names: a client whose server is an address reads its files all the same")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {"/tls/usable"}}, [&]() -> awaitable<void> {
         client_options unknown = secure_options("hang-0.test:1");
         for (int i = 1; i < most + 8; ++i)
             unknown.servers += ",hang-" + std::to_string(i) + ".test:1";
@@ -183,9 +180,7 @@ TEST_CASE("threads that are stuck with names: a client whose server is an addres
         CHECK(hanging.waiting() == most);
         hanging.end();
         must(co_await stuck.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/usable"});
+    });
 }
 
 TEST_CASE("an address without a name is in the certificate, or refused; a scope is in none")

@@ -11,7 +11,6 @@
 #include <pty.h>
 #include <sys/wait.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -4,7 +4,6 @@
 // servers that want to know who comes.
 #include "integration/tls_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

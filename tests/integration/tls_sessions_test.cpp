@@ -3,7 +3,6 @@
 // and they end when their client does.
 #include "integration/tls_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -35,8 +34,7 @@ TEST_CASE("cut at every record of the handshake and of what follows: the next at
         tls = showing(usual_authority().certify());
     }
     zookeeper_server& visited = wary ? *wary : server();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         constexpr std::size_t records = 12;
         for (const auto at : {moment::request, moment::reply, moment::delivered})
             for (std::size_t record = 0; record < records; ++record) {
@@ -64,7 +62,7 @@ TEST_CASE("cut at every record of the handshake and of what follows: the next at
 
 TEST_CASE("cut at random points of a crowd's work: one session, and no turn is lost")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {"/tls/random"}}, [&]() -> awaitable<void> {
         secure_client remote(co_await asio::this_coro::executor, server().secure_port());
         must(co_await remote.zk.wait_connected(default_limit));
         const auto session = remote.zk.session_id();
@@ -78,15 +76,12 @@ TEST_CASE("cut at random points of a crowd's work: one session, and no turn is l
         CHECK(remote.zk.session_id() == session);
         CHECK(remote.link.accepted() >= 30);
         must(co_await remote.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/random"});
+    });
 }
 
 TEST_CASE("a server that stops in the middle of the handshake: another is tried, and it when it goes on")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {"/tls/usable"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         for (std::size_t record = 0; record < 3; ++record) {
             CAPTURE(record);
             proxy stuck(server().secure_port(), std::nullopt, speech::tls);
@@ -98,16 +93,13 @@ TEST_CASE("a server that stops in the middle of the handshake: another is tried,
             co_await expect_connected(zk);
             must(co_await zk.close());
         }
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/usable"});
+    });
 }
 
 TEST_CASE("a holder and its waiter keep their session over a cut and over a restart of the server")
 {
     zookeeper_server restarted(with_secure_port());
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         secure_client a(executor, restarted.secure_port(), 60s), b(executor, restarted.secure_port(), 60s);
         mutex first(a.zk, "/tls/restarted"), second(b.zk, "/tls/restarted");
         guard held = must(co_await first.acquire(default_limit));
@@ -198,8 +190,7 @@ TEST_CASE("a client that is destroyed without a close ends its session at once, 
 
 TEST_CASE("a session that the servers end is lost over TLS, too, and the next one begins")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>({.clean = {"/tls/expired"}}, [&](const any_io_executor& executor) -> awaitable<void> {
         secure_client remote(executor, server().secure_port(), 4s);
         mutex lock(remote.zk, "/tls/expired");
         guard held = must(co_await lock.acquire(default_limit));
@@ -213,7 +204,5 @@ TEST_CASE("a session that the servers end is lost over TLS, too, and the next on
         CHECK(remote.zk.session_id() != session);
         co_await expect_connected(remote.zk, "/tls/expired");
         must(co_await remote.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/tls/expired"});
+    });
 }

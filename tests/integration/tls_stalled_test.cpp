@@ -3,7 +3,6 @@
 #include "integration/tls_scene.hpp"
 #include "support/time_waited.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -124,7 +123,7 @@ TEST_CASE("destroyed while megabytes wait for a connection that is stalled: at o
 
 TEST_CASE("megabytes of writes pass, in turn with what is read, and a stall in between delays them only")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         secure_client remote(co_await asio::this_coro::executor, server().secure_port(), 60s);
         must(co_await remote.zk.wait_connected(default_limit));
         must(co_await remote.zk.create("/tls-stalled", ""));
@@ -146,9 +145,7 @@ TEST_CASE("megabytes of writes pass, in turn with what is read, and a stall in b
         CHECK(remote.link.accepted() == 1);
         must(co_await remote.zk.remove("/tls-stalled"));
         must(co_await remote.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("closed and destroyed in the middle of a handshake that goes no further: at once")

@@ -6,7 +6,6 @@
 
 #include <array>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -45,8 +44,7 @@ TEST_CASE("through connects, closes, cuts and reconnects no password, path or da
     const std::string path = "/tls-wire-secret-path", datum = "a-secret-datum";
     std::vector<std::int64_t> sessions;
     std::string seen;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         secure_client kept(executor, server().secure_port());
         must(co_await kept.zk.wait_connected(default_limit));
         sessions.push_back(kept.zk.session_id());

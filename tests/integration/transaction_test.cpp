@@ -3,7 +3,6 @@
 // Transactions guarded by a lock: what they write, that nothing is written after its loss, and what they cost.
 #include "integration/recipe_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -83,9 +82,8 @@ TEST_CASE("a commit is one request; it tells what was done, or which operation w
 TEST_CASE("others may set the node's data; it is found all the same")
 {
     const std::string path = "/commit/revoked";
-    const auto body = [&]() -> awaitable<void> {
+    play<0>({.clean = {path}}, [&](admin_client& admin) -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, fault_options(server().address(), long_session));
-        admin_client admin(server().port());
         protected_register stock(admin, "/register/revoked");
         mutex lock(zk, path);
         guard held = must(co_await lock.acquire());
@@ -95,9 +93,7 @@ TEST_CASE("others may set the node's data; it is found all the same")
         co_await release(std::move(held));
         must(co_await zk.close());
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing is written, and the guard is lost")
@@ -283,9 +279,7 @@ TEST_CASE("a release does not overtake a commit, and after it nothing is sent")
         guard empty;
         CHECK(error_in(co_await empty.commit(stock.write("x"))) == errc::not_owner);
         guard held = must(co_await lock.acquire());
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
+        co_await remote.cut_off();
         remote.link.forget();
         auto unsent = begin_commit(held, stock.write("unsent"));
         auto aborted = begin_commit(held, stock.write("aborted"));
@@ -301,9 +295,7 @@ TEST_CASE("a release does not overtake a commit, and after it nothing is sent")
 
         // And sent as soon as there is a connection again, if it is held.
         held = must(co_await lock.acquire());
-        remote.link.refuse();
-        remote.link.cut();
-        co_await remote.suspended();
+        co_await remote.cut_off();
         auto waiting = begin_commit(held, stock.write("late"));
         remote.link.accept();
         CHECK_FALSE(co_await waiting.end());
@@ -326,9 +318,7 @@ TEST_CASE("a node that is used again outlives its guard, but serves it no more")
     const std::string path = "/commit/lingering";
     play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/lingering");
-        mutex_options options;
-        options.linger = milliseconds{60'000};
-        mutex lock(remote.zk, path, options);
+        mutex lock(remote.zk, path, with(&mutex_options::linger, milliseconds{60'000}));
         guard first = must(co_await lock.acquire());
         const std::string node = first.node();
         co_await release(std::move(first));

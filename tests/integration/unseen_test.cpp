@@ -6,7 +6,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -57,8 +56,7 @@ struct watched {
 
 TEST_CASE("a result without a name: the log has path and node, and the listener hears of it")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         watched w(executor);
         static_cast<void>(co_await w.lock.acquire());
         co_await w.until_released(1);
@@ -113,9 +111,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         CHECK(w.zk.metrics().unseen == counted_before + 2); // guards
         co_await release(std::move(after));
         must(co_await w.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 namespace {
@@ -159,7 +155,7 @@ awaitable<void> both_at_once(bool timer_first, What what, End end, Ended ended)
 TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the operator drops is no matter to warn of; "
           "`split() || timer`, likewise")
 {
-    const auto body = [&]() -> awaitable<void> {
+    play<0>([&]() -> awaitable<void> {
         watched w(co_await asio::this_coro::executor);
         semaphore gate(w.zk, "/unseen/parted", 2);
         permits held = must(co_await gate.permits_of(2).acquire());
@@ -186,16 +182,13 @@ TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the op
             CHECK(w.zk.metrics().unseen == 0);
         }
         must(co_await w.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
 {
     using namespace asio::experimental::awaitable_operators;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         watched w(executor);
         std::size_t released = 0;
         { // asked, and given back in the same turn
@@ -266,7 +259,5 @@ TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
         for (const lock_event& e : w.releases)
             CHECK_FALSE(e.unseen);
         must(co_await w.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

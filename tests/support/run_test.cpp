@@ -63,4 +63,14 @@ void run_test(milliseconds limit, const std::function<asio::awaitable<void>()>& 
     run_test_on_threads(1, limit, body, where);
 }
 
+void run_test(milliseconds limit, const std::function<asio::awaitable<void>(const asio::any_io_executor&)>& body,
+              std::source_location where)
+{
+    const auto with_executor = [&]() -> asio::awaitable<void> {
+        const asio::any_io_executor executor = co_await asio::this_coro::executor;
+        co_await body(executor);
+    };
+    run_test(limit, with_executor, where);
+}
+
 } // namespace zklock::test

@@ -1,6 +1,7 @@
 #pragma once
 #include "support/polling.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -21,6 +22,11 @@ namespace zklock::test {
 ///
 /// Pass a lambda that has a name: see src/README.md on gcc 12.
 void run_test(milliseconds limit, const std::function<boost::asio::awaitable<void>()>& body,
+              std::source_location where = std::source_location::current());
+
+/// The same of what takes the executor.
+void run_test(milliseconds limit,
+              const std::function<boost::asio::awaitable<void>(const boost::asio::any_io_executor&)>& body,
               std::source_location where = std::source_location::current());
 
 /// The same on a context that `threads` threads run.

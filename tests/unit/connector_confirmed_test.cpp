@@ -282,8 +282,7 @@ TEST_CASE("credentials are refused for good at confirmed addresses only, and not
     const std::string lost = s.attempt_unconfirmed({"a", "b"});
     SUBCASE("all refuse, as long as it is not known where names lead") {
         s.attempt_after(loss::credentials);
-        CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
-        CHECK(s.next() == step::resolve);
+        s.resolve_after(loss::credentials);
         CHECK(s.answer({"a", "b"}) == step::attempt);
         s.attempt_after(loss::credentials);
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
@@ -348,8 +347,7 @@ TEST_CASE("an attempt under way to an address that is named no more is ended; a 
     }
     SUBCASE("where no name leads anywhere, the session may still be taken up where it was") {
         CHECK(s.answer({}) == step::wait);
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::resolve);
+        s.resolve_after(loss::connection);
         CHECK(s.answer({}) == step::attempt);
         CHECK(s.c.address().text == "a");
         CHECK_FALSE(s.c.believes_expiry(s.now));

@@ -87,14 +87,12 @@ TEST_CASE("an attempt goes on by each name of its address once; after silence th
     CHECK(s.c.try_next_name());
     CHECK(s.c.name().host == "y");
     CHECK_FALSE(s.c.try_next_name());
-    CHECK(s.c.lost(loss::security, s.now) == step::wait);
-    CHECK(s.next() == step::resolve);
+    s.resolve_after(loss::security);
     CHECK(s.c.names_known(both(), s.now) == step::attempt);
     CHECK(s.c.name().host == "x");
     CHECK(s.next() == step::give_up);
     s.c.name_unanswered();
-    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    CHECK(s.next() == step::resolve);
+    s.resolve_after(loss::connection);
     CHECK(s.c.names_known(both(), s.now) == step::attempt);
     CHECK(s.c.name().host == "y");
     CHECK(s.c.try_next_name());

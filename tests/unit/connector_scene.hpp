@@ -70,6 +70,13 @@ struct connector_scene {
         REQUIRE(next() == step::attempt);
     }
 
+    /// Likewise, to ask for the names first.
+    void resolve_after(loss what)
+    {
+        CHECK(c.lost(what, now) == step::wait);
+        REQUIRE(next() == step::resolve);
+    }
+
     /// Begins with all addresses known.
     void begin(const std::vector<std::string>& names)
     {

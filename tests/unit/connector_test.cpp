@@ -106,8 +106,7 @@ TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does 
         CHECK(s.next() == step::give_up);
         CHECK(s.now - began == limit);
         limit = std::min<clock_type::duration>(limit * 2, 8s); // two thirds of the session
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::resolve);
+        s.resolve_after(loss::connection);
         CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     }
 }
@@ -251,8 +250,7 @@ TEST_CASE("once a connection has served, pauses and patience begin anew")
     s.begin({"a"});
     for (int cycle = 0; cycle < 4; ++cycle) { // silent ones
         CHECK(s.next() == step::give_up);
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::resolve);
+        s.resolve_after(loss::connection);
         CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     }
     s.c.opened(12s);
@@ -500,8 +498,7 @@ TEST_CASE("without a connection: from the beginning, or from the last loss, what
         const auto already = s.c.unconnected_for(before);
         while (s.now < before + 1min) {
             CHECK(s.next() == step::give_up);
-            CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-            CHECK(s.next() == step::resolve);
+            s.resolve_after(loss::connection);
             CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
         }
         CHECK(s.c.unconnected_for(s.now) == already + (s.now - before));

@@ -10,7 +10,7 @@ struct container_scene : connected_scene {
     void use(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})
     {
         use_the_last(path, czxid, std::move(o));
-        CHECK(servers.pending() == "");
+        asked(*this).nothing_else();
     }
     /// The same; something may be asked for as soon as the path rests.
     void use_the_last(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})

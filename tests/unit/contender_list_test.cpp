@@ -132,7 +132,7 @@ TEST_CASE("on a new connection a list begins again, and all are in the order of 
         s.show();
     CHECK(list.ended == error_code());
     CHECK(list.found.size() == 3);
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 
     // One of which nothing is under way yet when the connection ends.
     line_scene::listing first, second;
@@ -159,7 +159,7 @@ TEST_CASE("whoever wants the first only reads one, and the next if that one is g
     asked(s).only("get /p/lock-0000000000").ends(outcome::no_node);
     CHECK(s.servers.pending() == "get /p/lock-0000000001");
     s.show();
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     CHECK(first.ended == error_code());
     REQUIRE(first.found.size() == 1);
     CHECK(first.found.front().sequence == 1);
@@ -195,7 +195,7 @@ TEST_CASE("holders are asked to let go a few at a time; with a new connection, a
     CHECK_FALSE(told);
     asked(s).to("set /p/a-__READ__0000000191").ends(outcome::ok);
     CHECK(told == 3 * window);
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 
     // A writer that reads on is asked by its reader's node, once, whatever the connection does.
     const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";

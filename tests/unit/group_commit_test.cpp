@@ -35,7 +35,7 @@ struct batch_scene : busy_scene {
         c1 = acquire("/c");
         c2 = acquire("/c");
         d = acquire("/d");
-        CHECK(servers.pending() == "");
+        asked(*this).nothing_else();
         answer_a();
         const std::string from_path_to_path =
             "create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5);

@@ -46,8 +46,7 @@ TEST_CASE("a lost answer to the delete: it is looked for once more in the next e
     s.reconnect();
     s.come_to_rest();
     s.come_to_rest();
-    asked(s).only("exists /p").ends(outcome::no_node);
-    CHECK(s.servers.pending() == "");
+    asked(s).only("exists /p").ends(outcome::no_node).nothing_else();
 }
 
 TEST_CASE("an epoch that ends with no answer at all: all are looked for once more in the next")
@@ -62,7 +61,7 @@ TEST_CASE("an epoch that ends with no answer at all: all are looked for once mor
     late.stat(s.used());
     later.stat(s.used());
     s.clock.run();
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     s.connect(5, false);
     s.come_to_rest();
     s.come_to_rest();
@@ -80,17 +79,14 @@ TEST_CASE("one whose answer was lost: what is found first counts as made by the 
         CHECK(s.servers.pending() == "remove /up at version 0");
     }
     SUBCASE("others have put another in its place meanwhile") {
-        asked(s).to("exists /up").stat(s.fresh(61));
-        CHECK(s.servers.pending() == "");
+        asked(s).to("exists /up").stat(s.fresh(61)).nothing_else();
     }
     SUBCASE("used: if it is a container, the servers clear it away") {
-        asked(s).to("exists /up").stat(s.used(60));
-        CHECK(s.servers.pending() == "");
+        asked(s).to("exists /up").stat(s.used(60)).nothing_else();
     }
     SUBCASE("with data") {
         found.data_length = 1;
-        asked(s).to("exists /up").stat(found);
-        CHECK(s.servers.pending() == "");
+        asked(s).to("exists /up").stat(found).nothing_else();
     }
 }
 
@@ -99,8 +95,7 @@ TEST_CASE("nothing is found where one may have been made: what comes to be there
     lost_container_scene s;
     s.first_look(outcome::no_node);
     s.rest();
-    asked(s).to("exists /up").stat(s.fresh(60));
-    CHECK(s.servers.pending() == "");
+    asked(s).to("exists /up").stat(s.fresh(60)).nothing_else();
 }
 
 TEST_CASE("the answer to the first look for one that may have been made is lost, too: it comes once more")
@@ -118,8 +113,7 @@ TEST_CASE("the first look for one that may have been made is refused: it is left
     lost_container_scene s;
     s.first_look(outcome::no_auth);
     s.rest();
-    asked(s).to("exists /up").stat(s.fresh(60));
-    CHECK(s.servers.pending() == "");
+    asked(s).to("exists /up").stat(s.fresh(60)).nothing_else();
 }
 
 TEST_CASE("one that was made for an acquire that gave up before its node could be created is deleted")

@@ -9,7 +9,7 @@ TEST_CASE("a container that the client has made is deleted when its path has res
     s.use("/p");
     s.begin_to_delete("/p");
     s.done("/p");
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     s.use("/p");
     s.begin_to_delete("/p");
 }
@@ -26,8 +26,7 @@ TEST_CASE("it is looked at first, behind a sync; what cannot be known to be as i
     CHECK(all.substr(all.size() - 17) == "sync /, exists /p");
     while (s.servers.requests.size() > 1)
         asked(s).to("sync /").ends(outcome::server_error);
-    asked(s).to("exists /p").stat(s.used());
-    CHECK(s.servers.pending() == "");
+    asked(s).to("exists /p").stat(s.used()).nothing_else();
     s.come_to_rest();
     s.come_to_rest();
     CHECK(s.servers.pending() == "exists /p"); // it rests once more
@@ -63,7 +62,7 @@ TEST_CASE("what others have put in its place, or written into, stays, and is not
     asked(s).to("exists /p").stat(found);
     asked(s).only("unwatch /p").ends(outcome::ok);
     s.come_to_rest();
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 }
 
 TEST_CASE("one that is gone already")
@@ -71,8 +70,7 @@ TEST_CASE("one that is gone already")
     container_scene s;
     s.use("/p");
     s.come_to_rest();
-    asked(s).to("exists /p").ends(outcome::no_node);
-    CHECK(s.servers.pending() == "");
+    asked(s).to("exists /p").ends(outcome::no_node).nothing_else();
     s.use("/p");
 }
 
@@ -87,7 +85,7 @@ TEST_CASE("one that others use at the last moment stays, and is not asked for ag
         asked(s).to("remove /p at version 0").ends(outcome::bad_version);
     asked(s).only("unwatch /p").ends(outcome::ok);
     s.come_to_rest();
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 }
 
 TEST_CASE("made by others once, and then by the client: the last counts")
@@ -180,7 +178,7 @@ TEST_CASE("more than 4,096 paths rest: whichever has rested longest is looked at
         asked(s).only("exists " + path(i)).stat(s.used());
         REQUIRE(s.servers.pending() == "remove " + path(i) + " at version 0");
         s.done(path(i));
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
     }
     s.use_the_last(path(0)); // made again
     asked(s).all_of({"sync /", "exists " + path(2)});

@@ -34,14 +34,18 @@ lease_times of_ticks(double ticks, lease::duration tick = 2s)
     return {0.01, tick, {}, 0s, std::chrono::duration_cast<lease::duration>(ticks * tick)};
 }
 
+/// Of a session whose time-out is known.
+struct open_lease : lease {
+    open_lease(const lease_times& times, duration timeout) : lease(times) { open(timeout); }
+};
+
 /// A client that does nothing but send heartbeats over a connection on which each takes `round_trip`.
 /// How much is left of the lease at worst, from the connect on, in `length`.
 lease::duration least_left(const lease_times& times, lease::duration round_trip, lease::duration length)
 {
     std::minstd_rand random; // of one seed
     std::uniform_real_distribution<double> chance(0.0, 1.0);
-    lease l(times);
-    l.open(times.timeout);
+    open_lease l(times, times.timeout);
     auto now = at(1000s);
     const auto end = now + length;
     l.opened(now, now + round_trip);
@@ -82,8 +86,7 @@ TEST_CASE("lasts from the connect, less drift and margin")
 
 TEST_CASE("an answer confirms what was sent a margin before it, not itself")
 {
-    lease l(with(0.0, 2s, 0ms));
-    l.open(10s);
+    open_lease l(with(0.0, 2s, 0ms), 10s);
     l.confirmed(at(100s), at(100s));
     const auto span = l.span();
     l.answered(at(102s), at(102s));
@@ -99,8 +102,7 @@ TEST_CASE("an answer confirms what was sent a margin before it, not itself")
 
 TEST_CASE("a request that was long on its way is a late sign of life")
 {
-    lease l(with(0.0, 2s, 0ms));
-    l.open(10s);
+    open_lease l(with(0.0, 2s, 0ms), 10s);
     l.answered(at(100s), at(105s)); // the server may have seen it at 105 only
     l.answered(at(104s), at(106s));
     l.answered(at(106s), at(106s));
@@ -111,8 +113,7 @@ TEST_CASE("a request that was long on its way is a late sign of life")
 
 TEST_CASE("remembers a bounded number of a flood of answers, and loses little by it")
 {
-    lease l(with(0.0, 1600ms, 0ms));
-    l.open(10s);
+    open_lease l(with(0.0, 1600ms, 0ms), 10s);
     for (auto t = 100'000ms; t <= 104'000ms; t += 1ms)
         l.answered(at(t), at(t));
     CHECK(l.span()->until() <= at(112'400ms));
@@ -121,16 +122,14 @@ TEST_CASE("remembers a bounded number of a flood of answers, and loses little by
 
 TEST_CASE("with no margin counts from the answered request itself")
 {
-    lease l(with(0.0, 0s, 0ms));
-    l.open(10s);
+    open_lease l(with(0.0, 0s, 0ms), 10s);
     l.answered(at(100s), at(101s));
     CHECK(l.span()->until() == at(110s));
 }
 
 TEST_CASE("that has ended stays ended for who was granted in it")
 {
-    lease l(with(0.0, 1s, 0ms));
-    l.open(10s);
+    open_lease l(with(0.0, 1s, 0ms), 10s);
     l.confirmed(at(100s), at(100s));
     const auto span = l.span();
     l.confirmed(at(109s), at(110s)); // the answer came in the very moment of the end
@@ -142,8 +141,7 @@ TEST_CASE("that has ended stays ended for who was granted in it")
 
 TEST_CASE("ends earlier for the notice")
 {
-    lease l(with(0.0, 1s, 2s));
-    l.open(10s);
+    open_lease l(with(0.0, 1s, 2s), 10s);
     l.confirmed(at(100s), at(100s));
     CHECK(l.span()->until() == at(110s));
     CHECK(l.ends() == at(108s));
@@ -152,8 +150,7 @@ TEST_CASE("ends earlier for the notice")
 
 TEST_CASE("ends with the session, and a new session starts from nothing")
 {
-    lease l(with(0.0, 850ms, 0ms));
-    l.open(10s);
+    open_lease l(with(0.0, 850ms, 0ms), 10s);
     l.confirmed(at(100s), at(100s));
     l.answered(at(101s), at(101s));
     const auto span = l.span();
@@ -192,8 +189,7 @@ TEST_CASE("an answer of a leader that was given up confirms nothing")
         CAPTURE(ticks);
         const auto times = of_ticks(ticks);
         for (const auto phase : {0ms, 1ms, 100ms, 333ms, 777ms}) {
-            lease l(times);
-            l.open(times.timeout);
+            open_lease l(times, times.timeout);
             const auto end = at(1100s);
             auto now = at(1000s) + phase;
             l.opened(now, now);
@@ -272,8 +268,7 @@ TEST_CASE("a heartbeat comes up to 15 % of the interval early; several in a marg
         CHECK(times.interval() - times.earliness() == earliest);
         CHECK(times.remainder() == remainder);
         const auto next_after = [&](double chance) {
-            lease l(times);
-            l.open(times.timeout);
+            open_lease l(times, times.timeout);
             l.opened(at(1000s), at(1000s));
             l.answered(at(1000s), at(1000s));
             l.heartbeat_answered(at(1000s), at(1000s), chance);
@@ -296,8 +291,7 @@ TEST_CASE("each heartbeat confirms the one a margin before it, and as much is le
         const auto n = static_cast<std::size_t>(times.in_a_margin());
         for (const double always : {0.0, 0.3, 1.0, -1.0}) {
             CAPTURE(always);
-            lease l(times);
-            l.open(times.timeout);
+            open_lease l(times, times.timeout);
             l.opened(at(1000s), at(1000s));
             std::vector<lease::time_point> sent;
             for (auto now = at(1000s); now < at(1000s) + 40 * times.timeout;) {
@@ -327,8 +321,7 @@ TEST_CASE("heartbeats of clients that began at one moment spread, however long t
         std::uniform_real_distribution<double> chance(0.0, 1.0);
         std::vector<int> at_first(10), at_last(10);
         for (int client = 0; client < clients; ++client) {
-            lease l(times);
-            l.open(times.timeout);
+            open_lease l(times, times.timeout);
             l.opened(at(1000s), at(1000s));
             for (auto now = at(1000s); now < looked_at + times.interval();) {
                 const auto sent = std::max(now, l.next_heartbeat());
@@ -352,8 +345,7 @@ TEST_CASE("where several come in a margin, one waits a little for what counts th
 {
     const auto times = of_ticks(3);
     const auto third_after = [&](lease::duration first_took, std::optional<lease::duration> other) {
-        lease l(times);
-        l.open(times.timeout);
+        open_lease l(times, times.timeout);
         l.opened(at(1000s), at(1000s));
         l.answered(at(1000s), at(1000s) + first_took);
         if (other)
@@ -369,8 +361,7 @@ TEST_CASE("where several come in a margin, one waits a little for what counts th
     CHECK(third_after(600ms, {}) == 2000ms); // too long: it would be late
     CHECK(third_after(0ms, 200ms) == 2000ms);
     // With another chance it comes later, though what counts at 1002 comes round again and again.
-    lease l(times);
-    l.open(times.timeout);
+    open_lease l(times, times.timeout);
     l.opened(at(1000s), at(1000s));
     auto sent = at(1000s);
     for (int margins = 1; margins <= 20; ++margins) {
@@ -385,8 +376,7 @@ TEST_CASE("where several come in a margin, one waits a little for what counts th
 
 TEST_CASE("the earliest heartbeat of all confirms the one before")
 {
-    lease l(of_ticks(5));
-    l.open(10s);
+    open_lease l(of_ticks(5), 10s);
     auto sent = at(1000s);
     l.answered(sent, sent + 3ms);
     for (int beat = 0; beat < 20; ++beat) {
@@ -402,8 +392,7 @@ TEST_CASE("that would end before it can be renewed grants nothing, and is renewe
     // A heartbeat each 2.5 s until 1010; the next is answered when the outage is over.
     for (const auto outage : {2500ms, 5s + 0ms, 7s + 0ms, 7500ms, 8500ms, 9500ms, 15s + 0ms}) {
         CAPTURE(outage.count());
-        lease l(of_ticks(5));
-        l.open(10s);
+        open_lease l(of_ticks(5), 10s);
         l.opened(at(1000s), at(1000s));
         const auto beat_at = [&](auto sent, auto answered) {
             l.answered(sent, answered);
@@ -436,8 +425,7 @@ TEST_CASE("that would end before it can be renewed grants nothing, and is renewe
 
 TEST_CASE("hurries by less where syncs are refused, or end without an answer")
 {
-    lease l(of_ticks(5));
-    l.open(10s);
+    open_lease l(of_ticks(5), 10s);
     l.answered(at(1000s), at(1008s)); // late, and the last that came through the leader
     l.heartbeat_answered(at(1000s), at(1008s), 0.0);
     CHECK(l.next_heartbeat() <= at(1008s));
@@ -457,8 +445,7 @@ TEST_CASE("that cannot last is not asked for more often: the servers may grant l
                                      of_ticks(1), of_ticks(1.02), lease_times{0.01, 2s, {}, 2s, 4s}}) {
         CAPTURE(times.timeout.count());
         REQUIRE_FALSE(times.possible());
-        lease l(times);
-        l.open(times.timeout);
+        open_lease l(times, times.timeout);
         auto now = at(1000s);
         l.opened(now, now);
         int beats = 0;
@@ -477,8 +464,7 @@ TEST_CASE("can be renewed at any time of a healthy connection")
     for (const double ticks : {1.2, 1.25, 1.5, 2.0, 2.5, 3.0, 3.9, 4.0, 5.0, 60.0}) {
         CAPTURE(ticks);
         const auto times = of_ticks(ticks);
-        lease l(times);
-        l.open(times.timeout);
+        open_lease l(times, times.timeout);
         l.opened(at(1000s), at(1000s + 10ms));
         for (auto now = at(1000s + 10ms); now < at(1000s) + 20 * times.timeout;) {
             const auto sent = std::max(now, l.next_heartbeat());

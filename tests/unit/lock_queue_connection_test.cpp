@@ -14,12 +14,10 @@ TEST_CASE("after the first lost answer nothing is sent before the next epoch")
     q.contact_lost();
     q.create_unknown(2);
     q.does("");
-    q.join(3, false);
-    q.leave(1);
+    q.join(3, false).leave(1);
     CHECK(q.next_to_create() == 0);
     q.does("");
-    q.epoch_ended();
-    q.epoch_began().does("sync, read, remove 1 " + ours(1, 0));
+    q.epoch_ended().epoch_began().does("sync, read, remove 1 " + ours(1, 0));
 }
 
 TEST_CASE("a lost create is looked for after a sync, before any other create")
@@ -28,9 +26,7 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
     q.begin_with(1);
     q.create_unknown(1);
     q.parent_watch_failed();
-    q.epoch_ended();
-    q.join(2, false);
-    q.epoch_began();
+    q.epoch_ended().join(2, false).epoch_began();
     CHECK(q.next_to_create() == 0);
     q.does("sync, read");
 
@@ -51,12 +47,10 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         q.inspected(1, ours(1, 4), false);
         q.send_creates().does("parent, read");
         q.enqueued(1, 5);
-        q.enqueued(2, 6);
-        q.parent_watched(3, 7, 106).does("");
+        q.enqueued(2, 6).parent_watched(3, 7, 106).does("");
         q.children_read({ours(1, 4), ours(1, 5), ours(2, 6)}, 7, true);
         q.does("watch " + ours(1, 5)); // the other one's watch was set by the look at it
-        q.watched(ours(1, 5));
-        q.node_gone(ours(1, 4)).does("granted 1");
+        q.watched(ours(1, 5)).node_gone(ours(1, 4)).does("granted 1");
     }
     SUBCASE("not found: created again, in its old order") {
         q.children_read({}, 0, true);
@@ -69,30 +63,25 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         q.does("sync, read");
     }
     SUBCASE("abandoned and found: deleted") {
-        q.leave(1);
-        q.children_read({ours(1, 4)}, 5, true).does("remove 1 " + ours(1, 4));
+        q.leave(1).children_read({ours(1, 4)}, 5, true).does("remove 1 " + ours(1, 4));
     }
     SUBCASE("abandoned and not found: forgotten") {
-        q.leave(1);
-        q.children_read({foreign(4)}, 5, true).does("not_found 1 _c_1-lock-, gone 1");
+        q.leave(1).children_read({foreign(4)}, 5, true).does("not_found 1 _c_1-lock-, gone 1");
     }
     SUBCASE("cut again before the answer: looked for again") {
         q.read_failed();
-        q.epoch_ended();
-        q.epoch_began().does("sync, read");
+        q.epoch_ended().epoch_began().does("sync, read");
     }
     SUBCASE("cut again while it is inspected: looked for again") {
         q.children_read({ours(1, 4)}, 5, true).does("inspect 1 " + ours(1, 4));
         q.inspect_unknown(1);
-        q.epoch_ended();
-        q.epoch_began().does("sync, read");
+        q.epoch_ended().epoch_began().does("sync, read");
         q.children_read({ours(1, 4)}, 5, true).does("inspect 1 " + ours(1, 4));
     }
     SUBCASE("cut while it is inspected: its node still counts for who is behind it") {
         q.children_read({ours(1, 4)}, 5, true);
         q.send_creates().does("inspect 1 " + ours(1, 4) + ", parent, read");
-        q.enqueued(2, 5);
-        q.parent_watched(2, 6, 105).does("");
+        q.enqueued(2, 5).parent_watched(2, 6, 105).does("");
         q.children_read({ours(1, 4), ours(2, 5)}, 6, true);
         q.contact_lost();
         q.inspect_unknown(1);
@@ -106,8 +95,7 @@ TEST_CASE("a lost create is looked for after a sync, before any other create")
         CHECK(q.next_to_create() == 1);
         q.send_creates().does("parent");
         q.enqueued(1, 5);
-        q.enqueued(2, 6);
-        q.parent_watched(3, 7, 106).does("read");
+        q.enqueued(2, 6).parent_watched(3, 7, 106).does("read");
         q.children_read({ours(1, 4), ours(1, 5), ours(2, 6)}, 7, true);
         q.does("watch " + ours(1, 5) + ", watch " + ours(1, 4)); // the old session's node is foreign now
     }
@@ -119,8 +107,7 @@ TEST_CASE("watches are armed again, and what went meanwhile is found out")
     q.wait_behind_foreign();
     q.epoch_ended().does("");
     q.epoch_began().does("watch " + ours(1, 1) + ", watch " + foreign(0));
-    q.watched(ours(1, 1));
-    q.node_gone(foreign(0));
+    q.watched(ours(1, 1)).node_gone(foreign(0));
     // The set before it may have grown: the servers may have been set back.
     q.does("read");
     SUBCASE("nobody is before it") {
@@ -143,8 +130,7 @@ TEST_CASE("a holder goes on holding, and hands over to its neighbour without the
     driver q;
     q.hold();
     q.queue_second();
-    q.epoch_ended();
-    q.leave(1).does("granted 2");
+    q.epoch_ended().leave(1).does("granted 2");
     q.epoch_began().does("remove 1 " + ours(1, 0) + " later");
 }
 
@@ -155,8 +141,7 @@ TEST_CASE("unfinished deletes are sent again until one is done")
     q.leave(1).does("remove 1 " + ours(1, 0));
     q.remove_failed(1);
     q.does("");
-    q.epoch_ended();
-    q.epoch_began().does("remove 1 " + ours(1, 0));
+    q.epoch_ended().epoch_began().does("remove 1 " + ours(1, 0));
     q.remove_failed(1);
     q.retry_remove(1);
     q.is_deleted(1, ours(1, 0));
@@ -169,15 +154,13 @@ TEST_CASE("a refused look-up is not asked for again at once")
     q.contact_lost();
     q.create_unknown(1);
     q.parent_watch_failed();
-    q.epoch_ended();
-    q.epoch_began().does("sync, read");
+    q.epoch_ended().epoch_began().does("sync, read");
     q.read_refused();
     q.leave(1).does("");
     q.look_up_again();
     q.does("sync, read");
     q.read_refused();
-    q.epoch_ended();
-    q.epoch_began().does("sync, read");
+    q.epoch_ended().epoch_began().does("sync, read");
     q.children_read({ours(1, 4)}, 5, true).does("remove 1 " + ours(1, 4));
 }
 
@@ -190,11 +173,9 @@ TEST_CASE("a node whose token was asked for in an epoch that ended is inspected 
     q.contact_lost();
     q.token_missed(2);
     q.does("");
-    q.epoch_ended();
-    q.epoch_began().does("inspect 2 " + ours(2, 1));
+    q.epoch_ended().epoch_began().does("inspect 2 " + ours(2, 1));
     q.inspected(2, ours(2, 1), true);
-    q.token_known(2, 0);
-    q.leave(1).does("read, remove 1 " + ours(1, 0) + " later");
+    q.token_known(2, 0).leave(1).does("read, remove 1 " + ours(1, 0) + " later");
     q.children_read({ours(1, 0), ours(2, 1)}, 2, false).does("granted 2");
 }
 
@@ -207,9 +188,7 @@ TEST_CASE("at the session's end holders are lost, waiters queue again in their o
     for (contender_id id = 2; id <= 4; ++id)
         q.join_and_send(id);
     q.does("");
-    q.enqueued(2, 1);
-    q.enqueued(3, 2);
-    q.leave(3).does("remove 3 " + ours(3, 2));
+    q.enqueued(2, 1).enqueued(3, 2).leave(3).does("remove 3 " + ours(3, 2));
     q.contact_lost();
     q.create_unknown(4);
     q.remove_failed(3);
@@ -220,8 +199,7 @@ TEST_CASE("at the session's end holders are lost, waiters queue again in their o
     CHECK(q.next_to_create() == 2);
     q.send_creates().does("parent");
     q.enqueued(2, 7);
-    q.enqueued(4, 8);
-    q.parent_watched(3, 9, 108).does("read");
+    q.enqueued(4, 8).parent_watched(3, 9, 108).does("read");
     q.children_read({ours(1, 0), ours(2, 7), ours(4, 8)}, 9, true);
     // The dead session's nodes count until they go.
     q.does("watch " + ours(2, 7) + ", watch " + ours(1, 0));

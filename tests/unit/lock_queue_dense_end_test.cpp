@@ -93,8 +93,7 @@ TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one 
     SUBCASE("confirmed") {
         q.parent_shows_one(4).does("granted 1");
         q.join_and_send(2);
-        q.enqueued(2, 4);
-        q.leave(1).does("remove 1 " + ours(1, 3) + " later, granted 2");
+        q.enqueued(2, 4).leave(1).does("remove 1 " + ours(1, 3) + " later, granted 2");
     }
     SUBCASE("refused, too") {
         q.parent_watch_failed();
@@ -110,12 +109,10 @@ TEST_CASE("a list shows nothing about later numbers unless the parent's watch wa
     q.node_gone(foreign(0)).does("granted 1");
     q.join_and_send(2).does("read");
     q.parent_changed();
-    q.enqueued(2, 2);
-    q.children_read({ours(1, 1), ours(2, 2)}, 3, true).does("");
+    q.enqueued(2, 2).children_read({ours(1, 1), ours(2, 2)}, 3, true).does("");
     q.join_and_send(3);
     q.enqueued(3, 3); // the right number, if it were still the same parent
-    q.leave(1);
-    q.leave(2).does("parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
+    q.leave(1).leave(2).does("parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
 }
 
 TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer brings it back")
@@ -127,8 +124,7 @@ TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer b
     SUBCASE("a lost answer") {
         q.contact_lost();
         CHECK_FALSE(q.known().parent().watched());
-        q.parent_watched(0, 1, 7);
-        q.epoch_ended();
+        q.parent_watched(0, 1, 7).epoch_ended();
         CHECK_FALSE(q.known().parent().watched());
     }
     SUBCASE("the end alone")
@@ -141,8 +137,7 @@ TEST_CASE("forgotten by wish, it has to be learnt again")
 {
     driver q;
     q.hold();
-    q.leave(1);
-    q.removed(1).does("gone 1");
+    q.leave(1).removed(1).does("gone 1");
     CHECK(q.idle());
     q.forget_parent();
     CHECK_FALSE(q.known().parent().watched());

@@ -50,8 +50,7 @@ TEST_CASE("made together with others as the very first: alone once the transacti
     q.parent_watched(1, 1, 77).does(""); // nothing can be lower, but there is no token yet
     q.token_known(1, 0, 77).does("granted 1");
     q.join_and_send(2).does(""); // its number will tell
-    q.enqueued(2, 1);
-    q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
+    q.enqueued(2, 1).leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
 }
 
 TEST_CASE("whose czxid is not known, because it was created with others, is not taken for alone")
@@ -59,8 +58,7 @@ TEST_CASE("whose czxid is not known, because it was created with others, is not 
     driver q;
     q.begin_with(1);
     q.created(1, ours(1, 5), 5);
-    q.token_known(1, 0);
-    q.parent_watched(1, 6, 105).does("read");
+    q.token_known(1, 0).parent_watched(1, 6, 105).does("read");
 }
 
 TEST_CASE("a parent that had no child before ours was created makes the first number count")
@@ -91,9 +89,7 @@ TEST_CASE("a cancelled create counts on, too")
 {
     driver q;
     q.hold();
-    q.join_and_send(2);
-    q.leave(2);
-    q.join_and_send(3).does("");
+    q.join_and_send(2).leave(2).join_and_send(3).does("");
     q.enqueued(2, 1);
     q.enqueued(3, 2);
     q.leave(1).does("remove 2 " + ours(2, 1) + " later, remove 1 " + ours(1, 0) + " later, granted 3");
@@ -118,8 +114,7 @@ TEST_CASE("a gap means nodes that are not known: one read for all that are behin
     }
     q.join_and_send(5); // and the numbers count again
     q.does("");
-    q.enqueued(5, 5);
-    q.leave(4).does("remove 4 " + ours(4, 4) + " later, granted 5");
+    q.enqueued(5, 5).leave(4).does("remove 4 " + ours(4, 4) + " later, granted 5");
 }
 
 TEST_CASE("a read that was sent before the create covers nothing")
@@ -128,11 +123,9 @@ TEST_CASE("a read that was sent before the create covers nothing")
     q.hold();
     q.join_and_send(2).does("");
     q.enqueued(2, 2).does("read");
-    q.join_and_send(3);
-    q.children_read({ours(1, 0), ours(2, 2)}, 3, true).does("");
+    q.join_and_send(3).children_read({ours(1, 0), ours(2, 2)}, 3, true).does("");
     q.enqueued(3, 4);
-    q.leave(1);
-    q.leave(2).does("read, remove 1 " + ours(1, 0) + ", remove 2 " + ours(2, 2));
+    q.leave(1).leave(2).does("read, remove 1 " + ours(1, 0) + ", remove 2 " + ours(2, 2));
     q.children_read({foreign(3), ours(3, 4)}, 5, true);
     q.does("watch " + ours(3, 4) + ", watch " + foreign(3) + ", gone 1, gone 2");
 }
@@ -148,8 +141,7 @@ TEST_CASE("a create that is sent again is later than the reads sent since it wen
     q.join_and_send(2).does("read"); // sent with the create, because there was company
     q.create_sent_again(2);
     q.does("read"); // that one does not serve
-    q.children_read({foreign(0)}, 2, true);
-    q.enqueued(2, 3).does("");
+    q.children_read({foreign(0)}, 2, true).enqueued(2, 3).does("");
     q.children_read({foreign(0), foreign(2), ours(2, 3)}, 4, true);
     q.does("watch " + ours(2, 3) + ", watch " + foreign(2) + ", watch " + foreign(0));
 }
@@ -187,9 +179,7 @@ TEST_CASE("numbers that begin again: the parent is another, and all known nodes 
 
     SUBCASE("with a number that one of ours had; its watch was used up before") {
         q.parent_changed();
-        q.join_and_send(3);
-        q.enqueued(3, 1);
-        q.send_creates().does("parent, lost 1");
+        q.join_and_send(3).enqueued(3, 1).send_creates().does("parent, lost 1");
         q.enqueued(2, 2);
         q.parent_watched(3, 3, 102).does("read");
         q.children_read({foreign(0), ours(3, 1), ours(2, 2)}, 3, true);
@@ -197,14 +187,11 @@ TEST_CASE("numbers that begin again: the parent is another, and all known nodes 
     }
     SUBCASE("with number 0, which needs no more to be granted") {
         q.parent_changed();
-        q.join_and_send(3);
-        q.enqueued(3, 0).does("lost 1, granted 3");
+        q.join_and_send(3).enqueued(3, 0).does("lost 1, granted 3");
         CHECK(q.next_to_create() == 2);
     }
     SUBCASE("with a number that only others can have had") {
-        q.join_and_send(3);
-        q.enqueued(3, 4);
-        q.leave(2).does("read, remove 2 " + ours(2, 1));
+        q.join_and_send(3).enqueued(3, 4).leave(2).does("read, remove 2 " + ours(2, 1));
         q.children_read({ours(1, 0), foreign(2), foreign(3), ours(3, 4), foreign(5)}, 6, true);
         q.leave(3).does("remove 3 " + ours(3, 4) + ", gone 2");
         q.removed(3).does("gone 3");
@@ -218,12 +205,9 @@ TEST_CASE("no number follows the largest: the next ones are negative")
 {
     constexpr std::int32_t largest = 2'147'483'647;
     driver q;
-    q.epoch_began();
-    q.join_and_send(1);
-    q.join_and_send(2).does("parent");
+    q.epoch_began().join_and_send(1).join_and_send(2).does("parent");
     q.parent_watched(0, largest, 50);
-    q.leave(1);
-    q.enqueued(1, largest);
+    q.leave(1).enqueued(1, largest);
     q.is_deleted(1, ours(1, largest));
     const std::string node = "_c_2-lock--2147483648";
     q.created(2, node, -2'147'483'647 - 1, 101);

@@ -41,8 +41,7 @@ TEST_CASE("is not taken for a loss when its own transaction deletes the writer's
     q.hold_as_writer();
     q.hold_on(1).does("watch " + writer(1, 0));
     q.watched(writer(1, 0));
-    q.reads(2, 1);
-    q.downgrade(1).does("downgrade 1 " + writer(1, 0));
+    q.reads(2, 1).downgrade(1).does("downgrade 1 " + writer(1, 0));
     q.node_gone(writer(1, 0)).does("");
     q.downgraded(1).does("watch " + reader(1, 0) + ", shares 1 " + reader(1, 0) + ", granted 2"); // it holds on
 }
@@ -51,8 +50,7 @@ TEST_CASE("finds out from its answer that others had deleted the node")
 {
     shared_driver q;
     q.hold_as_writer();
-    q.writes(2, 1);
-    q.downgrade(1);
+    q.writes(2, 1).downgrade(1);
     q.act();
     q.node_gone(writer(1, 0)).does("");
     q.downgrade_lost(1);
@@ -64,8 +62,7 @@ TEST_CASE("that is refused leaves a writer, who may try again")
 {
     shared_driver q;
     q.hold_as_writer();
-    q.reads(2, 1);
-    q.downgrade(1);
+    q.reads(2, 1).downgrade(1);
     q.act();
     q.downgrade_refused(1).does("");
     q.downgrade(1).does("downgrade 1 " + writer(1, 0));
@@ -89,8 +86,7 @@ TEST_CASE("whose outcome is unknown is asked for again; a list in between shows 
 {
     shared_driver q;
     q.hold_as_writer();
-    q.writes(2, 1);
-    q.downgrade(1);
+    q.writes(2, 1).downgrade(1);
     q.act();
     q.send(3, contender_kind::writer);
     q.contact_lost();
@@ -111,8 +107,7 @@ TEST_CASE("that its caller leaves meanwhile ends with the node, whichever that i
     for (const bool done : {true, false}) {
         shared_driver q;
         q.hold_as_writer();
-        q.reads(2, 1);
-        q.downgrade(1);
+        q.reads(2, 1).downgrade(1);
         q.act();
         q.leave(1).does("");
         if (done)
@@ -146,8 +141,7 @@ TEST_CASE("that was never sent is not sent for one who has left, or whose lease 
     for (const bool lapsed : {true, false}) {
         shared_driver q;
         q.hold_as_writer();
-        q.epoch_ended();
-        q.downgrade(1).does("");
+        q.epoch_ended().downgrade(1).does("");
         if (lapsed)
             CHECK(q.lapse() == std::vector<contender_id>{1});
         else
@@ -164,9 +158,7 @@ TEST_CASE("that was never sent is not sent for one who has left, or whose lease 
     q.act();
     q.contact_lost();
     q.downgrade_unknown(1);
-    q.epoch_ended();
-    q.leave(1);
-    q.epoch_began().does("downgrade 1 " + writer(1, 0));
+    q.epoch_ended().leave(1).epoch_began().does("downgrade 1 " + writer(1, 0));
     q.downgraded(1, true).does("remove 1 " + reader(1, 0));
 }
 

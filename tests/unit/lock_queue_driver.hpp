@@ -69,7 +69,7 @@ struct driver : queue::lock_queue {
         return *this;
     }
 
-    // What happens, as lock_queue calls it.
+    // What happens, as lock_queue calls it; several things may stand in a row before what it does.
     driver& join(contender_id id, bool look_once = false, queue::contender_kind kind = queue::contender_kind::mutex)
     {
         return lock_queue::join(id, look_once, kind), *this;

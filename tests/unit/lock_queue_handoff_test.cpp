@@ -52,8 +52,7 @@ TEST_CASE("only a node of another client that is in the view is let go, by its n
 TEST_CASE("lower nodes still count")
 {
     driver q;
-    q.epoch_began();
-    q.join_and_send(1).does("parent");
+    q.epoch_began().join_and_send(1).does("parent");
     q.enqueued(1, 9);
     q.parent_watched(3, 10, driver::czxid_of(9)).does("read");
     q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true);
@@ -115,8 +114,7 @@ TEST_CASE("a list that was asked for before our create does not")
 {
     driver q;
     q.begin_behind_somebody();
-    q.join_and_send(2);
-    q.leave(1).does("read, remove 1 " + ours(1, 1));
+    q.join_and_send(2).leave(1).does("read, remove 1 " + ours(1, 1));
     q.children_read({ours(1, 1), foreign(0)}, 2, true);
     q.enqueued(2, 2);
     CHECK(q.certified(foreign(0)));
@@ -159,8 +157,7 @@ TEST_CASE("one of ours is not passed over")
 {
     driver q;
     q.wait_behind_foreign();
-    q.join_and_send(2);
-    q.enqueued(2, 2);
+    q.join_and_send(2).enqueued(2, 2);
     CHECK(q.certified(foreign(0)));
     q.does("granted 1 over let go");
     q.does("");
@@ -169,8 +166,7 @@ TEST_CASE("one of ours is not passed over")
 TEST_CASE("with doubts about unwatched nodes before it, it takes a read as the end of a node does")
 {
     driver q;
-    q.epoch_began();
-    q.join_and_send(1).does("parent");
+    q.epoch_began().join_and_send(1).does("parent");
     q.enqueued(1, 9);
     q.parent_watched(4, 10, driver::czxid_of(9)).does("read");
     q.children_read({foreign(1), foreign(3), foreign(5), ours(1, 9)}, 10, true);
@@ -219,8 +215,7 @@ TEST_CASE("a writer that was let go raises the doubt of its end")
     q.parent_watched(2, 2, driver::czxid_of(1)).does("read");
     q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
     q.does("watch " + writer(1, 1) + ", watch " + foreign_writer(0));
-    q.watched(writer(1, 1));
-    q.watched(foreign_writer(0));
+    q.watched(writer(1, 1)).watched(foreign_writer(0));
     CHECK(q.certified(foreign_writer(0)));
     q.does("read");
     q.children_read({foreign_writer(0), writer(1, 1)}, 2, true).does("granted 1 over let go");
@@ -244,8 +239,7 @@ TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
     }
     SUBCASE("given up while it was sent") {
         q.does("downgrade 1 " + writer(1, 0));
-        q.leave(1);
-        q.downgraded(1);
+        q.leave(1).downgraded(1);
         CHECK_FALSE(told(1));
     }
     SUBCASE("done") {
@@ -281,8 +275,7 @@ TEST_CASE("others may be told what is left by its own will")
     }
     SUBCASE("a create that was given up") {
         q.begin_with(1);
-        q.leave(1);
-        q.enqueued(1, 0);
+        q.leave(1).enqueued(1, 0);
         CHECK(q.told(1) == "not told");
     }
 }
@@ -326,8 +319,7 @@ TEST_CASE("where numbers are scarce, one that was let go still keeps the parent"
     q.wait_behind_foreign();
     CHECK(q.certified(foreign(0)));
     q.does("granted 1 over let go");
-    q.leave(1);
-    q.join(2, false).does("remove 1 " + ours(1, 1));
+    q.leave(1).join(2, false).does("remove 1 " + ours(1, 1));
     q.removed(1).does("remove parent, gone 1");
     q.parent_occupied().does("read");
     q.children_read({foreign(0)}, 2, true).does("");

@@ -58,11 +58,7 @@ TEST_CASE("whoever has a node keeps its place, and is served before")
 {
     driver q({}, 3);
     q.hold();
-    q.join_and_send(2);
-    q.join_and_send(3);
-    q.enqueued(2, 1);
-    q.enqueued(3, 2);
-    q.join_and_send(4).does("");
+    q.join_and_send(2).join_and_send(3).enqueued(2, 1).enqueued(3, 2).join_and_send(4).does("");
     CHECK(q.next_to_create() == 0);
     q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
     q.removed(1);
@@ -137,8 +133,7 @@ TEST_CASE("a delete whose outcome is unknown is asked for again on the next conn
     q.contact_lost();
     q.remove_parent_unknown();
     q.does("");
-    q.epoch_ended();
-    q.epoch_began().does("remove parent");
+    q.epoch_ended().epoch_began().does("remove parent");
     q.parent_absent(); // it had been done
     CHECK(q.next_to_create() == 2);
 }
@@ -235,12 +230,9 @@ TEST_CASE("whoever looks once is refused as soon as somebody is seen")
     }
     SUBCASE("of this one: a reader behind a reader") {
         driver q({}, 3);
-        q.epoch_began();
-        q.join(1, false, contender_kind::reader);
-        q.send_creates().does("parent");
+        q.epoch_began().join(1, false, contender_kind::reader).send_creates().does("parent");
         q.created(1, "_c_1-__READ__0000000002", 2, 102);
-        q.token_known(1, 4095);
-        q.parent_watched(1, 3, 102).does("granted 1");
+        q.token_known(1, 4095).parent_watched(1, 3, 102).does("granted 1");
         q.join(2, true, contender_kind::reader).does("refused 2, gone 2");
     }
 }
@@ -260,8 +252,7 @@ TEST_CASE("no node lingers, for those who are held back do not queue")
 TEST_CASE("a cohort ends as always")
 {
     scarce_driver q(reuse{false, 2});
-    q.join(2, false);
-    q.join(3, false).does("");
+    q.join(2, false).join(3, false).does("");
     q.leave(1).does("granted 2 from 1, gone 1");
     q.leave(2).does("remove 2 " + ours(1, 2));
     q.removed(2).does("remove parent, gone 2");
@@ -271,8 +262,7 @@ TEST_CASE("what was known of an earlier parent does not stay: whatever its numbe
 {
     driver q;
     q.begin_with(1);
-    q.enqueued(1, 6);
-    q.parent_watched(2, 7, 0).does("read");
+    q.enqueued(1, 6).parent_watched(2, 7, 0).does("read");
     q.children_read({foreign(3), ours(1, 6)}, 7, true).does("watch " + ours(1, 6) + ", watch " + foreign(3));
     q.leave(1);
     q.is_deleted(1, ours(1, 6));
@@ -280,8 +270,7 @@ TEST_CASE("what was known of an earlier parent does not stay: whatever its numbe
     q.epoch_began();
     q.join_and_send(2).does("parent, read"); // others were met here
     q.read_refused();
-    q.enqueued(2, 0);
-    q.parent_shows_one(1).does("granted 2");
+    q.enqueued(2, 0).parent_shows_one(1).does("granted 2");
     for (int id = 3; id <= 6; ++id) {
         q.join_and_send(static_cast<contender_id>(id));
         q.enqueued(static_cast<contender_id>(id), id - 2).does("");

@@ -75,8 +75,7 @@ TEST_CASE("is not for those whose token cannot count another grant")
     driver q(lingers);
     q.begin_with(1);
     q.created(1, ours(1, 0), 0, 100);
-    q.token_known(1, 1);
-    q.parent_shows_one(1).does("granted 1");
+    q.token_known(1, 1).parent_shows_one(1).does("granted 1");
     q.leave(1).does("read and watch, lingers 1");
     q.join_and_send(2).does("granted 2 from 1, gone 1");
     q.leave(2).does("remove 2 " + ours(1, 0));
@@ -138,8 +137,7 @@ TEST_CASE("takes a watch that was asked for where there was no parent for none")
 TEST_CASE("does not begin where others wait already")
 {
     lingering_driver q;
-    q.children_read({ours(1, 0)}, 1, true);
-    q.join_and_send(2).does("granted 2 from 1, gone 1");
+    q.children_read({ours(1, 0)}, 1, true).join_and_send(2).does("granted 2 from 1, gone 1");
     SUBCASE("somebody came while it was held") {
         q.children_changed();
         q.leave(2).does("remove 2 " + ours(1, 0));
@@ -150,8 +148,7 @@ TEST_CASE("does not begin where others wait already")
         q.leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
     }
     SUBCASE("one of ours has a create under way") {
-        q.join_and_send(3);
-        q.leave(2).does("remove 2 " + ours(1, 0));
+        q.join_and_send(3).leave(2).does("remove 2 " + ours(1, 0));
     }
 }
 
@@ -159,8 +156,7 @@ TEST_CASE("does not begin behind which others were seen")
 {
     driver q(lingers);
     q.begin_with(1);
-    q.enqueued(1, 3);
-    q.parent_watched(2, 5, 104).does("read");
+    q.enqueued(1, 3).parent_watched(2, 5, 104).does("read");
     q.children_read({ours(1, 3), foreign(4)}, 5, true).does("granted 1");
     q.leave(1).does("remove 1 " + ours(1, 3));
 }
@@ -198,8 +194,7 @@ TEST_CASE("does not begin while disconnected")
 {
     driver q(lingers);
     q.hold();
-    q.epoch_ended();
-    q.leave(1).does("");
+    q.epoch_ended().leave(1).does("");
     CHECK(q.own().lingering() == nullptr);
     q.epoch_began().does("remove 1 " + ours(1, 0));
 }
@@ -223,8 +218,7 @@ TEST_CASE("one node serves as many as a cohort may have grants, and the next one
         q.join(id, false);
     q.send_creates().does("parent");
     CHECK(q.next_to_create() == 0); // one is enough
-    q.enqueued(1, 0);
-    q.parent_shows_one(1).does("granted 1");
+    q.enqueued(1, 0).parent_shows_one(1).does("granted 1");
     CHECK(q.next_to_create() == 0);
     q.leave(1).does("granted 2 from 1, gone 1");
     CHECK(q.next_to_create() == 0);
@@ -260,10 +254,7 @@ TEST_CASE("a node that nobody of ours waits for does not stay")
 TEST_CASE("no more grants of a node than the token can count")
 {
     driver q(cohort_of(3));
-    q.epoch_began();
-    q.join(1, false);
-    q.join(2, false);
-    q.send_creates().does("parent");
+    q.epoch_began().join(1, false).join(2, false).send_creates().does("parent");
     q.created(1, ours(1, 0), 0, 100);
     q.token_known(1, 0); // in a batch, and not the last
     q.parent_shows_one(1).does("granted 1");
@@ -284,9 +275,7 @@ TEST_CASE("a cohort's lock is passed on while disconnected, under a fresh lease"
 {
     driver q(cohort_of(3));
     q.hold();
-    q.join_and_send(2);
-    q.leave(1);
-    q.contact_lost();
+    q.join_and_send(2).leave(1).contact_lost();
     CHECK(q.act(false) == "");
     q.epoch_ended().does("");
     q.epoch_began().does("remove 1 " + ours(1, 0));

@@ -26,9 +26,7 @@ TEST_CASE("a reader watches the nearest writer before it and the one before that
                      foreign_reader(5), reader(1, 6)},
                     7, true);
     q.does("watch " + reader(1, 6) + ", watch " + foreign_writer(3) + ", watch " + foreign_writer(1));
-    q.watched(reader(1, 6));
-    q.watched(foreign_writer(3));
-    q.watched(foreign_writer(1)).does("");
+    q.watched(reader(1, 6)).watched(foreign_writer(3)).watched(foreign_writer(1)).does("");
     q.node_gone(foreign_writer(1)).does("read"); // the one before went unwatched
     q.children_read({foreign_reader(2), foreign_writer(3), foreign_reader(4), foreign_reader(5), reader(1, 6)}, 7,
                     true);
@@ -48,8 +46,7 @@ TEST_CASE("a writer waits for all before it; the readers behind it for it alone,
     q.reads(6, 6).does(""); // the one before the writer is ours
     q.leave(1).does("watch " + writer(2, 2) + ", watch " + foreign_reader(0) + ", remove 1 " + reader(1, 1) + " later");
     q.watched(writer(2, 2));
-    q.watched(foreign_reader(0));
-    q.removed(1).does("gone 1");
+    q.watched(foreign_reader(0)).removed(1).does("gone 1");
     q.node_gone(foreign_reader(0)).does("granted 2");
     q.leave(2);
     // The readers behind are ours, up to the next writer: nobody else waits for it.
@@ -117,14 +114,12 @@ TEST_CASE("after a foreign writer's end a writer is granted only after another l
     q.begin_behind(foreign_writer(0)).does("watch " + reader(1, 1) + ", watch " + foreign_writer(0));
     q.watched(reader(1, 1));
     q.watched(foreign_writer(0));
-    q.writes(2, 2);
-    q.node_gone(foreign_writer(0)).does("granted 1");
+    q.writes(2, 2).node_gone(foreign_writer(0)).does("granted 1");
     q.leave(1).does("read, remove 1 " + reader(1, 1) + " later");
     q.removed(1).does("gone 1");
     q.children_read({node("y", "__READ__", 0), writer(2, 2)}, 4, true); // it has made a child
     q.does("watch " + writer(2, 2) + ", watch " + node("y", "__READ__", 0));
-    q.watched(writer(2, 2));
-    q.watched(node("y", "__READ__", 0));
+    q.watched(writer(2, 2)).watched(node("y", "__READ__", 0));
     q.node_gone(node("y", "__READ__", 0)); // a reader leaves nothing behind
     q.does("granted 2");
 }
@@ -134,17 +129,14 @@ TEST_CASE("the look may come late: also for a writer that arrives after the even
     shared_driver q;
     q.begin_behind(foreign_writer(0));
     q.act();
-    q.watched(reader(1, 1));
-    q.watched(foreign_writer(0));
-    q.node_gone(foreign_writer(0)).does("granted 1");
+    q.watched(reader(1, 1)).watched(foreign_writer(0)).node_gone(foreign_writer(0)).does("granted 1");
     q.leave(1);
     q.act();
     q.removed(1);
     q.act();
     q.writes(2, 2).does("read");
     q.read_failed(); // its answer is lost with the connection; the doubt is not
-    q.epoch_ended();
-    q.epoch_began();
+    q.epoch_ended().epoch_began();
     const std::string asked = q.act();
     CHECK(asked.find("granted") == std::string::npos);
 }
@@ -153,12 +145,9 @@ TEST_CASE("a mutex's end leaves nothing behind: no second look")
 {
     shared_driver q;
     q.begin_behind(foreign(0));
-    q.writes(2, 2);
-    q.leave(1);
-    q.removed(1);
+    q.writes(2, 2).leave(1).removed(1);
     CHECK(q.act().find("watch " + foreign(0)) != std::string::npos);
-    q.watched(foreign(0));
-    q.watched(writer(2, 2));
+    q.watched(foreign(0)).watched(writer(2, 2));
     q.act();
     q.node_gone(foreign(0)).does("granted 2");
 }

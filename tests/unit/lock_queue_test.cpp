@@ -55,8 +55,7 @@ TEST_CASE("whoever is deleted while it waits for us is not granted: its own node
     q.node_gone(ours(1, 1));
     q.send_creates(); // at the tail
     q.does("read");
-    q.enqueued(1, 5);
-    q.children_read({foreign(0), ours(1, 5)}, 6, true);
+    q.enqueued(1, 5).children_read({foreign(0), ours(1, 5)}, 6, true);
     q.does("watch " + ours(1, 5)); // the foreign node's watch is still there
     q.node_gone(foreign(0)).does("");
     q.watched(ours(1, 5)).does("granted 1");
@@ -70,8 +69,7 @@ TEST_CASE("a foreign contender between two of ours is waited for")
     q.enqueued(2, 2).does("read");
     q.children_read({ours(1, 0), foreign(1), ours(2, 2)}, 3, true);
     q.does("watch " + ours(2, 2) + ", watch " + foreign(1));
-    q.watched(ours(2, 2));
-    q.watched(foreign(1));
+    q.watched(ours(2, 2)).watched(foreign(1));
     q.leave(1).does("remove 1 " + ours(1, 0)); // the foreign one waits for it
     q.node_gone(foreign(1)).does("granted 2"); // our own released node below does not count
 }
@@ -80,8 +78,7 @@ TEST_CASE("children that are no contenders are ignored, foreign ones before us a
 {
     driver q;
     q.begin_with(1);
-    q.enqueued(1, 3);
-    q.parent_watched(5, 4, 103).does("read");
+    q.enqueued(1, 3).parent_watched(5, 4, 103).does("read");
     q.children_read({"config", "leaf-0000000000", "ab__lock__0000000002", ours(1, 3), "lock-0000000001"}, 5, true);
     q.does("watch " + ours(1, 3) + ", watch ab__lock__0000000002, watch lock-0000000001");
 }
@@ -110,8 +107,7 @@ TEST_CASE("a node whose token could not be learnt with others' is inspected befo
 {
     driver q;
     q.hold();
-    q.join_and_send(2);
-    q.join_and_send(3).does("");
+    q.join_and_send(2).join_and_send(3).does("");
     q.created(2, ours(2, 1), 1);
     q.created(3, ours(3, 2), 2);
     q.leave(1).does("remove 1 " + ours(1, 0) + " later");
@@ -140,12 +136,10 @@ TEST_CASE("a delete may wait only if the next one is ours, and nobody can be bet
     SUBCASE("the next one is ours, but not covered: there may be another between") {
         q.leave(2).does("remove 2 " + ours(2, 1));
         q.join_and_send(3);
-        q.enqueued(3, 5);
-        q.leave(1).does("read, remove 1 " + ours(1, 0));
+        q.enqueued(3, 5).leave(1).does("read, remove 1 " + ours(1, 0));
     }
     SUBCASE("a foreign one is the next") {
-        q.join_and_send(3);
-        q.enqueued(3, 3).does("");
+        q.join_and_send(3).enqueued(3, 3).does("");
         q.leave(1).does("read, remove 1 " + ours(1, 0) + " later, granted 2"); // the read is for the third
         q.children_read({ours(1, 0), ours(2, 1), foreign(2), ours(3, 3)}, 4, true);
         q.does("watch " + ours(3, 3) + ", watch " + foreign(2));
@@ -184,14 +178,12 @@ TEST_CASE("counts who contends and who has a node")
 {
     driver q;
     CHECK_FALSE(q.own().contended());
-    q.epoch_began();
-    q.join(1, false);
+    q.epoch_began().join(1, false);
     CHECK(q.own().contended());
     CHECK(q.own().with_node() == 0);
     q.send_creates();
     CHECK(q.own().with_node() != 0);
-    q.enqueued(1, 0);
-    q.leave(1);
+    q.enqueued(1, 0).leave(1);
     CHECK(q.own().with_node() == 0);
     CHECK_FALSE(q.own().contended());
 }
@@ -201,8 +193,7 @@ TEST_CASE("counts who contends and who has a node")
 TEST_CASE("is granted when nobody is before it")
 {
     driver q;
-    q.epoch_began();
-    q.join_and_send(1, true).does("parent");
+    q.epoch_began().join_and_send(1, true).does("parent");
     q.enqueued(1, 4);
     q.parent_shows_one(5).does("granted 1");
 }
@@ -210,8 +201,7 @@ TEST_CASE("is granted when nobody is before it")
 TEST_CASE("is refused when a foreign contender is before it")
 {
     driver q;
-    q.epoch_began();
-    q.join_and_send(1, true).does("parent");
+    q.epoch_began().join_and_send(1, true).does("parent");
     q.enqueued(1, 1);
     q.parent_watched(2, 2, 101).does("read");
     q.children_read({foreign(0), ours(1, 1)}, 2, true).does("remove 1 " + ours(1, 1) + ", refused 1");

@@ -74,8 +74,7 @@ TEST_CASE("when the predecessor goes first, one read tells who is before us now"
     behind_many q({foreign(1), foreign(3), foreign(5)}, ", watch " + foreign(5) + ", watch " + foreign(3));
     q.node_gone(foreign(5)).does("read");
     q.children_read({foreign(1), foreign(3), ours(1, 9)}, 10, true).does("watch " + foreign(1));
-    q.watched(foreign(1));
-    q.node_gone(foreign(3)).does("");
+    q.watched(foreign(1)).node_gone(foreign(3)).does("");
     q.node_gone(foreign(1)).does("granted 1");
 }
 
@@ -114,8 +113,7 @@ TEST_CASE("both watches are taken off when nobody waits any more, and the furthe
         q.leave(1).does("remove 1 " + ours(1, 9) + ", unwatch " + foreign(3) + ", unwatch " + foreign(5));
     }
     SUBCASE("another of ours comes to wait behind a nearer one") {
-        q.join_and_send(2);
-        q.enqueued(2, 12).does("");
+        q.join_and_send(2).enqueued(2, 12).does("");
         q.leave(1).does("read, remove 1 " + ours(1, 9)); // what stays needed is not known yet
         q.children_read({foreign(3), foreign(5), foreign(11), ours(2, 12)}, 13, true);
         q.does("watch " + ours(2, 12) + ", watch " + foreign(11) + ", unwatch " + foreign(3) + ", gone 1");
@@ -140,8 +138,7 @@ TEST_CASE("a long holder's node is watched, in each epoch, and its deletion by o
     q.hold();
     q.hold_on(1).does("watch " + ours(1, 0));
     q.watched(ours(1, 0));
-    q.epoch_ended();
-    q.epoch_began().does("watch " + ours(1, 0));
+    q.epoch_ended().epoch_began().does("watch " + ours(1, 0));
     q.node_gone(ours(1, 0)).does("lost 1");
     CHECK(q.idle());
 }

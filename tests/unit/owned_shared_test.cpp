@@ -41,7 +41,7 @@ struct owners_scene : connected_scene {
     {
         const auto a = read();
         REQUIRE(a->ended == error_code());
-        CHECK(servers.pending() == "");
+        asked(*this).nothing_else();
         return a;
     }
     void check_counts(std::size_t alone, std::size_t shared) const
@@ -75,7 +75,7 @@ TEST_CASE("a writer writes and reads again without a request; its last release a
 
     s.release(*first);
     CHECK(first->released == error_code());
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     CHECK(reader->handle->stands_on(reader->given));
     s.release(*second);
     CHECK_FALSE(second->released);
@@ -109,7 +109,7 @@ TEST_CASE("a reader does not become a writer, whether it holds or waits")
     CHECK(reader->ended == error_code());
     for (const auto mode : {acquire_mode::wait, acquire_mode::look_once})
         CHECK(s.want(contender_kind::writer, mode)->ended == make_error_code(errc::not_upgradable));
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     CHECK(reader->handle->held(s.clock.now()));
     s.check_counts(0, 1);
     s.release(*reader);

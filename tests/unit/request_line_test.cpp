@@ -143,7 +143,7 @@ TEST_CASE("what is withdrawn is sent no more, and has others come up")
     CHECK(list.handle->withdraw() == withdrawal::ended);
     for (std::size_t i = 0; i < window; ++i)
         s.show();
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     CHECK_FALSE(list.ended);
     CHECK(reads.ended == window - 7);
     // All places are free again.

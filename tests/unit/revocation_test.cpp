@@ -34,7 +34,7 @@ TEST_CASE("whoever wants to be asked has its node watched at once, and each chan
     connected_scene s;
     const auto a = s.hold("/p", 3);
     const std::string node = "/p/" + scene::node(1, 3);
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     int times_asked = 0;
     count_requests(s, *a, times_asked);
     CHECK(s.servers.pending() == "watch " + node);
@@ -79,11 +79,11 @@ TEST_CASE("a request that came before is seen: before the wait, and before the g
                                       "/q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
     s.clock.run();
     REQUIRE(b->ended == error_code());
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     int asked_later = 0;
     count_requests(s, *b, asked_later);
     CHECK(asked_later == 1);
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 }
 
 TEST_CASE("nobody is asked after the release, nor after the loss, nor for another's node")
@@ -174,7 +174,7 @@ TEST_CASE("a request that a downgrade meets goes on to the reader's node")
         CHECK(downgraded == error_code());
         int times_asked = 0;
         CHECK(count_requests(s, *a, times_asked) == 1);
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
     }
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("asking a contender is one request, asking the holder is two")
     CHECK(failed == make_error_code(errc::invalid_path));
     begin();
     s.queues->revoke("/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     s.clock.run();
     CHECK(failed == make_error_code(errc::invalid_path));
     begin();
@@ -303,5 +303,5 @@ TEST_CASE("asking a contender is one request, asking the holder is two")
     CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::ended);
     asked(s).to("children /p").list({scene::node(3, 8)});
     CHECK_FALSE(told);
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 }

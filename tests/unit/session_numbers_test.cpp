@@ -19,7 +19,7 @@ struct scarce_scene : connected_scene {
         asked(*this).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").alone(1, 42);
         CHECK(held->ended == error_code());
         waiting = acquire("/p");
-        CHECK(servers.pending() == "");
+        asked(*this).nothing_else();
         release(*held);
         asked(*this).only("remove /p/" + node(1, 0)).ends(outcome::ok);
         CHECK(servers.pending() == "get /p");
@@ -120,8 +120,7 @@ TEST_CASE("held back: a deadline and a cancel end it at once, and leave nothing"
     s.find_child_of(7);
     CHECK(s.waiting->handle->withdraw());
     s.clock.run();
-    asked(s).only("unwatch /p/" + scene::node(9, 1)).ends(outcome::ok);
-    CHECK(s.servers.pending() == "");
+    asked(s).only("unwatch /p/" + scene::node(9, 1)).ends(outcome::ok).nothing_else();
 }
 
 TEST_CASE("past the limit: refused, and the parent deleted for those who come")

@@ -46,8 +46,7 @@ TEST_CASE("what cannot be created ends with its reason, and leaves nothing to do
         const auto a = s.acquire("/p");
         asked(s).to("create /p/" + prefix(1)).ends(answer);
         CHECK(a->ended == make_error_code(error));
-        asked(s).to("watch /p").show({});
-        CHECK(s.servers.pending() == "");
+        asked(s).to("watch /p").show({}).nothing_else();
     }
     connected_scene s;
     const auto a = s.acquire("/p");
@@ -75,8 +74,7 @@ TEST_CASE("attempts can be limited")
 {
     connected_scene s;
     const auto a = s.acquire("/p", with(&mutex_options::max_attempts, 1));
-    asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
-    CHECK(s.servers.pending() == "");
+    asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown).nothing_else();
     s.servers.observer->on_disconnected();
     s.connect(5, false);
     CHECK(s.servers.pending() == "sync /, children /p");
@@ -121,7 +119,7 @@ TEST_CASE("a try looks before it writes")
     const auto a = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).only("children /p").list({"_c_x-lock-0000000000"});
     CHECK(a->ended == make_error_code(errc::busy));
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     const auto b = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).to("children /p").ends(outcome::no_node);
     asked(s).to("create /p/" + prefix(1)).number(50, 1);
@@ -129,7 +127,7 @@ TEST_CASE("a try looks before it writes")
     CHECK(b->ended == error_code());
     const auto c = s.acquire("/p", {}, acquire_mode::look_once);
     CHECK(c->ended == make_error_code(errc::busy));
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
 }
 
 TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhile has the next")
@@ -204,7 +202,7 @@ TEST_CASE("a writer that becomes a reader is looked after as a holder, whenever 
     s.clock.pass(60ms); // the answer is slow, and long holders are looked for meanwhile
     asked(s).to(scene::downgrade("/p")).done({reader});
     CHECK(downgraded == error_code());
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     s.clock.pass(100ms);
     CHECK(s.servers.pending() == "watch " + reader);
 }
@@ -349,15 +347,14 @@ TEST_CASE("what a server refuses to show is not asked for again at once")
     CHECK(s.servers.pending() == "sync /, children /p");
     asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_auth);
     CHECK(a->ended == make_error_code(errc::access_denied));
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     s.clock.pass(1s);
     asked(s).only("children /p").list({scene::node(1, 3)});
     asked(s).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
 
     const auto b = s.hold("/q", 0);
     s.clock.pass(200ms);
-    asked(s).only("watch " + b->given.node).ends(outcome::no_auth);
-    CHECK(s.servers.pending() == "");
+    asked(s).only("watch " + b->given.node).ends(outcome::no_auth).nothing_else();
     s.clock.pass(1s);
     CHECK(s.servers.pending() == "watch " + b->given.node);
     CHECK(b->losses == 0);
@@ -373,7 +370,7 @@ TEST_CASE("news of the connection that was on its way at the close changes nothi
     CHECK(a->ended == make_error_code(errc::closed));
     s.connect();
     s.clock.pass(10s);
-    CHECK(s.servers.pending() == "");
+    asked(s).nothing_else();
     CHECK(s.session->state() == connection_state::closed);
     s.servers.observer->on_disconnected();
     CHECK(s.session->state() == connection_state::closed);

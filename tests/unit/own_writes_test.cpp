@@ -260,6 +260,39 @@ TEST_CASE("a parent that was changed under another leader, and is without a node
     s.clock.run();
     CHECK(a->losses == 1); // before its session is ended
 }
+TEST_CASE("a parent that was changed under another leader, and has a node again that was deleted before the last")
+{
+    compare_scene s;
+    s.hold_and_release("/p", 7);
+    const auto once_more = [&s](int n) {
+        const auto a = s.acquire("/p");
+        asked(s).only("create /p/" + prefix(s.uuids)).number(zxid(3, 100 + n), n);
+        s.release(*a);
+        asked(s).only("remove " + a->given.node).ends(outcome::ok);
+    };
+    SUBCASE("among the last 1,024 of all parents")
+    {
+        once_more(8);
+        s.hold_and_release("/q", 0);
+        s.reconnect();
+        s.show_gone("/q/" + s.node(3, 0), zxid(4, 5));
+        asked(s).only("children /q").list({});
+        s.show_gone("/p/" + s.node(2, 8), zxid(4, 5));
+        asked(s).only("children /p").list({s.node(20, 5), s.node(1, 7)});
+        CHECK_FALSE(s.trusts());
+    }
+    SUBCASE("others were deleted since: it is asked for whose it is")
+    {
+        for (int n = 8; n < 8 + 1024; ++n)
+            once_more(n);
+        s.reconnect();
+        s.show_gone("/p/" + s.node(1025, 1031), zxid(4, 5));
+        asked(s).only("children /p").list({s.node(5000, 5), s.node(1, 7)});
+        asked(s).only("exists /p/" + s.node(5000, 5)).stat(s.node_of(9, zxid(3, 90)));
+        asked(s).only("exists /p/" + s.node(1, 7)).stat(s.node_of(5, zxid(3, 107)));
+        CHECK_FALSE(s.trusts());
+    }
+}
 TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
 {
     compare_scene s;

@@ -270,8 +270,7 @@ TEST_CASE("a parent that was changed under another leader, and has a node again 
         s.release(*a);
         asked(s).only("remove " + a->given.node).ends(outcome::ok);
     };
-    SUBCASE("among the last 1,024 of all parents")
-    {
+    SUBCASE("among the last 1,024 of all parents") {
         once_more(8);
         s.hold_and_release("/q", 0);
         s.reconnect();
@@ -281,8 +280,7 @@ TEST_CASE("a parent that was changed under another leader, and has a node again 
         asked(s).only("children /p").list({s.node(20, 5), s.node(1, 7)});
         CHECK_FALSE(s.trusts());
     }
-    SUBCASE("others were deleted since: it is asked for whose it is")
-    {
+    SUBCASE("others were deleted since: it is asked for whose it is") {
         for (int n = 8; n < 8 + 1024; ++n)
             once_more(n);
         s.reconnect();

@@ -139,7 +139,6 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"revocation_deleted_node_may_be_back", 10001101521},
     {"semaphore_attempts_without_end", 6355},
     {"semaphore_granted_without_the_line", 1001529},
-    {"semaphore_names_without_numbers_in_order", 21277},
     {"semaphore_watch_taken_back_before_its_list", 1592464640},
     {"shared_epoch_begins_behind_no_sync", 900233},
     {"shared_refused_downgrade_never_done", 9900001492},

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-using namespace zklock::test;
+using namespace zklock;
 using bridge::host_port;
 
 TEST_CASE("host lists")

@@ -280,6 +280,23 @@ TEST_CASE("a parent that was changed under another leader, and has a node again 
         asked(s).only("children /p").list({s.node(20, 5), s.node(1, 7)});
         CHECK_FALSE(s.trusts());
     }
+    SUBCASE("in a transaction that has deleted another after it") {
+        const auto first = s.acquire("/p");
+        asked(s).only("create /p/" + prefix(2)).number(zxid(3, 108), 8);
+        const auto second = s.acquire("/p");
+        asked(s).only("create /p/" + prefix(3)).number(zxid(3, 109), 9);
+        s.acquire("/q");
+        s.acquire("/r");
+        s.release(*first); // which gathers, for one of ours is next
+        s.release(*second);
+        asked(s).to("batch remove /p/" + s.node(3, 9) + ", remove /p/" + s.node(2, 8)).done({});
+        asked(s).to("create /q/" + prefix(4)).ends(outcome::no_auth);
+        asked(s).to("create /r/" + prefix(5)).ends(outcome::no_auth);
+        s.reconnect();
+        s.show_gone("/p/" + s.node(2, 8), zxid(4, 5));
+        asked(s).only("children /p").list({s.node(5000, 5), s.node(3, 9)});
+        CHECK_FALSE(s.trusts());
+    }
     SUBCASE("others were deleted since: it is asked for whose it is") {
         for (int n = 8; n < 8 + 1024; ++n)
             once_more(n);

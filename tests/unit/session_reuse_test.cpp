@@ -64,9 +64,15 @@ TEST_CASE("a node that lingers leaves at once for a lock with other options")
     s.release(*held);
     asked(s).to("watch children /p").list({scene::node(1, 0)});
     REQUIRE(s.servers.pending() == "");
-    const auto next = s.acquire("/p");
-    CHECK_FALSE(next->ended);
-    CHECK(s.servers.pending() == "batch remove /p/" + scene::node(1, 0) + ", create /p/" + prefix(2) + ", watch /p");
+    const std::string removal = "remove /p/" + scene::node(1, 0);
+    SUBCASE("which waits") {
+        CHECK_FALSE(s.acquire("/p")->ended);
+        CHECK(s.servers.pending() == removal + ", create /p/" + prefix(2) + ", watch /p");
+    }
+    SUBCASE("which looks once, and does not find it") {
+        CHECK_FALSE(s.acquire("/p", {}, recipes::acquire_mode::look_once)->ended);
+        CHECK(s.servers.pending() == removal + ", children /p");
+    }
 }
 
 // --- session, watches that are left ----------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ void lock_path::take_over(lock_path& before)
 {
     recipe_path::take_over(before);
     before.queue_.stop_lingering();
-    before.carry_out_decisions();
+    before.advance(); // at once: a look of the new one's must not find it
 }
 
 void lock_path::retire_the_rest()

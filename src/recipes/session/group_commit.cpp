@@ -269,7 +269,8 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
     proceed();
 }
 
-/// They were done together: of those of one source, which stand together, the last stands for all.
+/// They were done together: of those of one source, which stand together, the last stands for all. But each that was
+/// deleted may come back.
 void group_commit::note_done(writes together, const store::batch_reply& answer)
 {
     const bool all_done = answer.result == store::outcome::ok;
@@ -279,6 +280,8 @@ void group_commit::note_done(writes together, const store::batch_reply& answer)
     for (std::size_t i = 0; i < together.size(); ++i) {
         const node_write& w = together[i];
         const std::string_view done = w.creates ? *node++ : std::string_view(w.node);
+        if (!w.creates)
+            session_.own_writes().deleted(done);
         if (i + 1 < together.size() && together[i + 1].by == w.by)
             continue;
         w.creates ? session_.own_writes().made(done) : session_.own_writes().removed(done);

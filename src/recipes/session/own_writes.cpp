@@ -176,7 +176,15 @@ void own_writes::note(std::string_view node, state now)
     writes_.front().now = all ? state::all_removed : now; // until another is made
     known_by_event_ = false;
     if (now == state::removed)
-        deleted_.push_back(key_of(queue::name_of(node)));
+        deleted(node);
+}
+
+void own_writes::deleted(std::string_view node)
+{
+    const std::size_t key = key_of(queue::name_of(node));
+    const bool told_before = !deleted_.empty() && deleted_.back() == key; // by an event
+    if (!told_before)
+        deleted_.push_back(key);
 }
 
 void own_writes::may_be_gone(std::string_view node) noexcept

@@ -55,6 +55,8 @@ public:
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
     void removed(std::string_view node);
+    /// The same, in a transaction in which something was written later at its parent.
+    void deleted(std::string_view node);
     /// How its delete was answered.
     void delete_answered(std::string_view node, store::outcome);
     /// An answer says that it is gone: it was deleted at some time since it was made. `changed`: its parent's children

@@ -280,10 +280,11 @@ void group_commit::note_done(writes together, const store::batch_reply& answer)
     for (std::size_t i = 0; i < together.size(); ++i) {
         const node_write& w = together[i];
         const std::string_view done = w.creates ? *node++ : std::string_view(w.node);
-        if (!w.creates)
-            session_.own_writes().deleted(done);
-        if (i + 1 < together.size() && together[i + 1].by == w.by)
+        if (i + 1 < together.size() && together[i + 1].by == w.by) {
+            if (!w.creates)
+                session_.own_writes().deleted(done);
             continue;
+        }
         w.creates ? session_.own_writes().made(done) : session_.own_writes().removed(done);
     }
 }

@@ -1,33 +1,8 @@
 #pragma once
-#include <unistd.h>
-
-#include <utility>
+#include "bridge/wire/unique_fd.hpp"
 
 namespace zklock::test {
 
-/// Owns a file descriptor.
-class unique_fd {
-public:
-    unique_fd() = default;
-    explicit unique_fd(int fd) noexcept : fd_(fd) {}
-    unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    unique_fd& operator=(unique_fd&& other) noexcept
-    {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~unique_fd() { reset(); }
-
-    [[nodiscard]] int get() const noexcept { return fd_; }
-    explicit operator bool() const noexcept { return fd_ >= 0; }
-    void reset() noexcept
-    {
-        if (fd_ >= 0)
-            ::close(std::exchange(fd_, -1));
-    }
-
-private:
-    int fd_ = -1;
-};
+using bridge::unique_fd;
 
 } // namespace zklock::test

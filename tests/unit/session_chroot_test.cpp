@@ -8,14 +8,17 @@ namespace {
 struct chroot_scene : scene {
     std::string warnings;
 
-    chroot_scene()
+    explicit chroot_scene(bool there = true)
     {
         options.chroot = "/app";
         options.log = store::leveled_log{log_level::warning,
                                          [this](log_level, std::string_view line) { warnings.append(line) += '\n'; }};
         start();
         connect(5);
-        asked(*this).to("exists /").czxid(7);
+        if (there)
+            asked(*this).to("exists /").czxid(7);
+        else
+            asked(*this).to("exists /").ends(outcome::no_node);
     }
     /// What was held is lost; another session has number 6.
     void expire()
@@ -74,6 +77,28 @@ TEST_CASE("another node: nothing is granted before the session of before should 
         CHECK(s.asked_for_the_lock());
         CHECK(s.session->state() == connection_state::connected);
     }
+}
+TEST_CASE("a chroot that the first session did not find may be another ensemble's, too")
+{
+    chroot_scene s(false);
+    s.expire();
+    const auto a = s.acquire("/p");
+    asked(s).to("exists /").czxid(8);
+    CHECK(s.warnings.find("another ensemble") != std::string::npos);
+    s.clock.pass(10s);
+    CHECK_FALSE(s.asked_for_the_lock());
+    s.clock.pass(5s);
+    asked(s).to("batch check /").ends(outcome::ok);
+    CHECK(s.asked_for_the_lock());
+}
+TEST_CASE("a chroot that is not there yet delays nothing")
+{
+    chroot_scene s(false);
+    s.expire();
+    const auto a = s.acquire("/p");
+    asked(s).to("exists /").ends(outcome::no_node);
+    CHECK(s.asked_for_the_lock());
+    CHECK(s.warnings.empty());
 }
 TEST_CASE("another node: a reconnect meanwhile changes nothing")
 {

@@ -52,13 +52,15 @@ auto inbound_places::take(const address& of, time_point now) -> answer
     return answer::granted;
 }
 
-void inbound_places::give_back(const address& of)
+void inbound_places::give_back(const address& of, bool was_useful)
 {
     const auto found = of_each_.find(counted_as(of));
     if (found == of_each_.end() || found->second.taken == 0)
         return;
     --found->second.taken;
     --taken_;
+    if (!was_useful)
+        entries_.give_back(1);
 }
 
 } // namespace zklock::bridge::peering

@@ -58,7 +58,7 @@ private:
 /// Whether somebody may have one of the places for connections that others make.
 ///
 /// An address has a share, of the places and of how often one is taken. Who is over it costs those of other addresses
-/// nothing: only who gets a place counts for all.
+/// nothing; nor does who leaves without having been of use: how many come in all is the acceptor's to bound.
 class inbound_places {
 public:
     using time_point = lease_clock::time_point;
@@ -79,7 +79,7 @@ public:
         too_fast ///< too many have come lately, of all addresses
     };
     [[nodiscard]] answer take(const address& of, time_point now);
-    void give_back(const address& of);
+    void give_back(const address& of, bool was_useful);
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
     /// For tests.
     [[nodiscard]] std::size_t addresses_remembered() const noexcept { return of_each_.size(); }

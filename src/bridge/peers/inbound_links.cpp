@@ -35,7 +35,7 @@ void inbound_links::add(int descriptor, const endpoint& from)
         made->adopt(from.protocol(), std::exchange(own.descriptor, -1));
     } catch (const boost::system::system_error&) { // no room in Asio's set: a connection less
         made->close();
-        return places_.give_back(from.address());
+        return places_.give_back(from.address(), false);
     }
     inbound greets(offers_, peer, now, made->out());
     auto& added = all().emplace(peer, inbound_link{{made, std::move(greets)}, from.address()}).first->second;
@@ -99,7 +99,7 @@ void inbound_links::drop(const peer_id& peer) noexcept
         return;
     found->second.to->close();
     offers_.forget(peer);
-    places_.give_back(found->second.from);
+    places_.give_back(found->second.from, found->second.says.is_useful());
     all().erase(found);
     counted_.connected_from.subtract_one();
 }

@@ -36,7 +36,7 @@ public:
         const mark is{seen.stat.czxid, seen.stat.created};
         const bool shown = seen.result == store::outcome::ok || seen.result == store::outcome::no_node;
         const bool another = shown && known_ && *known_ != is;
-        if (known_ ? shown : seen.result == store::outcome::ok)
+        if (shown)
             known_ = is;
         if (another)
             not_before_ = std::max(not_before_, before_is_over_);

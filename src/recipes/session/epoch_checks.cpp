@@ -31,7 +31,7 @@ void epoch_checks::look_at_chroot()
         if (chroot_.is_another(seen))
             session_.log(log_level::warning, "the node of the chroot ", session_.options.chroot,
                          " is another than in the session before: the names of the servers have led to another "
-                         "ensemble, or it was made anew; nothing is done for ",
+                         "ensemble, or it was made meanwhile; nothing is done for ",
                          std::max(chroot_.not_before() - session_.scheduler.now(), lease_clock::duration::zero()),
                          ", until the session before should be over");
         if (begins && !chroot_.due() && !session_.over())

@@ -44,6 +44,21 @@ TEST_CASE("lead stands again after a loss")
     CHECK(let_go(leads) == 128 + SIGTERM);
 }
 
+TEST_CASE("lead stands again at a server that has lost its data")
+{
+    tool_scene scene;
+    zookeeper_server own;
+    auto leads = scene.start({"lead", "--servers", own.address(), "--session-timeout", "2", "/lead/wiped", "--", "sh",
+                              "-c", "echo $ZKLOCK_TOKEN >>terms; exec sleep 1000"});
+    static_cast<void>(scene.await_line("terms"));
+    own.kill();
+    own.wipe();
+    own.restart();
+    wait_until("another term", default_limit, [&] { return count_lines(scene.contents("terms")) == 2; });
+    CHECK(let_go(leads) == 128 + SIGTERM);
+    CHECK(admin_client(own.port()).children("/lead/wiped").empty());
+}
+
 TEST_CASE("HUP is the command's, to read its configuration again, and ends lead if it ends the command")
 {
     tool_scene scene;

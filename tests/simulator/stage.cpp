@@ -403,9 +403,11 @@ verdict stage::run(scenario& users)
     run_until(quiet_after, ended);
     become_quiet();
     // Pauses and losses that began before may still last two session timeouts; expiry takes one; then everybody holds
-    // in turn.
+    // in turn. Clients ask servers that were set back in any order, until more than half have said so in a cycle: a
+    // server that is drawn again begins a new one.
+    const auto timeouts = the_plan.set.is_set_back ? 24 : 8;
     const auto patience = [&, since = world.time.now()] {
-        return since + 8 * instant(the_plan.set.session_timeout) + 2s + users.holding_time();
+        return since + timeouts * instant(the_plan.set.session_timeout) + 2s + users.holding_time();
     };
     run_until(patience(), ended);
     run_until(patience(), ended); // those who were paused have begun since, and hold, too

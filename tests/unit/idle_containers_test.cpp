@@ -32,6 +32,26 @@ TEST_CASE("it is looked at first, behind a sync; what cannot be known to be as i
     CHECK(s.servers.pending() == "exists /p"); // it rests once more
 }
 
+TEST_CASE("a path is being made, and nobody wants it any more: a lock with other options has it, and deletes it")
+{
+    container_scene s;
+    const auto first = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node);
+    asked(s).to("watch /p").ends(outcome::no_node);
+    s.withdraw(*first);
+    const auto next = s.acquire("/p", with(&mutex_options::cohort, 2U));
+    REQUIRE_FALSE(next->ended);
+    asked(s).to("container /p").stat(s.fresh(50));
+    asked(s).to("create /p/" + prefix(2)).number(101, 0);
+    asked(s).to("watch /p").alone(2, 101);
+    REQUIRE(next->ended == error_code());
+    s.release(*next);
+    asked(s).only("remove " + next->given.node).ends(outcome::ok);
+    s.begin_to_delete("/p");
+    s.done("/p");
+    asked(s).nothing_else();
+}
+
 TEST_CASE("others' containers, and persistent parents, are left alone")
 {
     container_scene s;

@@ -189,7 +189,7 @@ TEST_CASE("what it has made to be there is known, and goes over to the next one 
     CHECK(s.path->next_making().made->any());
     CHECK_FALSE(s.path->upper_containers().any());
     const auto following = s.make_another();
-    following->take_over(*s.path);
+    following->take_containers(*s.path);
     CHECK_FALSE(s.path->next_making().made->any());
     CHECK(following->next_making().made->any());
 }

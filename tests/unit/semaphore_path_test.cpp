@@ -175,10 +175,10 @@ TEST_CASE("what it has made for the permits goes over to the next one, if that h
     semaphore_options elsewhere = permits_of(2);
     elsewhere.names = naming::kazoo;
     const auto other = s.make_another(elsewhere);
-    other->take_over(*s.path);
+    other->take_containers(*s.path);
     CHECK_FALSE(other->next_making().made->any());
     const auto next = s.make_another(permits_of(3));
-    next->take_over(*s.path);
+    next->take_containers(*s.path);
     CHECK(next->next_making().made->any());
     CHECK_FALSE(s.path->next_making().made->any());
 }

@@ -50,11 +50,10 @@ void lock_path::give_way()
         handoffs_->give_way();
 }
 
-void lock_path::take_over(lock_path& before)
+void lock_path::give_up_lingering()
 {
-    recipe_path::take_over(before);
-    before.queue_.stop_lingering();
-    before.advance(); // at once: a look of the new one's must not find it
+    queue_.stop_lingering();
+    advance(); // at once: a look of the next one's must not find it
 }
 
 void lock_path::retire_the_rest()
@@ -69,14 +68,13 @@ void lock_path::retire_the_rest()
 
 bool lock_path::idle() const noexcept
 {
-    return contenders_.empty() && !answers_due() && queue_.idle() && !parents_.busy();
+    return contenders_.empty() && !answers_due() && queue_.idle();
 }
 
 bool lock_path::only_leaving() const noexcept
 {
-    return !parents_.busy() && std::none_of(contenders_.begin(), contenders_.end(), [](const auto& each) {
-        return each.second->waiting() || each.second->holding();
-    });
+    return std::none_of(contenders_.begin(), contenders_.end(),
+                        [](const auto& each) { return each.second->waiting() || each.second->holding(); });
 }
 
 std::string_view lock_path::node_of_holder(queue::contender_id id) const

@@ -48,10 +48,10 @@ public:
 
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;
-    /// All that is left to do is to delete nodes: nobody holds the lock or waits for it.
+    /// Nobody holds the lock or waits for it: at most nodes are to be deleted, or the path is being made.
     [[nodiscard]] bool only_leaving() const noexcept;
     /// A node of that one lingers no longer: its own kind comes no more.
-    void take_over(lock_path& before);
+    void give_up_lingering() override;
     [[nodiscard]] bool finished() const noexcept override
     {
         return idle() && !queue_.known().parent().watched() && !parents_.made.any();

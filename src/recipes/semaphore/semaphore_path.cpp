@@ -47,9 +47,8 @@ bool semaphore_path::idle() const noexcept
 
 bool semaphore_path::only_leaving() const noexcept
 {
-    return !parents_.busy() && std::none_of(acquisitions_.begin(), acquisitions_.end(), [](const auto& each) {
-        return each.second->waiting() || each.second->holding();
-    });
+    return std::none_of(acquisitions_.begin(), acquisitions_.end(),
+                        [](const auto& each) { return each.second->waiting() || each.second->holding(); });
 }
 
 // --- acquires --------------------------------------------------------------------------------------------------------
@@ -156,11 +155,11 @@ recipe_path::making semaphore_path::next_making() noexcept
     return count_.making();
 }
 
-void semaphore_path::take_over(semaphore_path& before) noexcept
+void semaphore_path::take_containers(semaphore_path& from)
 {
-    if (before.layout_.permits == layout_.permits)
-        recipe_path::take_over(before);
-    count_.take_over(before.count_);
+    if (from.layout_.permits == layout_.permits)
+        recipe_path::take_containers(from);
+    count_.take_containers(from.count_);
 }
 
 // --- what the session tells ------------------------------------------------------------------------------------------

@@ -57,8 +57,8 @@ public:
     [[nodiscard]] bool only_leaving() const noexcept;
     [[nodiscard]] bool finished() const noexcept override { return idle() && retired(); }
     void give_way() override;
-    /// Takes over what the one before it at the same path has made, where both make something.
-    void take_over(semaphore_path& before) noexcept;
+    /// As any path's, where both make something.
+    void take_containers(semaphore_path& from);
     [[nodiscard]] making next_making() noexcept override;
 
     std::shared_ptr<semaphore_acquisition> acquire(permits_request);

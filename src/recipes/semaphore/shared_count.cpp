@@ -112,10 +112,10 @@ recipe_path::making shared_count::making() noexcept
     return {queue::parent_of(path_), &parents_.made};
 }
 
-void shared_count::take_over(shared_count& before) noexcept
+void shared_count::take_containers(shared_count& from)
 {
-    if (before.path_ == path_)
-        parents_.made = std::exchange(before.parents_.made, {});
+    if (from.path_ == path_)
+        parents_.made.take(from.parents_.made);
 }
 
 } // namespace zklock::recipes

@@ -44,7 +44,7 @@ public:
     /// The containers that were made above the node.
     [[nodiscard]] recipe_path::making making() noexcept;
     /// Takes over what the one before it at the same path has made.
-    void take_over(shared_count& before) noexcept;
+    void take_containers(shared_count& from);
 
 private:
     [[nodiscard]] bool exists() const noexcept { return !path_.empty(); }

@@ -209,6 +209,7 @@ void own_writes::compare(std::function<void()> known)
     known_ = std::move(known);
     asked_.assign(writes_.rbegin(), writes_.rend());
     looks_left_ = most_looks;
+    looks_due_ = 0;
     ask();
 }
 
@@ -310,28 +311,40 @@ void own_writes::on_children(const store::children_reply& seen)
         return session_.distrust_servers(queue::child_of(above_, *back), "has been deleted, and is back");
     std::sort(children_.begin(), children_.end(),
               [](const auto& a, const auto& b) { return number_of(a) > number_of(b); });
-    look_at_lowest();
+    look_at_children(1); // which mostly says enough
 }
 
-void own_writes::look_at_lowest()
+/// At those with the lowest numbers.
+void own_writes::look_at_children(std::size_t most)
 {
-    if (children_.empty() || looks_left_ == 0)
+    looks_due_ = std::min({most, children_.size(), looks_left_});
+    looks_left_ -= looks_due_;
+    if (looks_due_ == 0)
         return ask_for_next();
-    --looks_left_;
-    session_.store.exists(queue::child_of(above_, children_.back()), false, take(&own_writes::on_lowest));
+    for (std::size_t i = 1; i <= looks_due_; ++i)
+        session_.store.exists(queue::child_of(above_, children_[children_.size() - i]), false,
+                              take(&own_writes::on_child));
 }
 
-void own_writes::on_lowest(const store::stat_reply& seen)
+void own_writes::on_child(const store::stat_reply& seen)
 {
-    const bool there = seen.result == outcome::ok;
-    if (there && seen.stat.ephemeral_owner == session_.id())
-        return session_.distrust_servers(queue::child_of(above_, children_.back()), "has been deleted, and is back");
-    const bool all_dated = std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.numbered; });
-    const bool numbered = !number_of(children_.back()).empty();
-    if (there && numbered && all_dated && seen.stat.czxid > largest_)
-        return ask_for_next(); // so are all that come after it
+    if (looks_due_ == 0)
+        return; // one before it has said enough
+    --looks_due_;
+    const std::string name = std::move(children_.back());
     children_.pop_back();
-    look_at_lowest();
+    const bool there = seen.result == outcome::ok;
+    const bool all_dated = std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.numbered; });
+    const bool is_back = there && seen.stat.ephemeral_owner == session_.id();
+    const bool later = there && !number_of(name).empty() && all_dated && seen.stat.czxid > largest_;
+    if (is_back || later)
+        looks_due_ = 0; // so are all that come after it
+    if (is_back)
+        return session_.distrust_servers(queue::child_of(above_, name), "has been deleted, and is back");
+    if (later)
+        return ask_for_next();
+    if (looks_due_ == 0)
+        look_at_children(children_.size());
 }
 
 } // namespace zklock::recipes

@@ -108,8 +108,8 @@ private:
     void look_above(std::string_view node);
     void on_above(const store::stat_reply&);
     void on_children(const store::children_reply&);
-    void look_at_lowest();
-    void on_lowest(const store::stat_reply&);
+    void look_at_children(std::size_t most);
+    void on_child(const store::stat_reply&);
     void ask_for_next();
     void all_known();
 
@@ -122,6 +122,7 @@ private:
     std::string above_;                           ///< what is looked at there
     std::vector<std::string> children_;           ///< likewise, the lowest number last
     std::size_t looks_left_ = 0;                  ///< at such, in this epoch
+    std::size_t looks_due_ = 0;                   ///< those whose answers matter, in the order of the numbers
     std::function<void()> known_;
 };
 

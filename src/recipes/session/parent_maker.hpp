@@ -36,6 +36,12 @@ public:
     void add(const made_container& made) { made_.insert_or_assign(made.level, made); }
     /// Where both know a level, the later one counts.
     void add(const made_containers& others);
+    /// The same, and the others are forgotten there.
+    void take(made_containers& others)
+    {
+        add(others);
+        others.clear();
+    }
     void clear() noexcept { made_.clear(); }
     /// The one to be deleted first. There has to be one.
     [[nodiscard]] const made_container& lowest() const noexcept { return made_.begin()->second; }

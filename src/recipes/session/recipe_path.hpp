@@ -39,8 +39,10 @@ public:
     /// It goes next, while the session goes on: it listens no more, and watches are taken back that nobody has a use
     /// for then. (What goes with the session takes nothing back.)
     virtual void give_way() {}
-    /// Takes over what the one before it at the same path has made.
-    void take_over(recipe_path& before) noexcept { parents_.made = std::exchange(before.parents_.made, {}); }
+    /// Takes over the containers that another one has made for the same path.
+    void take_containers(recipe_path& from) { parents_.made.take(from.parents_.made); }
+    /// Another one follows it at the same path: what it keeps for its own users goes.
+    virtual void give_up_lingering() {}
     /// What it has made above its path.
     [[nodiscard]] made_containers upper_containers() const { return parents_.made.upper(); }
     /// This client has set the data of the node so many levels above its path.

@@ -28,7 +28,8 @@ public:
 
     /// The path for one who has those options. `known`: what find() gives. Null: others use it with other options. One
     /// that is idle gives way to its successor, also while its container is being deleted: that is made again. So does
-    /// one that only takes its nodes back: to the successor they are as another client's, which it waits for.
+    /// one that only takes its nodes back, or makes the path for nobody: to the successor its nodes are as another
+    /// client's, which it waits for.
     /// `make(idle)` makes one with those options, which calls `idle` when nobody needs it any more.
     template <class Options, class Make>
     Path* get(const std::string& path, Path* known, const Options& options, Make make)
@@ -39,8 +40,10 @@ public:
             return nullptr;
         std::unique_ptr<Path> fresh = make([this, path] { rests(path); });
         std::unique_ptr<Path>& entry = paths_[path];
-        if (known)
-            fresh->take_over(*known);
+        if (known) {
+            fresh->take_containers(*known);
+            known->give_up_lingering();
+        }
         std::swap(entry, fresh); // the new one hears of the watch that the old one leaves
         if (known && (!known->idle() || known->next_making().made->any())) {
             leaving_.push_back(std::move(fresh));
@@ -63,8 +66,11 @@ private:
         });
         for (const auto& p : leaving_) {
             p->wake();
-            if (p->idle())
-                resting_.add(*p); // an answer was lost, or refused: it is retired once more
+            if (!p->idle())
+                continue;
+            if (Path* const successor = find(p->path()))
+                successor->take_containers(*p); // they were being made when it took over
+            resting_.add(*p);                   // an answer was lost, or refused: it is retired once more
         }
         const auto found = paths_.find(path);
         if (found == paths_.end())

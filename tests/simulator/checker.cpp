@@ -87,6 +87,12 @@ contender_record& checker::begin(contender_record r)
     auto& c = records_.back();
     by_tag_.emplace(c.tag, &c);
     say(c, "wants " + path_of(c.path) + (c.wish.look_once ? ", looking once" : ""));
+    for (const auto& o : records_) {
+        if (o.where != c.where || o.path != c.path || o.wish.other_options == c.wish.other_options)
+            continue;
+        c.may_be_refused |= o.now == phase::waiting || o.now == phase::holding;
+        c.has_to_be_refused |= o.believes();
+    }
     if (c.wish.look_once && is_calm(plan_)) {
         world_.time.after(plan_.set.a_while(), [this, &c] {
             if (c.now == phase::waiting)
@@ -139,6 +145,8 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     if (contains(deleted_waiting_, g.node) && plan_.set.peers != peer_life::alive) {
         world_.violate(label(c) + ": granted, though others deleted its node while it waited for another client");
     }
+    if (c.has_to_be_refused)
+        world_.violate(label(c) + ": granted, though another one of its client held with other options when it came");
     if (!c.believes())
         return world_.violate(label(c) + ": granted, and not held");
     if (let_go_.contains(uuid_in(g.node)))
@@ -150,12 +158,13 @@ void checker::granted(contender_record& c, const recipes::grant& g)
 /// The node a contender was granted with is its own, or was passed on to it by others of its client, within bounds.
 void checker::check_node_owner(contender_record& c)
 {
-    const auto& set = plan_.set;
+    const auto& agreed = plan_.agreed(c.wish);
     const auto* maker = owner_of(c.given.node);
-    const bool reused = maker != &c && set.passes_nodes_on();
-    if (maker != &c && !(reused && maker != nullptr && maker->client == c.client))
+    const bool reused = maker != &c && agreed.passes_nodes_on();
+    const bool of_its_kind = maker && maker->client == c.client && maker->wish.other_options == c.wish.other_options;
+    if (maker != &c && !(reused && of_its_kind))
         world_.violate(label(c) + ": granted with somebody else's node");
-    if (++grants_on_[c.given.node] > set.cohort && set.linger == 0ms)
+    if (++grants_on_[c.given.node] > agreed.cohort && agreed.linger == 0ms)
         world_.violate(label(c) + ": its node served more grants than a cohort has");
 }
 
@@ -321,7 +330,7 @@ void checker::released(contender_record& c, boost::system::error_code ec)
         const auto* node = ensemble_.leaders_tree().find(c.given.node);
         // A client that closes without a connection cannot know.
         // Where nodes are used again, the lock is given back and the node may stay.
-        const bool goes = plan_.set.linger == 0ms && plan_.set.cohort == 1;
+        const bool goes = !plan_.agreed(c.wish).passes_nodes_on();
         // A leader that was given up may say of a session that has begun since that it is over.
         const bool may_be_misled = ensemble_.answers_from_the_past();
         if (!ec && goes && node != nullptr && ensemble_.alive(node->owner) && !contains(closing_, c.client) &&

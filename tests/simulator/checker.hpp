@@ -38,6 +38,8 @@ struct contender_record {
     std::optional<process::time_point> deadline;
     recipes::grant given;
     instant granted_at{0};
+    bool may_be_refused = false;         ///< others of its client were there that had other options
+    bool has_to_be_refused = false;      ///< likewise, and one of them held
     bool lost = false;                   ///< was told
     given_back back;                     ///< once its release has begun
     std::shared_ptr<heard_events> heard; ///< if it has a listener

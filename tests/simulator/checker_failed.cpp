@@ -82,6 +82,8 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
         return;
     if (is(errc::access_denied) && expects_refusals_)
         return;
+    if (is(errc::invalid_option) && c.may_be_refused)
+        return;
     if (is(errc::sequence_exhausted) && plan_.set.first_sequence > queue::sequence_limit - 100)
         return;
     if (is(errc::over_budget) && plan_.set.node_budget < 1000)

@@ -119,6 +119,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"czxid_of_an_earlier_node", 700009176},
     {"distrusted_session_keeps_its_lease", 20017167},
     {"epoch_begins_behind_a_sync", 914657},
+    {"event_told_to_the_leaving_path_alone", 900306},
     {"found_node_missing_is_trusted", 9700002606},
     {"granted_by_what_was_known_of_old", 9600010538},
     {"handoff_by_number_not_name", 900412},

@@ -45,6 +45,8 @@ plan planner::make()
         make_unnoticed_set_back(); // likewise
     if (kind_.peers != peer_life::none)
         make_peers();
+    if (kind_.which != recipe::semaphore && plan_.seed * 667 % 1459 % 8 == 0)
+        make_disagreement(); // likewise
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return std::move(plan_);
 }

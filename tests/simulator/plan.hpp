@@ -55,6 +55,7 @@ struct step {
     std::uint32_t choice = 0;              ///< which of several things there are at that time
     std::chrono::milliseconds duration{0}; ///< of a fault; how long a lock is held
     bool look_once = false;
+    bool other_options = false; ///< than others of its client, which contradicts them where they are in use
     unsigned max_attempts = 0;
     std::optional<std::chrono::milliseconds> deadline;
     std::optional<std::chrono::microseconds> withdraw_after;
@@ -82,6 +83,9 @@ struct plan {
     settings set;
     std::vector<step> steps; ///< in order of time
     std::optional<std::vector<placed_fault>> faults;
+
+    /// The options of an acquire.
+    [[nodiscard]] const agreed_options& agreed(const step& s) const { return set.agreed[s.other_options ? 1 : 0]; }
 };
 
 /// What --stale-leaders, --scarce-memory, --closed-asleep, --peers, --dead-peers and --recipe choose.

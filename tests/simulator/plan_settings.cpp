@@ -44,14 +44,17 @@ void planner::make_settings()
         s.first_sequence = std::array{9'999'999u, (1u << 30) - 3u, 2'000'000'000u, 2'146'999'996u}[draw(4)];
     }
     s.quiet_after = s.session_timeout * static_cast<int>(1 + draw(4));
-    switch (plan_.seed / 2 % 16) { // nothing is drawn for these
-    case 1: s.linger = 50ms; break;
-    case 2: s.linger = 2min; break;
-    case 3: s.cohort = 3; break;
-    case 4: s.linger = 2min; [[fallthrough]];
-    case 5: s.cohort = 2; break;
+    agreed_options& agreed = s.agreed[0]; // nothing is drawn for these
+    agreed.names = plan_.seed % 2 == 0 ? naming::curator : naming::kazoo;
+    switch (plan_.seed / 2 % 16) {
+    case 1: agreed.linger = 50ms; break;
+    case 2: agreed.linger = 2min; break;
+    case 3: agreed.cohort = 3; break;
+    case 4: agreed.linger = 2min; [[fallthrough]];
+    case 5: agreed.cohort = 2; break;
     default: break;
     }
+    s.agreed[1] = agreed;
     if (plan_.seed * 29 % 1009 % 5 == 3)
         make_numbers_scarce(); // none of the seeds that found something
     if (plan_.seed * 189 % 1013 % 4 == 3)
@@ -97,6 +100,22 @@ void planner::make_other_names()
         s.also_heeds.emplace_back();
     if (s.also_heeds.empty() || one_of(2))
         s.also_heeds.emplace_back(other_mark);
+}
+
+/// Users do not agree on what the locks of a client on a path have to agree on. Drawn apart.
+void planner::make_disagreement()
+{
+    choices own(plan_.seed ^ 0xd15'a62ee);
+    const auto below = [&own](std::uint64_t n) { return own.below(n, choices::stream::plan); };
+    const agreed_options& usual = plan_.set.agreed[0];
+    agreed_options& other = plan_.set.agreed[1];
+    other.linger = std::array{0ms, 50ms, 120'000ms}[below(3)];
+    other.cohort = 1 + (usual.cohort + static_cast<unsigned>(below(2))) % 3; // another one, of three
+    if (below(2) == 0 || is_shared(kind_.which))
+        other.names = usual.names == naming::curator ? naming::kazoo : naming::curator;
+    const bool by_owner = kind_.which == recipe::reentrant_mutex; // those of an owner's first acquire hold for it
+    for (step& s : plan_.steps)
+        s.other_options = s.what == act::acquire && (by_owner ? s.choice % 2 : below(2)) == 0;
 }
 
 /// Servers that grant a session twice the time that others do. Drawn apart.

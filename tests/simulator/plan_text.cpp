@@ -1,6 +1,7 @@
 // A plan as text.
 #include "plan.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace zklock::simulator {
@@ -59,8 +60,12 @@ std::string describe(const plan& p)
         << s.follower_lag.count() << " us, parents " << (s.parents_exist ? "there" : "missing")
         << (s.parents_are_containers ? " (containers)" : "") << ", first sequence " << s.first_sequence
         << ", scarce from " << s.scarce_from << ", node budget " << s.node_budget << ", users' window "
-        << s.users_window << ", linger " << s.linger.count() << " ms, cohort " << s.cohort
-        << (s.mark.empty() ? "" : ", mark ") << s.mark;
+        << s.users_window;
+    const bool disagree = std::any_of(p.steps.begin(), p.steps.end(), [](const step& t) { return t.other_options; });
+    for (const agreed_options* o = s.agreed; o != s.agreed + (disagree ? 2 : 1); ++o)
+        out << (o == s.agreed ? ", " : "; other options: ") << (o->names == naming::kazoo ? "kazoo's" : "curator's")
+            << " names, linger " << o->linger.count() << " ms, cohort " << o->cohort;
+    out << (s.mark.empty() ? "" : ", mark ") << s.mark;
     for (const auto& mark : s.also_heeds)
         out << ", heeds \"" << mark << '"';
     out << (s.exists_needs_read ? ", exists needs the permission to read" : "")
@@ -87,6 +92,8 @@ std::string describe(const plan& p)
         out << ' ' << path_of(t.path);
         if (t.look_once)
             out << ", look once";
+        if (t.other_options)
+            out << ", other options";
         if (t.deadline)
             out << ", deadline " << t.deadline->count() << " ms";
         if (t.withdraw_after)

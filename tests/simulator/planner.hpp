@@ -31,6 +31,7 @@ private:
     void make_numbers_scarce();
     void make_other_names();
     void make_limits();
+    void make_disagreement();
 
     // steps (plan.cpp)
     void make_moments();

@@ -23,6 +23,16 @@ enum class peer_life : std::uint8_t {
     alive
 };
 
+/// What the locks of a client on one path have to agree on while they are in use, as in mutex_options.
+struct agreed_options {
+    naming names = naming::curator;
+    std::chrono::milliseconds linger{0};
+    unsigned cohort = 1;
+
+    /// An acquire may be granted on the node of another one of its client.
+    [[nodiscard]] bool passes_nodes_on() const { return linger.count() > 0 || cohort > 1; }
+};
+
 /// What holds for a whole schedule.
 struct settings {
     unsigned servers = 1;
@@ -56,9 +66,8 @@ struct settings {
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
     std::size_t users_window = 64;       ///< how many requests of users may be under way, besides those for locks
-    std::chrono::milliseconds linger{0}; ///< as in mutex_options
-    unsigned cohort = 1;                 ///< likewise
-    std::string mark;                    ///< likewise, of a mutex
+    agreed_options agreed[2];            ///< the second ones: of those acquires that have other options
+    std::string mark;                    ///< as in mutex_options, of a mutex
     std::vector<std::string> also_heeds; ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
 
@@ -70,8 +79,11 @@ struct settings {
     bool registers = false;                   ///< users read and write something under their locks
     bool requests_noted = false;              ///< the verdict tells all that clients asked for, and when
 
-    /// An acquire may be granted on the node of another one of its client.
-    [[nodiscard]] bool passes_nodes_on() const { return linger.count() > 0 || cohort > 1; }
+    /// How long the node of any acquire may linger.
+    [[nodiscard]] std::chrono::milliseconds longest_linger() const
+    {
+        return std::max(agreed[0].linger, agreed[1].linger);
+    }
     /// Whether a path's numbers may be scarce at some time.
     [[nodiscard]] bool may_run_short() const
     {

@@ -122,6 +122,7 @@ private:
             better |= try_step(i, [](step& s) { return std::exchange(s.deadline, std::nullopt).has_value(); });
             better |= try_step(i, [](step& s) { return std::exchange(s.look_once, false); });
             better |= try_step(i, [](step& s) { return std::exchange(s.max_attempts, 0) != 0; });
+            better |= try_step(i, [](step& s) { return std::exchange(s.other_options, false); });
         }
         for (unsigned used = best_.set.clients; used > 1; --used) {
             const bool needed = std::any_of(best_.steps.begin(), best_.steps.end(),

@@ -90,17 +90,18 @@ void mutex_users::acquire(client& where, const step& s)
     mutex_options options;
     options.identifier = c.tag;
     options.max_attempts = s.max_attempts;
-    options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
-    options.linger = stage_.the_plan.set.linger;
-    options.cohort = stage_.the_plan.set.cohort;
+    const agreed_options& agreed = stage_.the_plan.agreed(s);
+    options.names = agreed.names;
+    options.linger = agreed.linger;
+    options.cohort = agreed.cohort;
     options.mark = stage_.the_plan.set.mark;
     options.also_heeds = stage_.the_plan.set.also_heeds;
     options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
     if (has_listeners(stage_.the_plan)) {
         const auto wrong = [this, &c](const std::string& what) { stage_.world.violate(c.tag + ": " + what); };
-        c.heard = std::make_shared<heard_events>(s.max_attempts, stage_.the_plan.set.passes_nodes_on(), wrong,
-                                                 [](const lock_event&) {});
+        c.heard =
+            std::make_shared<heard_events>(s.max_attempts, agreed.passes_nodes_on(), wrong, [](const lock_event&) {});
         options.listener = c.heard;
     }
     recipes::acquire_request request;

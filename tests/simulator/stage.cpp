@@ -413,7 +413,7 @@ verdict stage::run(scenario& users)
     run_until(patience(), ended); // those who were paused have begun since, and hold, too
     // Nodes may stay for so long, by the clock of a client.
     if (users_->all_ended())
-        run_until(world.time.now() + instant(the_plan.set.linger) * 21 / 20, ended);
+        run_until(world.time.now() + instant(the_plan.set.longest_linger()) * 21 / 20, ended);
     if (world.violation.empty())
         users_->finish();
     for (const auto& left : what_is_left()) {

@@ -274,7 +274,7 @@ void stage::refuse(const step& s)
     p.remove = s.choice % 3 == 0;
     // The servers do not tell whoever may not read, so a node would linger for as long as it may: too long to wait for
     // here. And whoever waits for permits would not be told of those that are given back.
-    p.read = s.choice % 5 == 0 || the_plan.set.linger > 0ms || the_plan.which == recipe::semaphore;
+    p.read = s.choice % 5 == 0 || the_plan.set.longest_linger() > 0ms || the_plan.which == recipe::semaphore;
     set(p);
     world.time.after(s.duration, [set] { set(permissions{}); });
 }

@@ -83,13 +83,14 @@ mutex_options acquisition_users::options_of(const use& u, queue::contender_kind 
 {
     mutex_options options;
     options.identifier = u.tag;
-    options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
+    const agreed_options& agreed = stage_.the_plan.agreed(u.wish);
+    options.names = agreed.names;
     options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
     options.listener = u.heard;
     if (kind == queue::contender_kind::mutex) { // a shared mutex does not have these
-        options.linger = stage_.the_plan.set.linger;
-        options.cohort = stage_.the_plan.set.cohort;
+        options.linger = agreed.linger;
+        options.cohort = agreed.cohort;
     }
     return options;
 }
@@ -155,6 +156,15 @@ void acquisition_users::acquire(client& c, use& u)
         u.deadline = u.where->now() + *u.wish.deadline;
     say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
                (u.wish.look_once ? ", looking once" : ""));
+    u.contradicted = false;
+    for (use& o : uses_) {
+        const auto shares_path = [&o](unsigned path) { return contains(o.paths, path); };
+        const bool is_there = o.where == u.where && (o.now == phase::waiting || o.has_it());
+        if (!is_there || o.wish.other_options == u.wish.other_options || std::ranges::none_of(u.paths, shares_path))
+            continue;
+        u.contradicted = true;
+        o.contradicted |= o.now == phase::waiting; // it may come to that path later
+    }
     check_begin(u);
     check_look_once(u);
     recipes::acquire_call call;
@@ -254,7 +264,7 @@ void acquisition_users::check_node(use& u, const held_lock& l)
             violate(u, "its token does not come from its node");
         auto& tokens = tokens_of_[l.node];
         tokens.insert(l.fencing_token);
-        if (const auto& set = stage_.the_plan.set; set.linger == 0ms && tokens.size() > set.cohort)
+        if (const auto& agreed = stage_.the_plan.agreed(u.wish); agreed.linger == 0ms && tokens.size() > agreed.cohort)
             violate(u, "its node served more grants than a cohort has");
     } else if (!excused(u)) {
         violate(u, "granted without a node");
@@ -265,8 +275,8 @@ void acquisition_users::check_token(use& u, const held_lock& l, unsigned path)
 {
     auto& last = last_[path];
     const bool same = u.owner != 0 && u.owner == last.owner && l.node == last.node;
-    const auto& set = stage_.the_plan.set;
-    const bool next_turn = l.fencing_token != last.token && set.passes_nodes_on(); // of a node passed on
+    const bool passed_on = stage_.the_plan.agreed(u.wish).passes_nodes_on();
+    const bool next_turn = l.fencing_token != last.token && passed_on; // of a node passed on
     const bool again = same && !next_turn;
     const bool shares = reads(u, path);
     const auto bound = shares ? last.token : std::max(last.token, last.readers);
@@ -333,8 +343,7 @@ void acquisition_users::released(use& u, boost::system::error_code ec)
         violate(u, "released twice");
     if (u.lost && ec != make_error_code(errc::lost))
         violate(u, "lost, and released without that error");
-    const auto& set = stage_.the_plan.set;
-    const bool asks = set.linger == 0ms && set.cohort == 1;
+    const bool asks = !stage_.the_plan.agreed(u.wish).passes_nodes_on();
     if (u.owner == 0) { // of an owner's holds all but the last end otherwise
         if (const auto fault = u.back.fault_of(ec, *u.store, stage_.ensemble, asks, excused(u)); !fault.empty())
             violate(u, std::string(fault));
@@ -367,11 +376,12 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
     }
     const bool may_be_lost = !calm_ || set.leases_may_end_in_calm();
     const bool granted_and_lost = is(errc::lost) && may_be_lost && !ended.node.empty();
-    const bool explained =
-        is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
-        (is(errc::access_denied) && refusals_) || (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
-        (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
-        (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
+    const bool explained = is(errc::closed) || granted_and_lost ||
+                           ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
+                           (is(errc::access_denied) && refusals_) || (is(errc::invalid_option) && u.contradicted) ||
+                           (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
+                           (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
+                           (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
     if (!explained)
         violate(u, "failed without a reason: " + ec.message());
 }

@@ -32,6 +32,7 @@ struct use {
     phase now = phase::waiting;
     bool gave_up_late = false; ///< and was told that a result was on its way
     instant began{0};
+    bool contradicted = false; ///< others of its client were there that had other options
     std::optional<process::time_point> deadline;
     std::vector<held_lock> given; ///< as granted
     instant granted_at{0};

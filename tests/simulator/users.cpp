@@ -160,7 +160,11 @@ void acquisition_users::acquire(client& c, use& u)
     for (use& o : uses_) {
         const auto shares_path = [&o](unsigned path) { return contains(o.paths, path); };
         const bool is_there = o.where == u.where && (o.now == phase::waiting || o.has_it());
-        if (!is_there || o.wish.other_options == u.wish.other_options || std::ranges::none_of(u.paths, shares_path))
+        if (!is_there || std::ranges::none_of(u.paths, shares_path))
+            continue;
+        if (u.owner != 0 && o.owner == u.owner && o.now == phase::waiting)
+            u.contradicted |= o.contradicted; // an owner's acquire joins that one
+        if (o.wish.other_options == u.wish.other_options)
             continue;
         u.contradicted = true;
         o.contradicted |= o.now == phase::waiting; // it may come to that path later

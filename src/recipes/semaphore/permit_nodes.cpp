@@ -1,6 +1,7 @@
 #include "recipes/semaphore/permit_nodes.hpp"
 
 #include "queue/node_path.hpp"
+#include "queue/owner_data.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -17,8 +18,7 @@ using phase = permit_node::phase;
 
 permit_nodes::permit_nodes(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
     : semaphore_part(semaphore, s, layout),
-      cost_(node_budget::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name())),
-      watches_(semaphore, s, layout)
+      cost_(node_budget::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name()))
 {
 }
 
@@ -59,7 +59,7 @@ void permit_nodes::send(bool creates)
     send_removes();
     if (look_up_ == look_up::none && creates)
         send_creates();
-    watches_.send();
+    send_watches();
 }
 
 void permit_nodes::flush()
@@ -382,16 +382,45 @@ void permit_nodes::gone_already(const permit_ptr& node)
     gone(node, node->fate());
 }
 
+// --- watches ---------------------------------------------------------------------------------------------------------
+
+void permit_nodes::watch(const semaphore_acquisition& holder, bool again)
+{
+    for (const permit_ptr& node : holder.nodes)
+        if (!std::exchange(node->watched, true) || again) // in the next epoch, if there is none now
+            to_watch_.push_back(node);
+}
+
+void permit_nodes::send_watches()
+{
+    for (const permit_ptr& node : std::exchange(to_watch_, {})) {
+        if (!node->owner || node->now != phase::there)
+            continue;
+        node->watched = true;
+        session_.store.get(path_of(*node), true, semaphore_.expect([this, node](const store::get_reply& answer) {
+            switch (answer.result) {
+            case outcome::ok:
+                if (answer.data == queue::revocation_request && node->owner)
+                    node->owner->revoked();
+                return;
+            case outcome::no_node: session_.own_writes().found_gone(path_of(*node)); return lost_to_others(node);
+            case outcome::unknown: return; // the next epoch watches again
+            default: semaphore_.after_a_while([this, node] { to_watch_.push_back(node); });
+            }
+        }));
+    }
+}
+
 // --- what becomes of the session -------------------------------------------------------------------------------------
 
 void permit_nodes::epoch_began()
 {
     if (!unknown_.empty())
         look_up_ = look_up::due;
-    watches_.forget_all();
+    to_watch_.clear();
     for (const auto& [id, node] : nodes_)
         if (std::exchange(node->watched, false) && node->owner)
-            watches_.renew(node);
+            to_watch_.push_back(node);
 }
 
 void permit_nodes::session_ended()
@@ -401,9 +430,8 @@ void permit_nodes::session_ended()
         node->owner = nullptr;
         gone(node);
     }
-    for (auto* list : {&to_create_, &to_remove_, &unknown_})
+    for (auto* list : {&to_create_, &to_remove_, &unknown_, &to_watch_})
         list->clear();
-    watches_.forget_all();
     by_name_.clear();
 }
 
@@ -428,7 +456,7 @@ bool permit_nodes::on_event(store::event_kind kind, std::string_view child)
     if (kind == store::event_kind::deleted)
         lost_to_others(node);
     else if (node->watched && node->owner)
-        watches_.renew(node); // that one is used up
+        to_watch_.push_back(node); // that one is used up
     return true;
 }
 

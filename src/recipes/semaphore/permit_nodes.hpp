@@ -1,6 +1,5 @@
 #pragma once
 #include "recipes/semaphore/permit_node.hpp"
-#include "recipes/semaphore/permit_watches.hpp"
 #include "recipes/semaphore/semaphore_part.hpp"
 #include "store/store.hpp"
 #include "zklock/errc.hpp"
@@ -49,7 +48,9 @@ public:
     void want(semaphore_acquisition& head);
     /// That node has no owner any more: it is deleted.
     void drop(const permit_ptr&);
-    [[nodiscard]] permit_watches& watches() noexcept { return watches_; }
+    /// Watches the holder's nodes from now on: others may delete them, or ask their holder to let go. `again`: those
+    /// that are watched are looked at once more.
+    void watch(const semaphore_acquisition& holder, bool again);
     /// Others have deleted it, or the session has taken it along.
     void lost_to_others(const permit_ptr&);
     /// Sends what is due. `creates`: the path is there, as far as is known.
@@ -84,6 +85,7 @@ private:
     void send_removes();
     void send_remove(const permit_ptr&);
     void on_removed(const permit_ptr&, store::outcome);
+    void send_watches();
     void one_ended(const std::shared_ptr<permits_release>&, boost::system::error_code);
     void gone(const permit_ptr&, boost::system::error_code = {});
     void gone_already(const permit_ptr&);
@@ -97,7 +99,7 @@ private:
     std::vector<permit_ptr> to_remove_;
     std::vector<permit_ptr> unknown_;
     look_up look_up_ = look_up::none;
-    permit_watches watches_;
+    std::vector<permit_ptr> to_watch_; ///< or once more: a watch is used up, or gone with its epoch
 };
 
 } // namespace zklock::recipes

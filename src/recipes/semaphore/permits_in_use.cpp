@@ -25,12 +25,12 @@ void permits_in_use::look(bool path_is_there)
 void permits_in_use::send_look()
 {
     const auto known = static_cast<std::int64_t>(others_ + semaphore_.nodes().size());
-    const bool in_vain = semaphore_.count().maximum() && known > *semaphore_.count().maximum();
+    const bool in_vain = semaphore_.maximum().now() && known > *semaphore_.maximum().now();
     const bool watch = std::exchange(shall_watch_, false) || in_vain;
     stale_ = false;
     listing_ = true;
-    semaphore_.check().begin();
-    semaphore_.count().read(watch);
+    semaphore_.maximum().check();
+    semaphore_.maximum().read(watch);
     const bool armed = watch;
     session_.store.children(layout_.permits, armed,
                             semaphore_.expect([this, watch](const store::children_reply& answer) {
@@ -83,9 +83,9 @@ void permits_in_use::decide(semaphore_acquisition& head, const std::vector<std::
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
     const bool all_there =
         head.nodes.size() == head.request().count && std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
-    if (!all_there || !semaphore_.count().is_current() || !semaphore_.check().passed())
+    if (!all_there || !semaphore_.maximum().is_current() || !semaphore_.maximum().agreed())
         return; // what is missing makes it look again
-    head.no_room = static_cast<std::int64_t>(in_use) > *semaphore_.count().maximum();
+    head.no_room = static_cast<std::int64_t>(in_use) > *semaphore_.maximum().now();
     if (!head.no_room) {
         // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head())
@@ -125,7 +125,7 @@ void permits_in_use::notice_refusal(outcome result) noexcept
 /// An event will tell when there may be room.
 bool permits_in_use::changes_are_told() const noexcept
 {
-    return watching_ && !watch_refused_ && semaphore_.count().changes_are_told();
+    return watching_ && !watch_refused_ && semaphore_.maximum().changes_are_told();
 }
 
 void permits_in_use::stop_watching()
@@ -134,7 +134,58 @@ void permits_in_use::stop_watching()
     const bool listing = listing_;
     if (!listing && std::exchange(watching_, false) && session_.listeners().leave_watch(layout_.permits))
         session_.store.unwatch(layout_.permits, semaphore_.expect([](const store::reply&) {}));
-    semaphore_.count().stop_watching();
+    semaphore_.maximum().stop_watching();
+}
+
+// --- those who have not come to the head -----------------------------------------------------------------------------
+
+void permits_in_use::look_once(const std::shared_ptr<semaphore_acquisition>& acquisition)
+{
+    if (!session_.connected())
+        return acquisition->fail(errc::not_connected);
+    if (for_room_.add(acquisition))
+        send_look_for_room();
+}
+
+void permits_in_use::send_look_for_room()
+{
+    const std::uint64_t grants = session_.catch_up().with_handoffs();
+    semaphore_.maximum().read(false);
+    session_.store.children(
+        layout_.permits, false, semaphore_.expect([this, grants](const store::children_reply& answer) {
+            semaphore_.notice_refusal(answer.result);
+            for_room_.answered(
+                session_, answer.result, grants, [&](semaphore_acquisition& each) { on_room(each, answer); },
+                [&] { send_look_for_room(); }, [](semaphore_acquisition& each, errc why) { each.fail(why); });
+        }));
+    for_room_.sent();
+}
+
+void permits_in_use::on_room(semaphore_acquisition& acquisition, const store::children_reply& answer)
+{
+    if (!acquisition.waiting())
+        return;
+    const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
+    // A shared count that is not there yet will be made.
+    const auto after = static_cast<std::int64_t>(in_use + acquisition.request().count);
+    if (after > semaphore_.maximum().now().value_or(semaphore_.options().permits)) {
+        acquisition.note_refusal(true);
+        return acquisition.fail(errc::busy);
+    }
+    acquisition.line_up();
+}
+
+void permits_in_use::look_at_holder()
+{
+    if (session_.connected() && !(last_holder_.get() && last_holder_.is_new(session_.scheduler.now())))
+        last_holder_.begin(session_, std::make_shared<holder_look>(session_, layout_.permits, &first_permit));
+}
+
+/// A node of ours may be that of one who waits at the head of the line.
+std::optional<contender> permits_in_use::holder_seen() const
+{
+    const holder_look* const look = last_holder_.get();
+    return !look || semaphore_.nodes().of_a_waiter(look->child()) ? std::nullopt : look->found();
 }
 
 } // namespace zklock::recipes

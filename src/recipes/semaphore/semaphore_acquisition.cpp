@@ -20,7 +20,7 @@ void semaphore_acquisition::begin()
 {
     arm_deadline();
     if (looks_once())
-        path_->looks().look(shared_from_this());
+        path_->in_use().look_once(shared_from_this());
     else
         line_up();
 }
@@ -324,7 +324,7 @@ std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
 void semaphore_acquisition::expect_time_out()
 {
     if (waiting() && path_)
-        path_->looks().look_at_holder();
+        path_->in_use().look_at_holder();
 }
 
 /// Its place is that in the line. The first in the line holds no permit, but waits for one, too: if that is one of ours
@@ -342,7 +342,7 @@ known_wait semaphore_acquisition::waits_for()
     if (!nodes.empty() && nodes.front()->now == permit_node::phase::there)
         report.node = path_->nodes().path_of(*nodes.front());
     report.path = path_->path();
-    report.held_by = path_->looks().holder_seen();
+    report.held_by = path_->in_use().holder_seen();
     report.permits = path_->permits_known();
     return report;
 }

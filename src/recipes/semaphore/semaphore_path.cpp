@@ -9,8 +9,8 @@ namespace zklock::recipes {
 semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path_options options,
                                std::function<void()> idle)
     : recipe_path(l.session(), path, std::move(idle)), locks_(l), options_(std::move(options)),
-      layout_(path, options_.names), nodes_(*this, session_, layout_), count_(*this, session_, layout_),
-      check_(*this, session_, layout_), in_use_(*this, session_, layout_), looks_(*this, session_, layout_)
+      layout_(path, options_.names), nodes_(*this, session_, layout_), maximum_(*this, session_, layout_),
+      in_use_(*this, session_, layout_)
 {
     session_.add(*this);
     session_.listeners().listen(layout_.permits, *this);
@@ -23,7 +23,7 @@ semaphore_path::~semaphore_path()
     session_.remove(*this);
     if (listens_) {
         session_.listeners().stop_listening(layout_.permits, *this);
-        static_cast<void>(count_.stop_listening());
+        static_cast<void>(maximum_.stop_listening());
     }
 }
 
@@ -32,7 +32,7 @@ void semaphore_path::give_way()
 {
     listens_ = false;
     const bool permits_left = session_.listeners().stop_listening(layout_.permits, *this);
-    const bool count_left = count_.stop_listening();
+    const bool count_left = maximum_.stop_listening();
     if (permits_left && session_.connected())
         session_.unwatch(layout_.permits);
     if (count_left && session_.connected())
@@ -41,7 +41,7 @@ void semaphore_path::give_way()
 
 bool semaphore_path::idle() const noexcept
 {
-    const bool watched = in_use_.watched() || count_.watches();
+    const bool watched = in_use_.watched() || maximum_.watches();
     return acquisitions_.empty() && nodes_.none() && !answers_due() && !watched;
 }
 
@@ -58,7 +58,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
     use();
     const auto acquisition =
         std::make_shared<semaphore_acquisition>(session_, this, locks_.new_id(), std::move(request));
-    count_.listen();
+    maximum_.listen();
     adopt(acquisition);
     ++waiting_;
     acquisition->begin();
@@ -89,7 +89,7 @@ bool semaphore_path::head_finds_room() const noexcept
 
 std::size_t semaphore_path::permits_known() const noexcept
 {
-    return static_cast<std::size_t>(std::max<std::int64_t>(count_.maximum().value_or(options_.permits), 0));
+    return static_cast<std::size_t>(std::max<std::int64_t>(maximum_.now().value_or(options_.permits), 0));
 }
 
 void semaphore_path::fail_heads(errc why)
@@ -133,8 +133,8 @@ void semaphore_path::path_answered(std::optional<errc> refusal)
 
 void semaphore_path::make_own_path()
 {
-    if (check_.passed())
-        check_.path_gone();
+    if (maximum_.agreed())
+        maximum_.path_gone();
     make_path(parents_, layout_.permits);
 }
 
@@ -152,14 +152,14 @@ recipe_path::making semaphore_path::next_making() noexcept
 {
     if (parents_.made.any())
         return {layout_.permits, &parents_.made};
-    return count_.making();
+    return maximum_.making();
 }
 
 void semaphore_path::take_containers(semaphore_path& from)
 {
     if (from.layout_.permits == layout_.permits)
         recipe_path::take_containers(from);
-    count_.take_containers(from.count_);
+    maximum_.take_containers(from.maximum_);
 }
 
 // --- what the session tells ------------------------------------------------------------------------------------------
@@ -174,9 +174,8 @@ void semaphore_path::epoch_began()
 void semaphore_path::epoch_ended()
 {
     in_use_.epoch_ended();
-    count_.epoch_ended();
+    maximum_.epoch_ended();
     nodes_.epoch_ended();
-    looks_.epoch_ended();
     refuse_tries();
 }
 
@@ -234,7 +233,7 @@ bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
         if (now - acquisition->held_since() < long_hold)
             others = true;
         else
-            nodes_.watches().begin(*acquisition, false);
+            nodes_.watch(*acquisition, false);
     }
     advance();
     return others;
@@ -259,7 +258,7 @@ void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
 {
     if (path == layout_.permits && kind != store::event_kind::data_changed)
         in_use_.list_changed();
-    if (count_.on_event(kind, path))
+    if (maximum_.on_event(kind, path))
         look_again();
     advance();
 }

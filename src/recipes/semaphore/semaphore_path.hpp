@@ -1,12 +1,10 @@
 #pragma once
 #include "recipes/locks/locks.hpp"
+#include "recipes/semaphore/maximum_permits.hpp"
 #include "recipes/semaphore/permit_nodes.hpp"
-#include "recipes/semaphore/permits_check.hpp"
 #include "recipes/semaphore/permits_in_use.hpp"
-#include "recipes/semaphore/room_looks.hpp"
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
-#include "recipes/semaphore/shared_count.hpp"
 #include "recipes/session/parent_maker.hpp"
 #include "recipes/session/recipe_path.hpp"
 
@@ -66,9 +64,8 @@ public:
     // --- called by its acquires --------------------------------------------------------------------------------------
 
     [[nodiscard]] permit_nodes& nodes() noexcept { return nodes_; }
-    [[nodiscard]] shared_count& count() noexcept { return count_; }
-    [[nodiscard]] permits_check& check() noexcept { return check_; }
-    [[nodiscard]] room_looks& looks() noexcept { return looks_; }
+    [[nodiscard]] maximum_permits& maximum() noexcept { return maximum_; }
+    [[nodiscard]] permits_in_use& in_use() noexcept { return in_use_; }
     std::shared_ptr<acquisition> take_place(acquire_request lock) { return locks_.acquire(std::move(lock)); }
     /// One of ours is at the head of the line, and not for want of a permit, as far as is known: it waits for an
     /// answer.
@@ -87,7 +84,7 @@ public:
     /// Looks at its nodes from now on: others may delete them, or ask their holder to let go.
     void watch(const semaphore_acquisition& holder)
     {
-        nodes_.watches().begin(holder, true);
+        nodes_.watch(holder, true);
         advance();
     }
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)
@@ -140,7 +137,7 @@ public:
 private:
     [[nodiscard]] auto acquisitions() const { return acquisitions_; } ///< likewise
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
-    void own_path_gone() override { check_.path_gone(); }
+    void own_path_gone() override { maximum_.path_gone(); }
     void path_answered(std::optional<errc> refusal) override;
     void retire_the_rest() override { advance(); }
 
@@ -148,10 +145,8 @@ private:
     const semaphore_path_options options_;
     const semaphore_layout layout_;
     permit_nodes nodes_;
-    shared_count count_; ///< the maximum
-    permits_check check_;
+    maximum_permits maximum_;
     permits_in_use in_use_;
-    room_looks looks_;
     std::uint64_t last_id_ = 0;                                                    ///< of an acquisition
     std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids
     /// With the lock of the line: one, unless that lock was lost.

@@ -1,4 +1,4 @@
-#include "recipes/semaphore/shared_count.hpp"
+#include "recipes/semaphore/maximum_permits.hpp"
 
 #include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
@@ -11,7 +11,7 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-shared_count::shared_count(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
+maximum_permits::maximum_permits(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
     : semaphore_part(semaphore, s, layout), path_(semaphore.options().count_path),
       parents_(s.store, s.lost_containers())
 {
@@ -19,7 +19,7 @@ shared_count::shared_count(semaphore_path& semaphore, session& s, const semaphor
         maximum_ = semaphore.options().permits;
 }
 
-void shared_count::listen()
+void maximum_permits::listen()
 {
     if (!exists() || listens_)
         return;
@@ -27,12 +27,12 @@ void shared_count::listen()
     listens_ = true;
 }
 
-bool shared_count::stop_listening()
+bool maximum_permits::stop_listening()
 {
     return listens_ && session_.listeners().stop_listening(path_, semaphore_);
 }
 
-void shared_count::stop_watching()
+void maximum_permits::stop_watching()
 {
     if (!listens_ || reads_ != 0)
         return;
@@ -41,7 +41,7 @@ void shared_count::stop_watching()
         session_.store.unwatch(path_, semaphore_.expect([](const store::reply&) {}));
 }
 
-bool shared_count::on_event(store::event_kind kind, std::string_view path) noexcept
+bool maximum_permits::on_event(store::event_kind kind, std::string_view path) noexcept
 {
     if (path != path_ || kind == store::event_kind::children_changed)
         return false;
@@ -50,7 +50,7 @@ bool shared_count::on_event(store::event_kind kind, std::string_view path) noexc
     return true;
 }
 
-void shared_count::read(bool watch)
+void maximum_permits::read(bool watch)
 {
     if (changes_are_told())
         return;
@@ -61,7 +61,7 @@ void shared_count::read(bool watch)
     }));
 }
 
-void shared_count::on_read(const store::get_reply& answer, bool watch)
+void maximum_permits::on_read(const store::get_reply& answer, bool watch)
 {
     outdated_ = outdated_ && answer.result == outcome::unknown;
     switch (answer.result) {
@@ -80,7 +80,7 @@ void shared_count::on_read(const store::get_reply& answer, bool watch)
     }
 }
 
-void shared_count::make()
+void maximum_permits::make()
 {
     const semaphore_options* const head = semaphore_.options_of_head();
     if (!head || parents_.busy())
@@ -93,7 +93,7 @@ void shared_count::make()
                           }));
 }
 
-void shared_count::on_made(const store::create_reply& answer)
+void maximum_permits::on_made(const store::create_reply& answer)
 {
     switch (answer.result) {
     case outcome::ok:
@@ -107,15 +107,73 @@ void shared_count::on_made(const store::create_reply& answer)
     }
 }
 
-recipe_path::making shared_count::making() noexcept
+recipe_path::making maximum_permits::making() noexcept
 {
     return {queue::parent_of(path_), &parents_.made};
 }
 
-void shared_count::take_containers(shared_count& from)
+void maximum_permits::take_containers(maximum_permits& from)
 {
     if (from.path_ == path_)
         parents_.made.take(from.parents_.made);
+}
+
+// --- whether all mean the same ---------------------------------------------------------------------------------------
+
+bool maximum_permits::agreed() const noexcept
+{
+    return check_ == check_state::passed || !semaphore_.options().check_permits;
+}
+
+void maximum_permits::check()
+{
+    if (check_ != check_state::due || agreed())
+        return;
+    check_ = check_state::under_way;
+    session_.store.get(semaphore_.path(), false,
+                       semaphore_.expect([this](const store::get_reply& answer) { on_checked(answer); }));
+}
+
+void maximum_permits::on_checked(const store::get_reply& answer)
+{
+    check_ = check_state::due;
+    switch (answer.result) {
+    case outcome::ok: break;
+    case outcome::no_node: // it is made with the nodes
+    case outcome::unknown: return semaphore_.look_again();
+    default: return semaphore_.fail_heads(error_of(answer.result));
+    }
+    if (answer.data.empty())
+        return write(answer.stat.version);
+    const auto number = number_in(answer.data);
+    if (!number || *number == static_cast<std::int64_t>(semaphore_.options().permits))
+        check_ = check_state::passed; // other text is somebody's own business
+    else
+        semaphore_.fail_heads(report_fault(session_, semaphore_.path(),
+                                           {"permits", std::to_string(semaphore_.options().permits),
+                                            std::to_string(*number) + ", as the path's data says (check_permits)"}));
+}
+
+void maximum_permits::write(std::int32_t version)
+{
+    check_ = check_state::under_way;
+    session_.store.set(semaphore_.path(), std::to_string(semaphore_.options().permits), version,
+                       semaphore_.expect([this](const store::stat_reply& answer) { on_written(answer); }));
+}
+
+void maximum_permits::on_written(const store::stat_reply& answer)
+{
+    check_ = check_state::due;
+    semaphore_.look_again();
+    switch (answer.result) {
+    case outcome::ok: break;
+    case outcome::bad_version: // somebody else was faster: it is read again
+    case outcome::no_node:
+    case outcome::unknown: return;
+    default: return semaphore_.fail_heads(error_of(answer.result));
+    }
+    check_ = check_state::passed;
+    semaphore_.path_written(answer.stat);
 }
 
 } // namespace zklock::recipes

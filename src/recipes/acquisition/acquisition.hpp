@@ -91,6 +91,22 @@ struct known_wait : wait_report {
     bool others = false;
 };
 
+/// What a wait was for that has timed out. It is kept until it is told, and told once.
+class kept_report {
+public:
+    void keep(known_wait told) { report_ = std::make_unique<known_wait>(std::move(told)); }
+    /// What was kept, or else what there is to tell now.
+    template <class Describe> [[nodiscard]] known_wait tell(Describe describe)
+    {
+        return report_ ? std::move(*std::exchange(report_, nullptr)) : describe();
+    }
+    /// What is kept says that others kept it waiting.
+    [[nodiscard]] bool names_others() const noexcept { return report_ && report_->others; }
+
+private:
+    std::unique_ptr<known_wait> report_;
+};
+
 /// One acquire, from its call until its node is gone, made by a recipe: locks::acquire() for the mutex. Once the
 /// session is destroyed only the observers may be called.
 class acquisition {

@@ -1,6 +1,5 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
-#include "recipes/acquisition/kept_report.hpp"
 #include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 

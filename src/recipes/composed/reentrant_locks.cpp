@@ -2,7 +2,6 @@
 
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_tenure.hpp"
-#include "recipes/locks/lock_option_faults.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace zklock::recipes {
 
@@ -64,6 +65,52 @@ known_wait holder_report::describe_wait(const lock_contender& contender) const
         report.held_by->ours = queue_.known().contender_of(holder) != 0;
     }
     return report;
+}
+
+// --- listeners -------------------------------------------------------------------------------------------------------
+
+void holder_report::queued(lock_contender& its, std::string_view node)
+{
+    its.queued(node);
+    if (its.place_untold())
+        untold_.push_back(its.id);
+}
+
+/// Who has ended has been told.
+void holder_report::drop_told()
+{
+    std::erase_if(untold_, [this](queue::contender_id id) {
+        const auto* const its = contenders_.find(id);
+        return !its || !(*its)->place_untold();
+    });
+}
+
+void holder_report::tell()
+{
+    drop_told();
+    for (const queue::contender_id id : untold_) {
+        const auto [node, is_read] = predecessor_of(queue_.known(), id);
+        if (node.empty() || is_read)
+            continue;
+        const auto* const own = contenders_.find(queue_.known().contender_of(node));
+        zklock::contender before = contender_by_name(lock_.full(node), lock_.options().rules.parse(node));
+        if (own)
+            (*own)->describe(before);
+        (*contenders_.find(id))->waits_behind(std::make_shared<const zklock::contender>(std::move(before)));
+    }
+    drop_told();
+}
+
+void holder_report::was_read(const std::string& node, const store::get_reply& answer)
+{
+    if (untold_.empty())
+        return;
+    drop_told();
+    for (const queue::contender_id id : untold_)
+        if (predecessor_of(queue_.known(), id).node == node)
+            (*contenders_.find(id))
+                ->waits_behind(std::make_shared<const zklock::contender>(
+                    contender_as_read(session_, lock_.full(node), lock_.options().rules.parse(node), answer)));
 }
 
 } // namespace zklock::recipes

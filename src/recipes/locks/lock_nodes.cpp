@@ -17,6 +17,7 @@ using store::outcome;
 lock_nodes::~lock_nodes()
 {
     session_.writes().forget(*this);
+    session_.scheduler.cancel(linger_timer_);
 }
 
 void lock_nodes::settle()
@@ -171,7 +172,7 @@ void lock_nodes::on_created(queue::contender_id id, const store::create_reply& a
         if (sequence < 0 || sequence >= queue::sequence_limit)
             return out_of_numbers(contender, errc::sequence_exhausted);
         if (contender.listens())
-            lock_.places().queued(contender, lock_.full(node));
+            lock_.holder().queued(contender, lock_.full(node));
         if (answer.stat.czxid != 0)
             take_czxid(contender, answer.stat.czxid);
         break;
@@ -225,6 +226,27 @@ void lock_nodes::out_of_numbers(lock_contender& contender, errc why)
 {
     if (contender.waiting())
         lock_.refuse(contender, why);
+}
+
+void lock_nodes::begin_to_linger()
+{
+    lingers_since_ = session_.scheduler.now();
+    if (linger_timer_ == 0)
+        plan_end_of_lingering();
+}
+
+/// One timer serves many releases: it looks how long ago the last one was.
+void lock_nodes::plan_end_of_lingering()
+{
+    linger_timer_ = session_.scheduler.call_at(lingers_since_ + lock_.options().linger, [this] {
+        linger_timer_ = 0;
+        if (queue_.own().lingering() == nullptr)
+            return;
+        if (session_.scheduler.now() < lingers_since_ + lock_.options().linger)
+            return plan_end_of_lingering();
+        queue_.stop_lingering();
+        lock_.advance();
+    });
 }
 
 void lock_nodes::on_removed(queue::contender_id id, outcome result)

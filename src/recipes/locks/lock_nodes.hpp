@@ -9,7 +9,8 @@ namespace zklock::recipes {
 
 inline constexpr unsigned grants_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
 
-/// The nodes of a lock_path's contenders: created within the node budget, numbered and deleted, by way of group_commit.
+/// The nodes of a lock_path's contenders: created within the node budget, numbered, left to linger for a while and
+/// deleted, by way of group_commit.
 class lock_nodes final : private path_part, private write_source {
 public:
     /// `node_cost`: of one node, in the node budget.
@@ -19,6 +20,8 @@ public:
     /// A step is complete: puts the next create into the line of group_commit.
     void settle();
     void remove(queue::contender_id id, bool urgent) { session_.writes().remove(*this, id, urgent); }
+    /// From now on a node lingers.
+    void begin_to_linger();
     void take_back_unsent();
     void budget_freed();
     /// One of the contenders waits for room in the node budget.
@@ -43,10 +46,13 @@ private:
     bool reserve(lock_contender&);
     void create(lock_contender&, node_write&);
     void out_of_numbers(lock_contender&, errc why);
+    void plan_end_of_lingering();
 
     const std::size_t node_cost_;
     lock_contender* last_of_batch_ = nullptr; ///< whose create went into the transaction that is being gathered
     bool wants_budget_ = false;
+    store::scheduler::time_point lingers_since_{};
+    store::scheduler::timer_id linger_timer_ = 0;
 };
 
 } // namespace zklock::recipes

@@ -1,4 +1,4 @@
-#include "recipes/locks/lock_option_faults.hpp"
+#include "recipes/locks/lock_path.hpp"
 
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"

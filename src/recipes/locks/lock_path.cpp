@@ -23,8 +23,7 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
     : recipe_path(s, std::move(path), std::move(idle)), options_(options),
       queue_({lingers(), options.cohort}, s.numbers_scarce_from(), options_.rules),
       handoffs_(s.handoffs() ? std::make_unique<path_handoffs>(part()) : nullptr),
-      nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()), holder_(part()),
-      linger_timer_(part(), options_.linger), places_(part())
+      nodes_(part(), cost_of_a_node(s, path_, options)), requests_(part()), looks_(part()), holder_(part())
 {
     session_.add(*this);
     session_.listeners().listen(path_, *this);
@@ -183,7 +182,7 @@ void lock_path::carry_out_decisions()
     for (const queue::action& action : queue_.next(may_grant && session_.lease().grants(now)))
         carry_out(action, now);
     nodes_.settle();
-    places_.settle();
+    holder_.settle();
     if (handoffs_)
         handoffs_->settle();
     tell_if_idle();
@@ -231,7 +230,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         break;
     case kind::lingers:
         contender()->finish_release({});
-        linger_timer_.begin();
+        nodes_.begin_to_linger();
         break;
     case kind::not_found: session_.lost_creates().not_found(path_, action.node); break;
     case kind::gone:

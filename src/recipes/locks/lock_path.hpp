@@ -3,12 +3,10 @@
 #include "queue/node_path.hpp"
 #include "recipes/locks/contender_table.hpp"
 #include "recipes/locks/holder_report.hpp"
-#include "recipes/locks/linger_timer.hpp"
 #include "recipes/locks/lock_looks.hpp"
 #include "recipes/locks/lock_nodes.hpp"
 #include "recipes/locks/lock_requests.hpp"
 #include "recipes/locks/path_handoffs.hpp"
-#include "recipes/locks/told_places.hpp"
 #include "recipes/session/recipe_path.hpp"
 
 #include <chrono>
@@ -35,6 +33,16 @@ struct path_options {
     }
     friend bool operator==(const path_options&, const path_options&) = default;
 };
+
+/// What is wrong with the options of a lock. `identifier` is the one that is used: the client's, if they have none.
+[[nodiscard]] std::optional<option_fault> find_fault(const mutex_options&, std::string_view identifier);
+/// The option by which one who comes names contenders otherwise than those who are there, if there is one. `where` is
+/// said of theirs.
+[[nodiscard]] std::optional<option_fault> contradiction_in_names(naming there, const queue::name_rules& rules_there,
+                                                                 naming wanted, const queue::name_rules& rules_wanted,
+                                                                 std::string_view where);
+/// The option by which one who comes to a path contradicts those who are there.
+[[nodiscard]] option_fault contradiction(const path_options& there, const path_options& wanted);
 
 /// All contenders of one client for the lock of one path. It carries out what the lock_queue decides, and tells the
 /// callers. What the queue asks the servers, lock_requests and lock_nodes send, who hand it the answers.
@@ -117,7 +125,6 @@ public:
     [[nodiscard]] bool lingers() const noexcept { return options_.linger.count() > 0; }
     [[nodiscard]] path_handoffs* handoffs() const noexcept { return handoffs_.get(); }
     [[nodiscard]] lock_nodes& nodes() noexcept { return nodes_; }
-    [[nodiscard]] told_places& places() noexcept { return places_; }
     [[nodiscard]] bool makes_path() const noexcept { return parents_.busy(); }
     void make_path(parent_kind kind, const std::optional<access_list>& access)
     {
@@ -171,8 +178,6 @@ private:
     lock_requests requests_;
     lock_looks looks_;
     holder_report holder_;
-    linger_timer linger_timer_;
-    told_places places_;
 };
 
 } // namespace zklock::recipes

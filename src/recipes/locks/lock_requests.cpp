@@ -116,7 +116,7 @@ void lock_requests::inspect(const contender_ptr& contender, const std::string& n
                 contender->setback = errc::lost;
             look_at_data(node, answer.data);
             if (ours && contender->listens())
-                lock_.places().queued(*contender, lock_.full(node));
+                lock_.holder().queued(*contender, lock_.full(node));
             if (ours)
                 lock_.nodes().take_czxid(*contender, answer.stat.czxid);
             return;
@@ -139,7 +139,7 @@ void lock_requests::watch(const std::string& node)
         switch (answer.result) {
         case outcome::ok:
             queue_.watched(node, answer.stat.ephemeral_owner == 0);
-            lock_.places().was_read(node, answer);
+            lock_.holder().was_read(node, answer);
             look_at_data(node, answer.data);
             if (lock_.handoffs() && answer.stat.ephemeral_owner != session_.id())
                 lock_.handoffs()->look_at(node, answer.data);

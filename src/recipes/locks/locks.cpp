@@ -1,6 +1,5 @@
 #include "recipes/locks/locks.hpp"
 
-#include "recipes/locks/lock_option_faults.hpp"
 #include "recipes/session/option_faults.hpp"
 
 #include <utility>

@@ -1,6 +1,5 @@
 #pragma once
 #include "recipes/acquisition/requested_acquisition.hpp"
-#include "recipes/semaphore/permit_events.hpp"
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/lock_options.hpp"

@@ -1,4 +1,4 @@
-#include "recipes/semaphore/semaphore_option_faults.hpp"
+#include "recipes/semaphore/semaphore_path.hpp"
 
 #include "recipes/session/option_faults.hpp"
 

@@ -34,6 +34,14 @@ struct semaphore_path_options {
     friend bool operator==(const semaphore_path_options&, const semaphore_path_options&) = default;
 };
 
+/// What is wrong with how many permits are wanted of such a semaphore.
+[[nodiscard]] std::optional<option_fault> fault_of_count(const semaphore_options&, std::size_t count);
+/// What is wrong with the options, but for the paths in them. The identifier, and whom `auth` in the access list stands
+/// for, are looked at by the line's lock.
+[[nodiscard]] std::optional<option_fault> fault_of_numbers(const semaphore_options&);
+/// The option by which one who comes to a path contradicts those who are there.
+[[nodiscard]] option_fault contradiction(const semaphore_path_options& there, const semaphore_path_options& wanted);
+
 /// All acquires of one client on the semaphore of one path, and the nodes that stand for their permits.
 ///
 /// Safety comes from counting after creating; the lock gives only order. The acquire that has the lock of the waiting

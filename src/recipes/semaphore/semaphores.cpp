@@ -1,7 +1,6 @@
 #include "recipes/semaphore/semaphores.hpp"
 
 #include "queue/node_path.hpp"
-#include "recipes/semaphore/semaphore_option_faults.hpp"
 #include "recipes/session/option_faults.hpp"
 
 #include <utility>

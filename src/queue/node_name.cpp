@@ -43,6 +43,11 @@ bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+bool is_hex(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
 /// `x-<session>-`, the session as the Java recipe writes it (decimal, perhaps negative) or the one in C (16 hex
 /// digits).
 bool is_of_write_lock(std::string_view prefix)
@@ -50,7 +55,6 @@ bool is_of_write_lock(std::string_view prefix)
     if (!prefix.starts_with("x-") || !prefix.ends_with('-') || prefix.size() < 4)
         return false;
     std::string_view session = prefix.substr(2, prefix.size() - 3);
-    const auto is_hex = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
     if (session.size() == 16 && std::all_of(session.begin(), session.end(), is_hex))
         return true;
     if (session.starts_with('-'))
@@ -80,25 +84,25 @@ bool differ_by_a_sign(std::string_view plain, std::string_view dashed)
 
 } // namespace
 
-mark_fault fault_of_mark(std::string_view text) noexcept
+std::optional<std::string_view> fault_of_mark(std::string_view text) noexcept
 {
+    constexpr std::string_view signs = "told from \"lock-\" by more than a '-' at the end, not be one alone, and not "
+                                       "end with two: numbers past 2^31 begin with that sign";
     if (!text.empty() && is_digit(text.back()))
-        return mark_fault::ends_with_a_digit;
+        return "without a digit at its end: nobody could tell where the number begins";
     for (const mark& usual : marks) {
         if (usual.kind != contender_kind::mutex && text.ends_with(usual.text))
-            return mark_fault::reader_or_writer;
-        if (fault_of_marks(text, usual.text) != mark_fault::none)
-            return mark_fault::sign_is_ambiguous;
+            return "another than those of readers and writers, which a mutex heeds, and has not for itself";
+        if (are_ambiguous(text, usual.text))
+            return signs;
     }
-    if (text.ends_with("--")) // as WriteLock's names do, before a number past 2^31
-        return mark_fault::sign_is_ambiguous;
-    return fault_of_marks(text, text);
+    // WriteLock's names end with two before a number past 2^31.
+    return text.ends_with("--") || are_ambiguous(text, text) ? std::optional(signs) : std::nullopt;
 }
 
-mark_fault fault_of_marks(std::string_view one, std::string_view other) noexcept
+bool are_ambiguous(std::string_view one, std::string_view other) noexcept
 {
-    const bool ambiguous = differ_by_a_sign(one, other) || differ_by_a_sign(other, one);
-    return ambiguous ? mark_fault::sign_is_ambiguous : mark_fault::none;
+    return differ_by_a_sign(one, other) || differ_by_a_sign(other, one);
 }
 
 name_rules::name_rules(const std::string& mark, const std::vector<std::string>& also_heeds)
@@ -196,23 +200,17 @@ std::string reader_name(std::string_view writer)
 
 std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept
 {
-    constexpr std::string_view like = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    std::array<char, 36> uuid;
+    std::string_view("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx").copy(uuid.data(), uuid.size());
     const bool dashed = child.starts_with(curators);
     if (dashed)
         child.remove_prefix(curators.size());
-    std::array<char, 36> uuid;
-    for (std::size_t i = 0; i < uuid.size(); ++i) {
-        const bool dash = like[i] == '-';
-        if (dash && !dashed) {
-            uuid[i] = '-';
+    for (char& c : uuid) {
+        if (c == '-' && !dashed)
             continue;
-        }
-        if (child.empty())
+        if (child.empty() || !(c == '-' ? child.front() == '-' : is_hex(child.front())))
             return std::nullopt;
-        const char c = child.front();
-        if (dash ? c != '-' : !is_digit(c) && (c < 'a' || c > 'f'))
-            return std::nullopt;
-        uuid[i] = c;
+        c = child.front();
         child.remove_prefix(1);
     }
     return uuid;
@@ -233,25 +231,19 @@ std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexce
 
 std::vector<std::string> name_rules::holders_of(const std::vector<std::string>& children) const
 {
-    struct contender {
-        contender_name read;
-        const std::string* name;
-    };
-    const auto before = [](const contender& a, const contender& b) {
-        return std::tie(a.read.sequence, *a.name) < std::tie(b.read.sequence, *b.name);
-    };
-    std::vector<contender> all;
+    std::vector<std::tuple<std::int32_t, std::string_view, contender_kind>> all;
     for (const std::string& child : children)
         if (const auto name = parse(child))
-            all.push_back({*name, &child});
-    std::sort(all.begin(), all.end(), before);
-    const auto waits = [&all](const contender& other) {
-        const contender_name head = all.front().read;
-        return !is_shared(other.read.kind) || (!is_shared(head.kind) && other.read.sequence != head.sequence);
-    };
-    const auto end = all.empty() ? all.end() : std::find_if(all.begin() + 1, all.end(), waits);
+            all.emplace_back(name->sequence, child, name->kind);
+    std::sort(all.begin(), all.end());
     std::vector<std::string> holders;
-    std::transform(all.begin(), end, std::back_inserter(holders), [](const contender& c) { return *c.name; });
+    for (const auto& [sequence, name, kind] : all) {
+        const auto& [first, unused, firsts] = all.front();
+        const bool beside_the_first = is_shared(kind) && (is_shared(firsts) || sequence == first);
+        if (!holders.empty() && !beside_the_first)
+            break;
+        holders.emplace_back(name);
+    }
     return holders;
 }
 

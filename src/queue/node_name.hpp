@@ -71,15 +71,10 @@ private:
     std::shared_ptr<const additions> more_; ///< null if there are none
 };
 
-/// What is wrong with a mark of options, besides characters that servers do not take; and with two of them together.
-enum class mark_fault : std::uint8_t {
-    none,
-    ends_with_a_digit, ///< nobody could tell where the number begins
-    reader_or_writer,  ///< contenders of that name are no mutexes
-    sign_is_ambiguous  ///< of a number past 2^31
-};
-[[nodiscard]] mark_fault fault_of_mark(std::string_view mark) noexcept;
-[[nodiscard]] mark_fault fault_of_marks(std::string_view one, std::string_view other) noexcept;
+/// What is wrong with a mark of options, besides characters that servers do not take: what it has to be.
+[[nodiscard]] std::optional<std::string_view> fault_of_mark(std::string_view mark) noexcept;
+/// Two that cannot be told apart before a number past 2^31, which has a sign.
+[[nodiscard]] bool are_ambiguous(std::string_view one, std::string_view other) noexcept;
 
 /// The name of the reader that a writer of that name becomes: only the kind is another.
 [[nodiscard]] std::string reader_name(std::string_view writer);

@@ -37,7 +37,7 @@ public:
 
     [[nodiscard]] listing contenders() const final
     {
-        return {settings_->path, recipes::list_kind::queue_named(settings_->options.rules())};
+        return {settings_->path, recipes::list_kind::queue_named(settings_->options->rules)};
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept final { return settings_->timeouts; }
     [[nodiscard]] live_holds* live() const noexcept override { return &settings_->live; }

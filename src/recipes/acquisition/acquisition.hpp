@@ -46,34 +46,15 @@ struct acquire_call {
     store::unique_function<void()> lost;
 };
 
-/// Options as the acquires of one lock share them, and what was made of them once and for all.
-class shared_options {
-public:
-    shared_options() { static_cast<void>(of_the_default_ones()); } ///< the default ones
-    shared_options(mutex_options options) : shared_(std::make_shared<const content>(std::move(options))) {}
+/// Options, and what was made of them once and for all: how contenders are named, by `mark` and `also_heeds`.
+struct named_options : mutex_options {
+    explicit named_options(mutex_options o) : mutex_options(std::move(o)), rules(mark, also_heeds) {}
 
-    [[nodiscard]] const mutex_options& operator*() const noexcept { return get().options; }
-    [[nodiscard]] const mutex_options* operator->() const noexcept { return &**this; }
-    /// Whether both share one object; equal options alone are not enough.
-    [[nodiscard]] bool is(const shared_options& other) const noexcept { return shared_ == other.shared_; }
-    /// How contenders are named, by `mark` and `also_heeds`.
-    [[nodiscard]] const queue::name_rules& rules() const noexcept { return get().rules; }
-
-private:
-    struct content {
-        explicit content(mutex_options o) : options(std::move(o)), rules(options.mark, options.also_heeds) {}
-
-        mutex_options options;
-        queue::name_rules rules;
-    };
-    [[nodiscard]] const content& get() const noexcept { return shared_ ? *shared_ : of_the_default_ones(); }
-    [[nodiscard]] static const content& of_the_default_ones() ///< the first call takes memory
-    {
-        static const content none{mutex_options()};
-        return none;
-    }
-
-    std::shared_ptr<const content> shared_;
+    queue::name_rules rules;
+};
+/// As the acquires of one lock share them.
+struct shared_options : std::shared_ptr<const named_options> {
+    shared_options(mutex_options o = {}) : shared_ptr(std::make_shared<const named_options>(std::move(o))) {}
 };
 
 struct acquire_request : acquire_call {

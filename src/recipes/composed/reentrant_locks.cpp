@@ -32,7 +32,7 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     std::optional<option_fault> fault;
     if (own) {
         const shared_options& before = own->options();
-        fault = contradiction_in_names(before->names, before.rules(), options->names, options.rules(),
+        fault = contradiction_in_names(before->names, before->rules, options->names, options->rules,
                                        ", as in the acquire before");
         if (!fault && own->shared() != shared)
             fault = contradiction(path_options(before, own->kind()), path_options(options, kind));

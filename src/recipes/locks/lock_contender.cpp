@@ -24,7 +24,7 @@ const std::string& lock_contender::data() const noexcept
 
 void lock_contender::queued(std::string_view node) noexcept
 {
-    events_->queued(node, request_.options.rules().sequence_of(queue::name_of(node)).value_or(0));
+    events_->queued(node, request_.options->rules.sequence_of(queue::name_of(node)).value_or(0));
 }
 
 void lock_contender::describe(zklock::contender& as) const

@@ -36,17 +36,8 @@ std::optional<option_fault> fault_of_mark(const std::string& option, const std::
     // A part of a node's name: whatever servers do not take as such has to be in it.
     if (mark.find('/') != mark.npos || !queue::valid_path("/x" + mark + "0"))
         return refused("text that can stand in a node's name");
-    switch (queue::fault_of_mark(mark)) {
-    case queue::mark_fault::none: break;
-    case queue::mark_fault::ends_with_a_digit:
-        return refused("without a digit at its end: nobody could tell where the number begins");
-    case queue::mark_fault::reader_or_writer:
-        return refused("another than those of readers and writers, which a mutex heeds, and has not for itself");
-    case queue::mark_fault::sign_is_ambiguous:
-        return refused("told from \"lock-\" by more than a '-' at the end, not be one alone, and not end with two: "
-                       "numbers past 2^31 begin with that sign");
-    }
-    return std::nullopt;
+    const auto why = queue::fault_of_mark(mark);
+    return why ? std::optional(refused(*why)) : std::nullopt;
 }
 
 /// All that options add to the usual names.
@@ -61,9 +52,7 @@ std::optional<option_fault> fault_of_names(const mutex_options& o)
     for (const std::string& mark : o.also_heeds) {
         if (auto fault = fault_of_mark("also_heeds", mark))
             return fault;
-        const auto contradicts = [&](const std::string& other) {
-            return queue::fault_of_marks(mark, other) != queue::mark_fault::none;
-        };
+        const auto contradicts = [&](const std::string& other) { return queue::are_ambiguous(mark, other); };
         const auto found = std::ranges::find_if(o.also_heeds, contradicts);
         const std::string& other = found != o.also_heeds.end() ? *found : o.mark;
         if (contradicts(other))

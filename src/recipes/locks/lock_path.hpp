@@ -28,7 +28,7 @@ struct path_options {
 
     path_options(const shared_options& o, queue::contender_kind kind)
         : names(o->names), linger(o->linger), cohort(o->cohort), shared(kind != queue::contender_kind::mutex),
-          rules(o.rules())
+          rules(o->rules)
     {
     }
     friend bool operator==(const path_options&, const path_options&) = default;
@@ -70,7 +70,7 @@ public:
     /// An acquire with these very options is nothing new here: they have no fault, and are those of the path.
     [[nodiscard]] bool took(const shared_options& options, queue::contender_kind kind) const noexcept
     {
-        return taken_.is(options) && taken_kind_ == kind;
+        return taken_ == options && taken_kind_ == kind;
     }
 
     // --- called by its contenders -----------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ private:
     void log_handoff(const lock_contender&) const noexcept;
 
     const path_options options_;
-    shared_options taken_; ///< those of the last acquire
+    std::shared_ptr<const named_options> taken_; ///< those of the last acquire
     queue::contender_kind taken_kind_{};
     // What each step looks at stands together, beside what the queue looks at.
     contender_table contenders_;

@@ -100,9 +100,7 @@ void compare(std::string_view name, const added& more)
 /// Whatever marks are accepted, names that are made with them give the numbers back, past 2^31 as well.
 void check_marks(const std::string& one, const std::string& other, std::int32_t number, const char* digits)
 {
-    using enum queue::mark_fault;
-    if (queue::fault_of_mark(one) != none || queue::fault_of_mark(other) != none ||
-        queue::fault_of_marks(one, other) != none)
+    if (queue::fault_of_mark(one) || queue::fault_of_mark(other) || queue::are_ambiguous(one, other))
         return;
     const queue::name_rules rules(one, {other, std::string()});
     for (const naming names : {naming::curator, naming::kazoo}) {

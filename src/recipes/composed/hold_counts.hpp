@@ -56,28 +56,18 @@ public:
         }
         return all;
     }
-    /// Makes room for a count, 0 at first, which set() needs. Nothing happens if there is room.
-    void open(const key& who)
+    /// The owner has so many holds of what that acquisition holds, which is kept until there are none: then it is null.
+    void set(const key& who, hold_count holds, std::shared_ptr<const acquisition> what)
     {
-        mutex_.claim();
-        const std::lock_guard lock(mutex_);
-        counts_.try_emplace(who);
-    }
-    /// The owner has so many holds of what that acquisition holds, which is kept until there are none.
-    void set(const key& who, hold_count holds, std::shared_ptr<const acquisition> what) noexcept
-    {
-        if (!mutex_.is_ours())
+        if (what)
+            mutex_.claim();
+        else if (!mutex_.is_ours())
             return;
         const std::lock_guard lock(mutex_);
-        if (const auto found = counts_.find(who); found != counts_.end())
-            found->second = {holds, std::move(what)};
-    }
-    void close(const key& who) noexcept
-    {
-        if (!mutex_.is_ours())
-            return;
-        const std::lock_guard lock(mutex_);
-        counts_.erase(who);
+        if (what)
+            counts_[who] = {holds, std::move(what)};
+        else
+            counts_.erase(who);
     }
 
 private:

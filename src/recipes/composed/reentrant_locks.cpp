@@ -1,6 +1,5 @@
 #include "recipes/composed/reentrant_locks.hpp"
 
-#include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_tenure.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
@@ -18,7 +17,7 @@ reentrant_locks::reentrant_locks(locks& l, store::scheduler& scheduler, std::sha
 reentrant_locks::~reentrant_locks()
 {
     for (const auto& [who, ended] : tenures_)
-        counts_->close(who);
+        ended->detach();
 }
 
 std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options,
@@ -39,15 +38,14 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     }
     if (fault) {
         report_fault(locks_.session(), who.first, *fault);
-        const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(call), kind);
+        const auto refused = std::make_shared<hold>(locks_.session(), nullptr, std::move(call), kind);
         locks_.session().news().tell(refused, [](hold& h) { h.end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
     if (!own)
         own = std::make_shared<tenure>(*this, who, std::move(options), shared);
-    const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(call), kind);
+    const auto entered = std::make_shared<hold>(locks_.session(), own, std::move(call), kind);
     tenures_.emplace(who, own);
-    counts_->open(who);
     own->add(entered);
     return entered;
 }

@@ -7,28 +7,30 @@
 #include <utility>
 
 namespace zklock::recipes {
+
 reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options, bool shared)
     : all_(all), who_(std::move(who)), options_(std::move(options)), shared_(shared)
 {
 }
 
-reentrant_locks::tenure::~tenure()
+void reentrant_locks::tenure::detach()
 {
-    for (const hold_ptr& h : waiting_) {
+    all_.counts_->set(who_, {}, nullptr);
+    // They keep this tenure as long as it has them.
+    for (const hold_ptr& h : std::exchange(waiting_, {})) {
         h->disarm_deadline();
         h->forget_caller();
     }
-    for (const hold_ptr& h : held_)
+    for (const hold_ptr& h : std::exchange(held_, {}))
         h->forget_caller();
-    if (last_writer_)
-        last_writer_->forget_caller();
+    if (const auto writer = std::exchange(last_writer_, nullptr))
+        writer->forget_caller();
 }
 
 void reentrant_locks::tenure::close_if_unused() noexcept
 {
     if (!held_.empty() || !waiting_.empty())
         return;
-    all_.counts_->close(who_);
     all_.tenures_.erase(who_); // the caller keeps a pointer
 }
 
@@ -75,17 +77,15 @@ void reentrant_locks::tenure::start()
     request.options = options_;
     request.mode = queues ? acquire_mode::wait : acquire_mode::look_once;
     request.kind = writer == waiting_.end() ? queue::contender_kind::reader : (*writer)->kind();
-    const auto [mode, kind] = std::pair(request.mode, request.kind);
-    const std::uint64_t nth = ++starts_;
-    request.done = [alive = weak_from_this(), nth](error_code ec, grant given) {
+    mode_ = request.mode;
+    kind_ = request.kind;
+    now_ = ++starts_;
+    request.done = [alive = weak_from_this(), nth = now_](error_code ec, grant given) {
         if (const auto self = alive.lock(); self && self->now_ == nth)
             self->on_done(ec, std::move(given));
     };
     request.lost = store::if_alive<&tenure::on_lost>(weak_from_this());
     lock_ = all_.locks_.acquire(std::move(request));
-    now_ = nth;
-    mode_ = mode;
-    kind_ = kind;
 }
 
 /// Only readers are left of those who queued as a writer. They need not wait for other readers, unless the writer's end
@@ -341,10 +341,74 @@ template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
     }
 }
 
-void reentrant_locks::tenure::count() noexcept
+void reentrant_locks::tenure::count()
 {
     const hold_count holds{held_.size() - readers_, readers_};
     all_.counts_->set(who_, holds, held_.empty() ? nullptr : lock_);
+}
+
+// --- one hold --------------------------------------------------------------------------------------------------------
+
+void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
+{
+    call_.lost = nullptr;
+    asked_ = nullptr;
+    where_->release(shared_from_this(), std::move(released));
+}
+
+void reentrant_locks::hold::on_revoked(std::function<void()> asked)
+{
+    if (!granted())
+        return;
+    asked_ = std::move(asked);
+    where_->watch_for_revocation(shared_from_this());
+}
+
+void reentrant_locks::hold::begin(std::shared_ptr<acquisition> lock) noexcept
+{
+    lock_ = std::move(lock);
+    active_ = true;
+}
+
+void reentrant_locks::hold::end_wait(error_code ec, grant given)
+{
+    told_ = true;
+    if (ec)
+        call_.lost = nullptr;
+    std::exchange(call_.done, nullptr)(ec, std::move(given));
+}
+
+void reentrant_locks::hold::lose()
+{
+    asked_ = nullptr;
+    if (call_.lost)
+        std::exchange(call_.lost, nullptr)();
+}
+
+void reentrant_locks::hold::revoke()
+{
+    if (asked_)
+        std::exchange(asked_, nullptr)();
+}
+
+void reentrant_locks::hold::forget_caller() noexcept
+{
+    call_.done = nullptr;
+    call_.lost = nullptr;
+    asked_ = nullptr;
+    released_ = nullptr;
+}
+
+void reentrant_locks::hold::tell_released(error_code ec)
+{
+    if (released_)
+        session_.news().tell(shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
+}
+
+void reentrant_locks::hold::finish_release(error_code ec)
+{
+    if (released_)
+        std::exchange(released_, nullptr)(ec);
 }
 
 } // namespace zklock::recipes

@@ -66,7 +66,7 @@ private:
     {
         auto& s = standings_[&u];
         const auto acquire_lock = [&](recipes::acquire_call inner) {
-            return c.locks->acquire({std::move(inner), path_of(u.paths.front()), options_of(u)});
+            return c.locks->acquire({std::move(inner), {path_of(u.paths.front()), options_of(u)}});
         };
         auto& where = election_at(c, u.paths.front());
         if (s.terms == 0) {

@@ -43,7 +43,7 @@ private:
             members.push_back(
                 {path_of(path), [this, &c, &u, path](recipes::acquire_call inner) {
                      const auto kind = kind_of(u, path);
-                     return c.locks->acquire({std::move(inner), path_of(path), options_of(u, kind), kind});
+                     return c.locks->acquire({std::move(inner), {path_of(path), options_of(u, kind), kind}});
                  }});
         }
         const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());

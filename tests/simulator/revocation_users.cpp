@@ -14,7 +14,7 @@ protected:
 
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
     {
-        return c.locks->acquire({std::move(call), path_of(u.paths.front()), options_of(u)});
+        return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u)}});
     }
 };
 

@@ -50,7 +50,7 @@ protected:
     {
         using enum queue::contender_kind;
         const auto kind = roles_.at(&u).writes ? writer : reader;
-        return c.locks->acquire({std::move(call), path_of(u.paths.front()), options_of(u, kind), kind});
+        return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u, kind), kind}});
     }
 
     bool reads(const use& u, unsigned) const override { return !roles_.at(&u).writes; }

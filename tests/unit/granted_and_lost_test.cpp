@@ -16,7 +16,7 @@ struct sleepy_scene : connected_scene {
     std::shared_ptr<attempt> want_a_permit(recipes::semaphores& semaphores)
     {
         const auto a = std::make_shared<attempt>();
-        a->handle = semaphores.acquire({call_of(a), "/s", {}});
+        a->handle = semaphores.acquire({call_of(a), {"/s", {}}});
         clock.run();
         return a;
     }

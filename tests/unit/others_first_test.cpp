@@ -15,7 +15,7 @@ struct permits_scene : waiting_scene {
     std::shared_ptr<semaphore_scene::attempt> want_for(lease_clock::duration timeout)
     {
         const auto a = std::make_shared<semaphore_scene::attempt>();
-        recipes::permits_request request{call_of(a), "/s", permits_of(1), 1};
+        recipes::permits_request request{call_of(a), {"/s", permits_of(1), 1}};
         request.deadline = clock.now() + timeout;
         a->handle = semaphores->acquire(std::move(request));
         clock.run();

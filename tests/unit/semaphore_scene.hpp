@@ -31,7 +31,7 @@ struct semaphore_scene : scene {
                                      std::string path)
     {
         const auto a = std::make_shared<attempt>();
-        recipes::permits_request request{call_of(a), std::move(path), std::move(o), count};
+        recipes::permits_request request{call_of(a), {std::move(path), std::move(o), count}};
         request.mode = mode;
         a->handle = giver.acquire(std::move(request));
         CHECK_FALSE(a->ended);

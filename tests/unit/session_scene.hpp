@@ -106,7 +106,7 @@ struct scene {
                                      contender_kind kind = contender_kind::mutex)
     {
         const auto a = std::make_shared<attempt>();
-        recipes::acquire_request request{call_of(a), path, o, kind};
+        recipes::acquire_request request{call_of(a), {path, o, kind}};
         request.mode = mode;
         a->handle = locks->acquire(std::move(request));
         CHECK_FALSE(a->ended);
@@ -117,7 +117,7 @@ struct scene {
     recipes::acquire_function lock_of(const std::string& path)
     {
         return [this, path](recipes::acquire_call call) {
-            return locks->acquire(recipes::acquire_request{std::move(call), path, {}});
+            return locks->acquire(recipes::acquire_request{std::move(call), {path, {}}});
         };
     }
     void release(attempt& a)

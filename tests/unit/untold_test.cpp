@@ -35,7 +35,7 @@ struct whole_client : connected_scene {
     std::shared_ptr<attempt> want_permit(const std::string& path)
     {
         const auto a = std::make_shared<attempt>();
-        a->handle = semaphores.acquire({call_of(a), path, {}});
+        a->handle = semaphores.acquire({call_of(a), {path, {}}});
         return a;
     }
     void grant(const char* mark = "lock-", int n = 0)
@@ -75,7 +75,7 @@ TEST_CASE("the end of a wait for a lock")
 {
     check_dropped([](whole_client& c) {
         const auto a = std::make_shared<attempt>();
-        a->handle = c.locks->acquire(recipes::acquire_request{call_of(a), "no path", {}});
+        a->handle = c.locks->acquire(recipes::acquire_request{call_of(a), {"no path", {}}});
         return a;
     });
     check_dropped([](whole_client& c) { // granted, and lost

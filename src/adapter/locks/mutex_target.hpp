@@ -30,7 +30,7 @@ public:
                                                                 recipes::acquire_call call) const final
     {
         return settings_->admission.acquire(
-            core, core.agreed, recipes::acquire_request{std::move(call), settings_->path, settings_->options, kind_},
+            core, core.agreed, recipes::acquire_request{std::move(call), {settings_->path, settings_->options, kind_}},
             [this] { return recipes::path_options(settings_->options, kind_); },
             [&](recipes::acquire_request&& r) { return start(core, std::move(r)); });
     }

@@ -33,7 +33,7 @@ public:
         const semaphore_options& options = settings_->options;
         return settings_->admission.acquire(
             core, core.agreed_of_semaphores,
-            recipes::permits_request{std::move(call), settings_->path, options, count_},
+            recipes::permits_request{std::move(call), {settings_->path, options, count_}},
             [&] { return recipes::semaphore_path_options(options); },
             [&core](recipes::permits_request r) { return core.semaphores.acquire(std::move(r)); });
     }

@@ -57,7 +57,8 @@ struct shared_options : std::shared_ptr<const named_options> {
     shared_options(mutex_options o = {}) : shared_ptr(std::make_shared<const named_options>(std::move(o))) {}
 };
 
-struct acquire_request : acquire_call {
+/// The lock that is wanted.
+struct wanted_lock {
     std::string path;
     shared_options options;
     queue::contender_kind kind = queue::contender_kind::mutex; ///< mutexes and others do not go together on a path
@@ -65,6 +66,7 @@ struct acquire_request : acquire_call {
 
     [[nodiscard]] const mutex_options& own_options() const noexcept { return *options; }
 };
+struct acquire_request : acquire_call, wanted_lock {};
 
 /// What an acquire waits for, as its recipe knows it.
 struct known_wait : wait_report {
@@ -148,6 +150,45 @@ public:
 
     /// The end of the lease; long past once the lock is lost. May be called from any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
+};
+
+/// An acquisition that has what its caller is to be told, and tells each thing once.
+class told_acquisition : public acquisition {
+public:
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept
+    {
+        call_.done = nullptr;
+        call_.lost = nullptr;
+        asked_ = nullptr;
+        released_ = nullptr;
+    }
+    /// What he holds is lost, unless he has released it.
+    void say_lost()
+    {
+        asked_ = nullptr;
+        if (call_.lost)
+            std::exchange(call_.lost, nullptr)();
+    }
+    /// Others ask him to let go.
+    void say_asked()
+    {
+        if (const std::function<void()> asked = std::exchange(asked_, nullptr))
+            asked();
+    }
+    /// His release has ended.
+    void say_released(error_code ec)
+    {
+        if (released_)
+            std::exchange(released_, nullptr)(ec);
+    }
+
+protected:
+    explicit told_acquisition(acquire_call&& call) noexcept : call_(std::move(call)) {}
+
+    acquire_call call_;
+    std::function<void()> asked_; ///< to be called when he is asked to let go
+    store::unique_function<void(error_code)> released_;
 };
 
 /// How an acquire of some lock is started, whatever its recipe: `done` is never called from inside.

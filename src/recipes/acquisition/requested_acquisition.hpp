@@ -2,6 +2,7 @@
 #include "queue/owner_data.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
+#include "recipes/session/error_mapping.hpp"
 
 #include <functional>
 #include <memory>
@@ -12,13 +13,49 @@
 
 namespace zklock::recipes {
 
-/// An acquisition that has nodes of its own: what its caller has asked for, how far it has come, and what he is told,
-/// and his listener by way of `Events`, a pointer.
-template <class Self, class Request, class Events>
+/// An acquisition that has nodes of its own at a path: what its caller has asked for, how far it has come, and what he
+/// is told, and his listener by way of `Events`, a pointer.
+template <class Self, class Wanted, class Path, class Events>
 class requested_acquisition : public timed_acquisition, public std::enable_shared_from_this<Self> {
 public:
     using time_point = store::scheduler::time_point;
 
+    bool withdraw() final
+    {
+        if (!waiting() || !path_)
+            return false;
+        const auto self = this->shared_from_this();
+        end_wait(cancelled());
+        call_.done = nullptr;
+        path_->leave(*self);
+        return true;
+    }
+    void expect_time_out() final
+    {
+        if (waiting() && path_)
+            path_->look_for_holder(static_cast<Self&>(*this));
+    }
+    void release(store::unique_function<void(error_code)> released) override
+    {
+        session_.lease().notice_lapse(session_.scheduler.now());
+        call_.lost = nullptr;
+        asked_ = nullptr;
+        if (holding() && path_) {
+            state_.end();
+            released_ = std::move(released);
+            give_back();
+        } else if (released) {
+            released_ = std::move(released);
+            tell_released(state_.lost() ? errc::lost : errc::not_owner);
+        }
+    }
+    void on_revoked(std::function<void()> asked) final
+    {
+        if (!holding() || !path_)
+            return;
+        asked_ = std::move(asked);
+        path_->watch(static_cast<Self&>(*this));
+    }
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
     [[nodiscard]] bool held(time_point now) const noexcept override { return state_.held(now); }
     [[nodiscard]] std::optional<lock_loss> loss(time_point now) const noexcept override { return state_.loss(now); }
@@ -27,7 +64,7 @@ public:
     [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] time_point held_since() const noexcept { return state_.lease().since; }
-    [[nodiscard]] bool looks_once() const noexcept { return request_.mode == acquire_mode::look_once; }
+    [[nodiscard]] bool looks_once() const noexcept { return call_.mode == acquire_mode::look_once; }
     [[nodiscard]] const auto& options() const noexcept { return request_.own_options(); }
     /// The access list of its nodes; null means the client's.
     [[nodiscard]] const access_list* access() const noexcept { return options().access ? &*options().access : nullptr; }
@@ -41,22 +78,21 @@ public:
     /// That it waits, and behind whom, has to be told its listener.
     [[nodiscard]] bool place_untold() const noexcept { return events_ && events_->place_untold(); }
     void waits_behind(std::shared_ptr<const contender> whom) noexcept { events_->waits_behind(std::move(whom)); }
-    /// Nobody will be told anything any more.
-    void forget_caller() noexcept
-    {
-        request_.done = nullptr;
-        request_.lost = nullptr;
-        asked_ = nullptr;
-    }
 
 protected:
-    requested_acquisition(session& s, Request&& request) : timed_acquisition(s), request_(std::move(request))
+    /// If the path is null, it can only fail.
+    template <class Request>
+    requested_acquisition(session& s, Path* path, Request&& request)
+        : timed_acquisition(s, static_cast<acquire_call&&>(request)), request_(static_cast<Wanted&&>(request)),
+          path_(path)
     {
         if (!options().properties.empty())
             data_ = queue::write_owner_data(identifier(), options().properties);
     }
 
-    [[nodiscard]] std::optional<time_point> deadline() const noexcept override { return request_.deadline; }
+    /// Its release begins: what it held is to go.
+    virtual void give_back() = 0;
+
     [[nodiscard]] const std::string& identifier() const noexcept
     {
         const std::string& own = options().identifier;
@@ -70,7 +106,7 @@ protected:
         state_.end();
         if (events_)
             events_->failed(why);
-        request_.lost = nullptr;
+        call_.lost = nullptr;
     }
     /// Its wait has failed. `what` it wanted, and `said` is why, as the log says.
     void fail_wait(error_code why, std::string_view what, const auto& said)
@@ -84,7 +120,7 @@ protected:
     /// What it holds is lost.
     void end_hold(const lock_loss& how)
     {
-        tell_loss();
+        session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) { a.say_lost(); });
         state_.lose(how);
         asked_ = nullptr;
         if (events_)
@@ -96,43 +132,35 @@ protected:
     /// The end of the wait: what was granted, if it is held then, or why nothing was.
     void tell_end(error_code how)
     {
-        session_.news().tell(this->shared_from_this(), [how](requested_acquisition& a) { a.tell_done(how); });
+        session_.news().tell(this->shared_from_this(), [how](requested_acquisition& a) { a.say_done(how); });
     }
     /// That others ask him to let go, if he wants to know, and has neither released it nor lost it meanwhile.
     void tell_asked()
     {
-        if (!asked_)
-            return;
-        session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) {
-            if (const std::function<void()> asked = std::exchange(a.asked_, nullptr))
-                asked();
-        });
+        if (asked_)
+            session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) { a.say_asked(); });
+    }
+    void tell_released(error_code ec)
+    {
+        session_.news().tell(this->shared_from_this(), [ec](requested_acquisition& a) { a.say_released(ec); });
     }
 
-    Request request_;
-    grant given_;                 ///< until it is told
-    std::function<void()> asked_; ///< to be called when he is asked to let go
+    Wanted request_;
+    Path* path_;
+    grant given_; ///< until it is told
     grant_state state_;
     Events events_; ///< if he has a listener
 
 private:
-    /// The loss of what he holds, unless he has released it meanwhile.
-    void tell_loss()
+    void say_done(error_code ec)
     {
-        session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) {
-            if (a.request_.lost)
-                std::exchange(a.request_.lost, nullptr)();
-        });
-    }
-    void tell_done(error_code ec)
-    {
-        if (!request_.done) // its path is gone
+        if (!call_.done) // its path is gone
             return;
         if (!ec && !holding()) {
             ec = session_.granted_and_lost();
-            request_.lost = nullptr;
+            call_.lost = nullptr;
         }
-        std::exchange(request_.done, nullptr)(ec, std::move(given_));
+        std::exchange(call_.done, nullptr)(ec, std::move(given_));
     }
 
     std::string data_; ///< if it says more than who it is

@@ -20,10 +20,9 @@ time_point shortly_before(time_point deadline, time_point now) noexcept
 
 void timed_acquisition::arm_deadline()
 {
-    const auto when = deadline();
-    if (!when || timer_ != 0)
+    if (!call_.deadline || timer_ != 0)
         return;
-    timer_ = session_.scheduler.call_at(shortly_before(*when, session_.scheduler.now()), [this] {
+    timer_ = session_.scheduler.call_at(shortly_before(*call_.deadline, session_.scheduler.now()), [this] {
         timer_ = 0;
         deadline_is_near();
     });
@@ -31,7 +30,7 @@ void timed_acquisition::arm_deadline()
 
 void timed_acquisition::deadline_is_near()
 {
-    timer_ = session_.scheduler.call_at(*deadline(), [this] {
+    timer_ = session_.scheduler.call_at(*call_.deadline, [this] {
         timer_ = 0;
         report_.keep(waits_for());
         time_out(session_.lease().time_is_up(report_.names_others()));

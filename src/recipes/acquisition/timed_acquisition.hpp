@@ -4,13 +4,13 @@
 #include "store/scheduler.hpp"
 
 #include <cassert>
-#include <optional>
+#include <utility>
 
 namespace zklock::recipes {
 
 /// An acquisition whose wait ends at a deadline. What its caller is to hear then is looked for shortly before, and put
 /// together at the deadline, as long as it is known.
-class timed_acquisition : public acquisition {
+class timed_acquisition : public told_acquisition {
 public:
     ~timed_acquisition() override { assert(timer_ == 0); } // or the timer would call one who is gone
 
@@ -29,9 +29,8 @@ public:
     void disarm_deadline() noexcept;
 
 protected:
-    explicit timed_acquisition(session& s) noexcept : session_(s) {}
+    timed_acquisition(session& s, acquire_call&& call) noexcept : told_acquisition(std::move(call)), session_(s) {}
 
-    [[nodiscard]] virtual std::optional<store::scheduler::time_point> deadline() const noexcept = 0;
     /// The result is empty once it does not wait.
     [[nodiscard]] virtual known_wait waits_for() = 0;
     /// Ends the wait, for that reason. Called once, at the deadline, in no step of the session's.

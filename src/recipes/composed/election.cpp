@@ -1,6 +1,7 @@
 #include "recipes/composed/election.hpp"
 
 #include "recipes/session/error_mapping.hpp"
+#include "store/if_alive.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -9,10 +10,10 @@
 namespace zklock::recipes {
 
 /// One acquire of a candidate: his wait, his leadership, and its end.
-class election::term final : public acquisition, public std::enable_shared_from_this<term> {
+class election::term final : public told_acquisition, public std::enable_shared_from_this<term> {
 public:
     term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, acquire_call call)
-        : session_(s), election_(std::move(where)), candidate_(std::move(who)), call_(std::move(call))
+        : told_acquisition(std::move(call)), session_(s), election_(std::move(where)), candidate_(std::move(who))
     {
     }
 
@@ -23,11 +24,7 @@ public:
         inner.deadline = call_.deadline;
         inner.hands_over = false; // Curator takes all of the data for the candidate's id
         inner.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
-        inner.lost = [weak = weak_from_this()] {
-            const auto self = weak.lock();
-            if (self && self->call_.lost)
-                std::exchange(self->call_.lost, nullptr)();
-        };
+        inner.lost = store::if_alive<&term::say_lost>(weak_from_this());
         lock_ = acquire(std::move(inner));
     }
 
@@ -46,8 +43,7 @@ public:
         call_.lost = nullptr;
         released_ = std::move(released);
         lock_->release(news_for(shared_from_this(), [](term& t, error_code ec) {
-            if (t.released_)
-                std::exchange(t.released_, nullptr)(ec);
+            t.say_released(ec);
             t.end();
         }));
     }
@@ -95,14 +91,6 @@ public:
                              [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
     }
 
-    /// Nobody will be told anything any more.
-    void forget_caller() noexcept
-    {
-        call_.done = nullptr;
-        call_.lost = nullptr;
-        released_ = nullptr;
-    }
-
 private:
     enum class state : std::uint8_t { waiting, leading, over };
 
@@ -134,8 +122,6 @@ private:
     session& session_;
     const std::shared_ptr<election> election_;
     const std::shared_ptr<candidate> candidate_;
-    acquire_call call_;
-    store::unique_function<void(error_code)> released_;
     std::shared_ptr<acquisition> lock_;
     state state_ = state::waiting;
 };

@@ -32,7 +32,7 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
 }
 
 multi_acquisition::multi_acquisition(session& s, std::vector<member> members, acquire_call call)
-    : session_(s), call_(std::move(call))
+    : told_acquisition(std::move(call)), session_(s)
 {
     members_.reserve(members.size());
     for (member& m : members)
@@ -109,12 +109,8 @@ void multi_acquisition::fail(error_code ec)
 /// A member was lost.
 void multi_acquisition::on_lost()
 {
-    if (!call_.done) { // all were granted
-        asked_ = nullptr;
-        if (call_.lost)
-            std::exchange(call_.lost, nullptr)();
-        return;
-    }
+    if (!call_.done) // all were granted
+        return say_lost();
     begin_anew();
 }
 
@@ -186,24 +182,11 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
         });
 }
 
-void multi_acquisition::forget_caller() noexcept
-{
-    call_.done = nullptr;
-    call_.lost = nullptr;
-    asked_ = nullptr;
-}
-
 void multi_acquisition::on_revoked(std::function<void()> asked)
 {
     for (member_state& m : members_)
-        m.now->handle->on_revoked(store::if_alive<&multi_acquisition::revoke>(weak_from_this()));
+        m.now->handle->on_revoked(store::if_alive<&multi_acquisition::say_asked>(weak_from_this()));
     asked_ = std::move(asked);
-}
-
-void multi_acquisition::revoke()
-{
-    if (asked_)
-        std::exchange(asked_, nullptr)();
 }
 
 bool multi_acquisition::stands_on(const grant&) const noexcept

@@ -23,7 +23,7 @@ namespace zklock::recipes {
 /// it begin anew, as a waiter does whose session expired; a mere look fails with `errc::lost`.
 ///
 /// The lock is held while all are; it is lost with the first that is.
-class multi_acquisition final : public acquisition, public std::enable_shared_from_this<multi_acquisition> {
+class multi_acquisition final : public told_acquisition, public std::enable_shared_from_this<multi_acquisition> {
 public:
     struct member {
         std::string path;
@@ -59,9 +59,6 @@ public:
     [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
-    /// Nobody will be told anything any more.
-    void forget_caller() noexcept;
-
 private:
     /// One acquire of one member.
     struct member_acquire {
@@ -79,7 +76,6 @@ private:
     void next(); ///< asks for the next member
     void on_done(member_state&, error_code, grant);
     void on_lost();
-    void revoke();
     void begin_anew();
     void finish(); ///< all are granted
     void fail(error_code);
@@ -95,8 +91,6 @@ private:
     session& session_;
     std::vector<member_state> members_;
     std::size_t reached_ = 0; ///< how many members have been asked for
-    acquire_call call_;
-    std::function<void()> asked_; ///< to be called when a holder is asked to let go
     kept_report waited_for_;
     bool refused_for_others_ = false;
     std::atomic<bool> granted_{false}; ///< and not released

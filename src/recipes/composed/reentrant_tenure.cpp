@@ -72,14 +72,11 @@ void reentrant_locks::tenure::start()
     const bool queues = std::any_of(waiting_.begin(), waiting_.end(),
                                     [](const hold_ptr& h) { return h->mode() == acquire_mode::wait; });
     const auto writer = std::find_if(waiting_.begin(), waiting_.end(), [](const hold_ptr& h) { return !h->reads(); });
-    acquire_request request;
-    request.path = who_.first;
-    request.options = options_;
-    request.mode = queues ? acquire_mode::wait : acquire_mode::look_once;
-    request.kind = writer == waiting_.end() ? queue::contender_kind::reader : (*writer)->kind();
-    mode_ = request.mode;
-    kind_ = request.kind;
+    mode_ = queues ? acquire_mode::wait : acquire_mode::look_once;
+    kind_ = writer == waiting_.end() ? queue::contender_kind::reader : (*writer)->kind();
     now_ = ++starts_;
+    acquire_request request{{}, {who_.first, options_, kind_}};
+    request.mode = mode_;
     request.done = [alive = weak_from_this(), nth = now_](error_code ec, grant given) {
         if (const auto self = alive.lock(); self && self->now_ == nth)
             self->on_done(ec, std::move(given));
@@ -278,11 +275,11 @@ void reentrant_locks::tenure::release_lock(const hold_ptr& h, store::unique_func
     if (!last_writer_)
         return lock->release(std::move(released));
     h->on_release(std::move(released)); // both end with it
-    const auto finish = [](hold& writer, error_code ec) { writer.finish_release(ec); };
+    const auto finish = [](hold& writer, error_code ec) { writer.say_released(ec); };
     news_for first(std::exchange(last_writer_, nullptr), finish);
     lock->release(news_for(h, [first = std::move(first)](hold& last, error_code ec) mutable {
         first(ec);
-        last.finish_release(ec);
+        last.say_released(ec);
     }));
 }
 
@@ -300,7 +297,7 @@ void reentrant_locks::tenure::on_read_on(error_code ec, grant given)
         grant_.node = std::move(given.node);
     grant_.kind = given.kind;
     if (const auto told = std::exchange(last_writer_, nullptr))
-        told->finish_release(ec);
+        told->say_released(ec);
 }
 
 void reentrant_locks::tenure::on_lost()
@@ -308,14 +305,14 @@ void reentrant_locks::tenure::on_lost()
     lost_ = true;
     tell_holders([](hold& h) {
         if (h.granted())
-            h.lose();
+            h.say_lost();
     });
 }
 
 void reentrant_locks::tenure::watch_for_revocation(const hold_ptr& h)
 {
     if (revoked_)
-        return all_.locks_.session().news().tell(h, [](hold& asked) { asked.revoke(); });
+        return all_.locks_.session().news().tell(h, [](hold& asked) { asked.say_asked(); });
     if (watches_)
         return;
     lock_->on_revoked(store::if_alive<&tenure::on_revoked>(weak_from_this()));
@@ -325,7 +322,7 @@ void reentrant_locks::tenure::watch_for_revocation(const hold_ptr& h)
 void reentrant_locks::tenure::on_revoked()
 {
     revoked_ = true;
-    tell_holders([](hold& h) { h.revoke(); });
+    tell_holders([](hold& h) { h.say_asked(); });
 }
 
 /// Calls `tell` for all who hold. They may come and go meanwhile, and then it starts over: so `tell` has to do nothing
@@ -378,37 +375,10 @@ void reentrant_locks::hold::end_wait(error_code ec, grant given)
     std::exchange(call_.done, nullptr)(ec, std::move(given));
 }
 
-void reentrant_locks::hold::lose()
-{
-    asked_ = nullptr;
-    if (call_.lost)
-        std::exchange(call_.lost, nullptr)();
-}
-
-void reentrant_locks::hold::revoke()
-{
-    if (asked_)
-        std::exchange(asked_, nullptr)();
-}
-
-void reentrant_locks::hold::forget_caller() noexcept
-{
-    call_.done = nullptr;
-    call_.lost = nullptr;
-    asked_ = nullptr;
-    released_ = nullptr;
-}
-
 void reentrant_locks::hold::tell_released(error_code ec)
 {
     if (released_)
-        session_.news().tell(shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
-}
-
-void reentrant_locks::hold::finish_release(error_code ec)
-{
-    if (released_)
-        std::exchange(released_, nullptr)(ec);
+        session_.news().tell(shared_from_this(), [ec](hold& h) { h.say_released(ec); });
 }
 
 } // namespace zklock::recipes

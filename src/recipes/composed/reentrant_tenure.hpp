@@ -112,7 +112,7 @@ class reentrant_locks::hold final : public timed_acquisition, public std::enable
 public:
     /// Without a tenure it can only fail.
     hold(session& s, std::shared_ptr<tenure> where, acquire_call call, queue::contender_kind kind)
-        : timed_acquisition(s), where_(std::move(where)), call_(std::move(call)), kind_(kind)
+        : timed_acquisition(s, std::move(call)), where_(std::move(where)), kind_(kind)
     {
     }
 
@@ -154,35 +154,21 @@ public:
     [[nodiscard]] bool told() const noexcept { return told_; }
     /// The caller knows of the grant, and has not released it.
     [[nodiscard]] bool granted() const noexcept { return told_ && active_; }
-    void lose();
-    /// Its owner is asked to let go.
-    void revoke();
-    /// Nobody will be told anything any more.
-    void forget_caller() noexcept;
     void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
     /// Tells the caller of release(), later, that its owner has the lock still, or has lost it.
     void tell_released(error_code);
-    /// Tells the caller of release(), now.
-    void finish_release(error_code);
 
     /// Why it waits no longer, though it could not leave: the result of the acquire that it has joined was on its way.
     error_code given_up;
 
 private:
-    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
-    {
-        return call_.deadline;
-    }
     [[nodiscard]] known_wait waits_for() override { return where_ && !told_ ? where_->describe_wait() : known_wait(); }
     void time_out(errc why) override { where_->give_up(shared_from_this(), make_error_code(why)); }
 
     const std::shared_ptr<tenure> where_; ///< null: it can only fail
-    acquire_call call_;
     const queue::contender_kind kind_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
-    std::function<void()> asked_;       ///< to be called when its owner is asked to let go
-    store::unique_function<void(error_code)> released_;
-    std::atomic<bool> active_{false}; ///< granted and not released
+    std::atomic<bool> active_{false};   ///< granted and not released
     bool told_ = false;
 };
 

@@ -9,11 +9,13 @@
 namespace zklock::recipes {
 
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request&& request)
-    : requested_acquisition(s, std::move(request)), id(the_id), path_(path)
+    : requested_acquisition(s, path, std::move(request)), id(the_id)
 {
     if (options().listener)
         events_ = std::make_unique<acquire_events>(options().listener, s, id, request_.path);
 }
+
+lock_contender::~lock_contender() = default; // here its path is known
 
 const std::string& lock_contender::data() const noexcept
 {
@@ -35,12 +37,6 @@ void lock_contender::describe(zklock::contender& as) const
     as.properties = options().properties;
 }
 
-void lock_contender::expect_time_out()
-{
-    if (path_)
-        path_->holder().look_for(*this);
-}
-
 void lock_contender::time_out(errc why)
 {
     path_->give_up(*this, why);
@@ -49,16 +45,6 @@ void lock_contender::time_out(errc why)
 known_wait lock_contender::waits_for()
 {
     return path_ && waiting() ? path_->holder().describe_wait(*this) : known_wait();
-}
-
-bool lock_contender::withdraw()
-{
-    if (!waiting() || !path_)
-        return false;
-    end_wait(cancelled());
-    request_.done = nullptr;
-    path_->leave(*this);
-    return true;
 }
 
 void lock_contender::grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now)
@@ -105,35 +91,14 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
-    session_.lease().notice_lapse(session_.scheduler.now());
-    request_.lost = nullptr;
-    asked_ = nullptr;
     downgraded_ = nullptr;
-    if (holding() && path_) {
-        state_.end();
-        gives_back_ = true;
-        released_ = std::move(released);
-        path_->leave(*this);
-    } else if (released) {
-        released_ = std::move(released);
-        tell_released(state_.lost() ? errc::lost : errc::not_owner);
-    }
+    requested_acquisition::release(std::move(released));
 }
 
-void lock_contender::tell_released(error_code ec)
+void lock_contender::give_back()
 {
-    session_.news().tell(shared_from_this(), [ec](lock_contender& c) {
-        if (c.released_)
-            std::exchange(c.released_, nullptr)(ec);
-    });
-}
-
-void lock_contender::on_revoked(std::function<void()> asked)
-{
-    if (!holding() || !path_)
-        return;
-    asked_ = std::move(asked);
-    path_->watch_for_revocation(*this);
+    gives_back_ = true;
+    path_->leave(*this);
 }
 
 bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> done)
@@ -235,7 +200,6 @@ void lock_contender::detach(std::string_view node) noexcept
 void lock_contender::forget_caller() noexcept
 {
     requested_acquisition::forget_caller();
-    released_ = nullptr;
     downgraded_ = nullptr;
 }
 

@@ -16,28 +16,25 @@ class lock_path;
 
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
 class lock_contender final
-    : public requested_acquisition<lock_contender, acquire_request, std::unique_ptr<acquire_events>> {
+    : public requested_acquisition<lock_contender, wanted_lock, lock_path, std::unique_ptr<acquire_events>> {
 public:
-    /// If the path is null, it can only fail.
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request&&);
+    ~lock_contender() override;
 
-    bool withdraw() override;
     [[nodiscard]] unsigned attempts() const noexcept override { return creates; }
-    void expect_time_out() override;
     void release(store::unique_function<void(error_code)> released) override;
-    void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, recipes::grant)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
 
     // --- for its path ------------------------------------------------------------------------------------------------
 
     [[nodiscard]] bool lost() const noexcept { return state_.lost(); }
-    [[nodiscard]] acquire_mode mode() const noexcept { return request_.mode; }
+    [[nodiscard]] acquire_mode mode() const noexcept { return call_.mode; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
     /// It takes part in hand-offs past the servers. The line of a semaphore does not: permits are taken under its lock.
-    [[nodiscard]] bool hands_over() const noexcept { return request_.hands_over && !request_.internal; }
+    [[nodiscard]] bool hands_over() const noexcept { return call_.hands_over && !request_.internal; }
 
     [[nodiscard]] bool listens() const noexcept { return events_ != nullptr; }
     /// Its node was created, and has that full path; to be called only if it has a listener. That is told later, with
@@ -84,14 +81,12 @@ public:
     handoffs::offered offer;     ///< its node, where others may ask for it
 
 private:
+    void give_back() override;
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override;
     void log_loss(const lock_loss&, std::string_view node) const noexcept;
-    void tell_released(error_code);
     void tell_downgraded(error_code, std::string node);
 
-    lock_path* path_;
-    store::unique_function<void(error_code)> released_;
     std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
     bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended

@@ -112,7 +112,7 @@ void lock_path::leave(lock_contender& contender)
     advance();
 }
 
-void lock_path::watch_for_revocation(lock_contender& contender)
+void lock_path::watch(lock_contender& contender)
 {
     if (!queue_.own().knows(contender.id))
         return;

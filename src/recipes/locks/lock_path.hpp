@@ -78,7 +78,8 @@ public:
     /// The caller of the contender wants no more of it.
     void leave(lock_contender&);
     /// The contender holds, and wants to know when others ask it to let go, or whether they have.
-    void watch_for_revocation(lock_contender&);
+    void watch(lock_contender&);
+    void look_for_holder(const lock_contender& contender) { holder_.look_for(contender); }
     /// A writer wants to go on as a reader.
     void downgrade(lock_contender&);
     [[nodiscard]] holder_report& holder() noexcept { return holder_; }

@@ -1,7 +1,5 @@
 #pragma once
 #include "recipes/acquisition/acquire_events.hpp"
-#include "store/scheduler.hpp"
-#include "store/unique_function.hpp"
 #include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
 
@@ -11,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace zklock::recipes {
 
@@ -51,21 +48,6 @@ private:
     std::size_t left_ = 0; ///< permits that were not given back
 };
 
-/// The release of some permits, which ends with the last of their nodes.
-struct permits_release {
-    std::size_t due = 0;             ///< how many have not ended
-    boost::system::error_code first; ///< the first error, or that one of them was lost
-    store::scheduler::time_point held_since{};
-    std::int64_t token = 0;
-    store::unique_function<void(boost::system::error_code)> released;
-
-    void tell_released()
-    {
-        if (released) // not told already
-            std::exchange(released, nullptr)(first);
-    }
-};
-
 /// The node that stands for one permit, from the wish for it until it is gone.
 struct permit_node {
     enum class phase : std::uint8_t {
@@ -89,13 +71,13 @@ struct permit_node {
     std::string asked;    ///< its name, without the number
     std::string name;     ///< once it is known
     phase now = phase::unsent;
-    bool watched = false;                      ///< or about to be
-    bool may_be_deleted = false;               ///< if it is gone, nobody has lost it: a delete of it was sent
-    bool vanished = false;                     ///< its deletion was heard of before the answer to its delete
-    bool found_gone = false;                   ///< by its delete: so the session lived, and did not take it along
-    semaphore_acquisition* owner = nullptr;    ///< null when nobody wants it any more
-    std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
-    std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does
+    bool watched = false;                            ///< or about to be
+    bool may_be_deleted = false;                     ///< if it is gone, nobody has lost it: a delete of it was sent
+    bool vanished = false;                           ///< its deletion was heard of before the answer to its delete
+    bool found_gone = false;                         ///< by its delete: so the session lived, and did not take it along
+    semaphore_acquisition* owner = nullptr;          ///< null when nobody wants it any more
+    std::shared_ptr<semaphore_acquisition> ending{}; ///< which was released, and is told when it is gone
+    std::shared_ptr<permit_events> events{};         ///< whose listener hears of that, if any does
 };
 using permit_ptr = std::shared_ptr<permit_node>;
 

@@ -295,7 +295,7 @@ void permit_nodes::on_removed(const permit_ptr& node, outcome result)
             return gone_already(node);
         node->may_be_deleted = true; // by others then, who do what it wanted
         if (node->ending)
-            one_ended(node->ending, error_of(result));
+            node->ending->returned(error_of(result));
         node->ending = nullptr;
         semaphore_.after_a_while([this, node] {
             if (node->now != phase::removing)
@@ -318,19 +318,9 @@ void permit_nodes::drop(const permit_ptr& node)
         gone(node, node->fate());
 }
 
-/// One of its permits has ended. With the last the caller is told, later.
-void permit_nodes::one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec)
+lock_loss permit_nodes::loss_of(const permit_node& node, const semaphore_acquisition& ending) const noexcept
 {
-    if (all->due == 1 && all->released)
-        session_.news().tell([all] { all->tell_released(); });
-    --all->due;
-    if (ec && (!all->first || ec == errc::lost))
-        all->first = ec;
-}
-
-lock_loss permit_nodes::loss_of(const permit_node& node, const permits_release& ending) const noexcept
-{
-    lock_loss how = session_.losses().of(ending.held_since);
+    lock_loss how = session_.losses().of(ending.held_since());
     if (node.found_gone)
         how.reason = loss_reason::node_deleted;
     return how;
@@ -339,12 +329,8 @@ lock_loss permit_nodes::loss_of(const permit_node& node, const permits_release& 
 void permit_nodes::gone(const permit_ptr& node, boost::system::error_code ec)
 {
     const auto ending = node->ending;
-    if (ending) {
-        const bool first_loss = ec == errc::lost && ending->first != errc::lost;
-        one_ended(ending, ec);
-        if (first_loss)
-            session_.losses().log(loss_of(*node, *ending), semaphore_.path(), node->name, ending->token);
-    }
+    if (ending && ending->returned(ec))
+        ending->log_loss(loss_of(*node, *ending), node->name);
     node->ending = nullptr;
     node->now = phase::gone;
     if (!node->name.empty())
@@ -438,8 +424,8 @@ void permit_nodes::session_ended()
 void permit_nodes::session_overdue()
 {
     for (const auto& [id, node] : nodes_)
-        if (node->ending && node->ending->released)
-            session_.news().tell([ending = node->ending] { ending->tell_released(); });
+        if (node->ending)
+            node->ending->wait_no_longer();
 }
 
 void permit_nodes::stop(errc why)

@@ -86,10 +86,9 @@ private:
     void send_remove(const permit_ptr&);
     void on_removed(const permit_ptr&, store::outcome);
     void send_watches();
-    void one_ended(const std::shared_ptr<permits_release>&, boost::system::error_code);
     void gone(const permit_ptr&, boost::system::error_code = {});
     void gone_already(const permit_ptr&);
-    [[nodiscard]] lock_loss loss_of(const permit_node&, const permits_release&) const noexcept;
+    [[nodiscard]] lock_loss loss_of(const permit_node&, const semaphore_acquisition&) const noexcept;
 
     const std::size_t cost_;
     std::uint64_t last_id_ = 0;

@@ -10,11 +10,13 @@ namespace zklock::recipes {
 
 semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, std::uint64_t id,
                                              permits_request request)
-    : requested_acquisition(s, std::move(request)), path_(path)
+    : requested_acquisition(s, path, std::move(request))
 {
     if (options().listener)
         events_ = std::make_shared<permit_events>(options().listener, s, id, request_.path);
 }
+
+semaphore_acquisition::~semaphore_acquisition() = default; // here its path is known
 
 void semaphore_acquisition::begin()
 {
@@ -32,7 +34,7 @@ void semaphore_acquisition::line_up()
     acquire_request lock;
     lock.path = path_->layout().line;
     lock.internal = true;
-    lock.mode = request_.mode;
+    lock.mode = call_.mode;
     using queue::contender_kind;
     lock.kind = contender_kind::mutex;
     const semaphore_options& own = request_.options;
@@ -122,16 +124,7 @@ void semaphore_acquisition::begin_anew()
 
 // --- how it ends -----------------------------------------------------------------------------------------------------
 
-/// It has waited in vain.
-void semaphore_acquisition::leave_path()
-{
-    path_->wait_ended(*this);
-    path_->forget(*this);
-    drop_all();
-    path_->advance();
-}
-
-void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& ending)
+void semaphore_acquisition::drop_nodes(const std::shared_ptr<semaphore_acquisition>& ending)
 {
     const auto dropped = std::exchange(nodes, {});
     for (const permit_ptr& node : dropped) {
@@ -143,22 +136,10 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
     path_->nodes().flush(); // before the lock: who has it next shall not find them
 }
 
-/// Lets go of what it had or wanted.
 void semaphore_acquisition::drop_all()
 {
     drop_nodes(nullptr);
     leave_line();
-}
-
-bool semaphore_acquisition::withdraw()
-{
-    if (!waiting() || !path_)
-        return false;
-    const auto self = shared_from_this();
-    end_wait(cancelled());
-    request_.done = nullptr;
-    leave_path();
-    return true;
 }
 
 void semaphore_acquisition::fail(error_code why)
@@ -168,7 +149,7 @@ void semaphore_acquisition::fail(error_code why)
     const auto self = shared_from_this();
     fail_wait(why, "permits of ", why);
     if (path_)
-        leave_path();
+        path_->leave(*this);
 }
 
 grant semaphore_acquisition::given() const
@@ -200,11 +181,16 @@ void semaphore_acquisition::lose(std::string_view node)
         return;
     const lock_loss how = session_.losses().of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.losses().log(how, path_->path(), node.empty() ? first_node() : node, token_);
+        log_loss(how, node.empty() ? first_node() : node);
     const auto self = shared_from_this();
     end_hold(how);
     path_->forget(*this);
     drop_nodes(nullptr);
+}
+
+void semaphore_acquisition::log_loss(const lock_loss& how, std::string_view node) const noexcept
+{
+    session_.losses().log(how, request_.path, node, token_);
 }
 
 /// The first node, for the log: nothing if there is none.
@@ -224,37 +210,33 @@ void semaphore_acquisition::node_gone(std::string_view node)
     begin_anew();
 }
 
-void semaphore_acquisition::release(store::unique_function<void(error_code)> released)
+void semaphore_acquisition::give_back()
 {
-    session_.lease().notice_lapse(session_.scheduler.now());
-    request_.lost = nullptr;
-    if (holding() && path_) {
-        if (revoked_ && session_.log.on(log_level::info))
-            session_.log(log_level::info, "lets go of permits of ", path_->path(),
-                         ", as it was asked to: ", first_node());
-        const auto self = shared_from_this();
-        const auto ending = std::make_shared<permits_release>();
-        state_.end();
-        asked_ = nullptr;
-        ending->due = nodes.size();
-        ending->held_since = held_since();
-        ending->token = token_;
-        ending->released = std::move(released);
-        path_->forget(*this);
-        drop_nodes(ending);
-        path_->advance();
-    } else if (released) {
-        session_.news().tell([told = std::move(released),
-                              ec = make_error_code(state_.lost() ? errc::lost : errc::not_owner)] { told(ec); });
-    }
+    if (revoked_ && session_.log.on(log_level::info))
+        session_.log(log_level::info, "lets go of permits of ", request_.path, ", as it was asked to: ", first_node());
+    const auto self = shared_from_this();
+    due_ = nodes.size();
+    drop_nodes(self);
+    path_->advance();
 }
 
-void semaphore_acquisition::on_revoked(std::function<void()> asked)
+bool semaphore_acquisition::returned(error_code ec)
 {
-    if (!holding() || !path_)
-        return;
-    asked_ = std::move(asked);
-    path_->watch(*this);
+    const bool first_loss = ec == errc::lost && first_ != errc::lost;
+    if (first_loss || !first_)
+        first_ = ec;
+    if (--due_ == 0) {
+        if (released_)
+            tell_released(first_);
+        path_->forget(*this);
+    }
+    return first_loss;
+}
+
+void semaphore_acquisition::wait_no_longer()
+{
+    if (released_)
+        tell_released(first_);
 }
 
 void semaphore_acquisition::revoked()
@@ -291,7 +273,7 @@ auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
     if (nodes.empty()) {
         state_.end();
         asked_ = nullptr;
-        request_.lost = nullptr;
+        call_.lost = nullptr;
         path_->forget(*this);
     }
     return taken;
@@ -320,12 +302,6 @@ std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
 }
 
 // --- at its deadline -------------------------------------------------------------------------------------------------
-
-void semaphore_acquisition::expect_time_out()
-{
-    if (waiting() && path_)
-        path_->in_use().look_at_holder();
-}
 
 /// Its place is that in the line. The first in the line holds no permit, but waits for one, too: if that is one of ours
 /// it keeps nobody waiting by itself.

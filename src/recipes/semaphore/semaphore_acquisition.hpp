@@ -16,28 +16,26 @@ namespace zklock::recipes {
 
 class semaphore_path;
 
-struct permits_request : acquire_call {
+struct wanted_permits {
     std::string path;
     semaphore_options options;
-    std::size_t count = 1; ///< of permits
+    std::size_t count = 1;
 
     [[nodiscard]] const semaphore_options& own_options() const noexcept { return options; }
 };
+struct permits_request : acquire_call, wanted_permits {};
 
 /// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line. While
 /// it has that, it makes a node for each permit, and waits until there are no more such nodes, of all clients, than the
 /// semaphore has permits. Then it gives the lock back.
-class semaphore_acquisition final
-    : public requested_acquisition<semaphore_acquisition, permits_request, std::shared_ptr<permit_events>> {
+class semaphore_acquisition final : public requested_acquisition<semaphore_acquisition, wanted_permits, semaphore_path,
+                                                                 std::shared_ptr<permit_events>> {
 public:
-    /// Without a path it can only fail. `id`: for its listener; no other acquire of the client has it.
+    /// `id`: for its listener; no other acquire of the client has it.
     semaphore_acquisition(session&, semaphore_path*, std::uint64_t id, permits_request);
+    ~semaphore_acquisition() override;
 
-    bool withdraw() override;
     [[nodiscard]] unsigned attempts() const noexcept override { return 1 + setbacks_; }
-    void expect_time_out() override;
-    void release(store::unique_function<void(error_code)> released) override;
-    void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
@@ -61,7 +59,7 @@ public:
     void begin();
     /// Takes its place in the waiting line.
     void line_up();
-    [[nodiscard]] const permits_request& request() const noexcept { return request_; }
+    [[nodiscard]] const wanted_permits& request() const noexcept { return request_; }
     /// It has the lock of the line.
     [[nodiscard]] bool at_head() const;
     /// The last list, read since its nodes were made, has shown too many permits in use.
@@ -81,6 +79,14 @@ public:
     void node_gone(std::string_view node);
     /// Somebody has asked the holder of one of its nodes to let go.
     void revoked();
+    /// Lets go of what it had or wanted.
+    void drop_all();
+    /// A permit was given back, and its node is gone, or is to be deleted later. With the last the caller is told. True
+    /// if that is the first that was lost.
+    bool returned(error_code ec);
+    /// Its session should be over: nobody waits for its release any longer.
+    void wait_no_longer();
+    void log_loss(const lock_loss&, std::string_view node) const noexcept;
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
 
@@ -98,20 +104,20 @@ private:
 
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override { fail(why); }
-    void leave_path();
     [[nodiscard]] std::string_view first_node() const noexcept;
     void leave_line();
-    void drop_nodes(const std::shared_ptr<permits_release>& ending);
-    void drop_all();
+    void give_back() override;
+    void drop_nodes(const std::shared_ptr<semaphore_acquisition>& ending);
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
-    semaphore_path* path_;
     unsigned setbacks_ = 0;     ///< attempts that were used up
     errc setback_ = errc::lost; ///< what the next one would be
     std::shared_ptr<place> place_;
     bool revoked_ = false; ///< as the log says
     std::int64_t token_ = 0;
     std::atomic<std::size_t> count_{0};
+    std::size_t due_ = 0; ///< how many permits have not been given back, though released
+    error_code first_;    ///< the first error of that, or that one of them was lost
 };
 
 } // namespace zklock::recipes

@@ -84,6 +84,14 @@ public:
     void make_nodes(semaphore_acquisition&);
     /// It is at the head no more.
     void step_back(semaphore_acquisition& head) { std::erase(heads_, head.shared_from_this()); }
+    /// It has waited in vain.
+    void leave(semaphore_acquisition& acquisition)
+    {
+        wait_ended(acquisition);
+        forget(acquisition);
+        acquisition.drop_all();
+        advance();
+    }
     void wait_ended(semaphore_acquisition& acquisition)
     {
         step_back(acquisition);
@@ -95,6 +103,7 @@ public:
         nodes_.watch(holder, true);
         advance();
     }
+    void look_for_holder(const semaphore_acquisition&) { in_use_.look_at_holder(); }
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)
     {
         part->id = ++last_id_;

@@ -10,19 +10,9 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-holder_look::holder_look(session& s, std::string path, std::string child, queue::name_rules rules)
+holder_look::holder_look(session& s, std::string path, std::string child, chooser choose, queue::name_rules rules)
     : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)),
-      choose_([rules](const std::vector<std::string>& children) {
-          auto holders = rules.holders_of(children);
-          return holders.empty() ? std::string() : std::move(holders.front());
-      }),
-      rules_(std::move(rules)), given_(std::move(child))
-{
-}
-
-holder_look::holder_look(session& s, std::string path, chooser choose)
-    : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)),
-      choose_(std::move(choose))
+      choose_(std::move(choose)), rules_(std::move(rules)), given_(std::move(child))
 {
 }
 

@@ -20,10 +20,9 @@ public:
     /// Chooses one of a path's children; gives an empty name if there is none to be looked at.
     using chooser = std::function<std::string(const std::vector<std::string>& children)>;
 
-    /// Looks at that child of the path; if it is gone, at the first that holds the lock by those rules.
-    holder_look(session&, std::string path, std::string child, queue::name_rules);
-    /// Looks at the child that `choose` takes when the children are known, which costs one request more.
-    holder_look(session&, std::string path, chooser);
+    /// Looks at that child of the path. If none is given, or it is gone, `choose` takes one when the children are
+    /// known, which costs one request more. `rules` read its name.
+    holder_look(session&, std::string path, std::string child, chooser, queue::name_rules rules = {});
 
     /// The child that it was given to look at.
     [[nodiscard]] const std::string& given() const noexcept { return given_; }

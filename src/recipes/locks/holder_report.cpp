@@ -22,8 +22,13 @@ void holder_report::look_for(const lock_contender& contender)
     const holder_look* const last = look_.get();
     if (holder.empty() || (last && last->given() == holder && look_.is_new(session_.scheduler.now())))
         return;
+    const queue::name_rules& rules = lock_.options().rules;
+    const auto first_that_holds = [rules](const std::vector<std::string>& children) {
+        const auto holders = rules.holders_of(children);
+        return holders.empty() ? std::string() : holders.front();
+    };
     look_.begin(session_,
-                std::make_shared<holder_look>(session_, lock_.path(), std::string(holder), lock_.options().rules));
+                std::make_shared<holder_look>(session_, lock_.path(), std::string(holder), first_that_holds, rules));
 }
 
 /// Of those listed, how many are before that node of ours.

@@ -39,7 +39,8 @@ void lock_contender::describe(zklock::contender& as) const
 
 void lock_contender::time_out(errc why)
 {
-    path_->give_up(*this, why);
+    fail(why);
+    path_->leave(*this);
 }
 
 known_wait lock_contender::waits_for()

@@ -129,14 +129,6 @@ void lock_path::downgrade(lock_contender& contender)
     advance();
 }
 
-void lock_path::give_up(lock_contender& contender, errc why)
-{
-    if (!contender.waiting())
-        return;
-    contender.fail(why);
-    leave(contender);
-}
-
 void lock_path::forget(queue::contender_id id)
 {
     const contender_ptr* const found = contenders_.find(id);
@@ -257,8 +249,6 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
     if (handoffs_) {
         lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
         handoffs_->granted(contender, before, action);
-        if (action.by_certificate)
-            log_handoff(contender);
     }
     if (action.from != 0) {
         lock_contender& before = *contenders_.at(action.from);
@@ -270,17 +260,6 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
     contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
     session_.tokens().granted_by(contender.czxid);
     session_.lease().granted(*this);
-}
-
-void lock_path::log_handoff(const lock_contender& contender) const noexcept
-{
-    if (!session_.log.on(log_level::debug))
-        return;
-    const std::string_view node = queue_.known().places().passed_over_by(contender.id);
-    const std::string_view endpoint = handoffs_->asked_at(node);
-    session_.log(log_level::debug, "granted ", path_,
-                 " by word of who let it go, before the servers told of it: ", node, endpoint.empty() ? "" : " at ",
-                 endpoint);
 }
 
 void lock_path::end_release(lock_contender& contender, std::string_view node)

@@ -83,8 +83,6 @@ public:
     /// A writer wants to go on as a reader.
     void downgrade(lock_contender&);
     [[nodiscard]] holder_report& holder() noexcept { return holder_; }
-    /// Ends the contender's wait, with `why`, if it waits.
-    void give_up(lock_contender&, errc why);
 
     // --- called by the session ---------------------------------------------------------------------------------------
 
@@ -165,7 +163,6 @@ private:
     void note_deletion(std::string_view node);
     void start_remove(const queue::action&);
     void grant(lock_contender&, const queue::action&, store::scheduler::time_point now);
-    void log_handoff(const lock_contender&) const noexcept;
 
     const path_options options_;
     std::shared_ptr<const named_options> taken_; ///< those of the last acquire

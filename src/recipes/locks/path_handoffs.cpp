@@ -78,6 +78,19 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
         all_.granted_over_let_go(how.by_certificate);
         settle();
     }
+    if (how.by_certificate && session_.log.on(log_level::debug))
+        log_taken(contender);
+}
+
+/// If it has not been asked for, somebody else has sent it along.
+void path_handoffs::log_taken(const lock_contender& by) const
+{
+    const std::string_view node = queue_.known().places().passed_over_by(by.id);
+    const auto found = std::ranges::find_if(known_, [node](handoffs::followed f) { return f->second.node == node; });
+    const std::string_view endpoint = found == known_.end() ? std::string_view() : (*found)->second.endpoint;
+    session_.log(log_level::debug, "granted ", lock_.path(),
+                 " by word of who let it go, before the servers told of it: ", node, endpoint.empty() ? "" : " at ",
+                 endpoint);
 }
 
 void path_handoffs::leaves(lock_contender& contender)
@@ -216,12 +229,6 @@ void path_handoffs::on_certified(std::string_view node, const store::node_secret
     remember_of_others(node, secret);
     if (is_news)
         lock_.advance();
-}
-
-std::string_view path_handoffs::asked_at(std::string_view node) const noexcept
-{
-    const auto found = std::ranges::find_if(known_, [node](handoffs::followed f) { return f->second.node == node; });
-    return found == known_.end() ? std::string_view() : (*found)->second.endpoint;
 }
 
 void path_handoffs::settle()

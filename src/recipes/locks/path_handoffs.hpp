@@ -46,8 +46,6 @@ public:
     void listed();
     /// A watch on that node was confirmed, which another session owns: its data say where its client is.
     void look_at(const std::string& node, std::string_view data);
-    /// Where the certificate of that node was asked for; empty if somebody else has sent it along.
-    [[nodiscard]] std::string_view asked_at(std::string_view node) const noexcept;
     /// A step is complete: what is not there any more is not asked for.
     void settle();
 
@@ -65,6 +63,7 @@ private:
     };
 
     void advertise(lock_contender&);
+    void log_taken(const lock_contender&) const;
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
     std::optional<handoffs::followed> follow(const std::string& node);

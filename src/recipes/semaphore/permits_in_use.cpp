@@ -178,7 +178,8 @@ void permits_in_use::on_room(semaphore_acquisition& acquisition, const store::ch
 void permits_in_use::look_at_holder()
 {
     if (session_.connected() && !(last_holder_.get() && last_holder_.is_new(session_.scheduler.now())))
-        last_holder_.begin(session_, std::make_shared<holder_look>(session_, layout_.permits, &first_permit));
+        last_holder_.begin(session_,
+                           std::make_shared<holder_look>(session_, layout_.permits, std::string(), &first_permit));
 }
 
 /// A node of ours may be that of one who waits at the head of the line.

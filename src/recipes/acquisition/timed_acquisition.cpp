@@ -38,9 +38,4 @@ void timed_acquisition::deadline_is_near()
     expect_time_out();
 }
 
-void timed_acquisition::disarm_deadline() noexcept
-{
-    session_.scheduler.cancel(std::exchange(timer_, 0));
-}
-
 } // namespace zklock::recipes

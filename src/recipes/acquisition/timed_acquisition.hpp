@@ -26,7 +26,7 @@ public:
     /// Arms the timer for the deadline, if there is a deadline and the timer is not armed.
     void arm_deadline();
     /// To be called when the wait is over, and at the latest before this is destroyed.
-    void disarm_deadline() noexcept;
+    void disarm_deadline() noexcept { session_.scheduler.cancel(std::exchange(timer_, 0)); }
 
 protected:
     timed_acquisition(session& s, acquire_call&& call) noexcept : told_acquisition(std::move(call)), session_(s) {}

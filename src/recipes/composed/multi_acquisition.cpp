@@ -67,9 +67,9 @@ void multi_acquisition::next()
 void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 {
     if (ec) {
-        if (ec == condition::not_in_time && m.now->handle)
+        if (ec == condition::not_in_time)
             waited_for_.keep(m.now->handle->describe_wait());
-        refused_for_others_ = m.now->handle && m.now->handle->refused_for_others();
+        refused_for_others_ = m.now->handle->refused_for_others();
         m.now = nullptr;
         --reached_;
         if (ec == errc::lost && !given.node.empty()) // before it could be told

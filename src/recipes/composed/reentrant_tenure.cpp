@@ -175,11 +175,6 @@ void reentrant_locks::tenure::expect_time_out()
         lock_->expect_time_out();
 }
 
-known_wait reentrant_locks::tenure::describe_wait()
-{
-    return lock_ && !granted_ ? lock_->describe_wait() : known_wait();
-}
-
 /// Takes it out of those who wait; the last takes the contender along. False if that has ended.
 bool reentrant_locks::tenure::leave(const hold_ptr& h)
 {
@@ -213,13 +208,6 @@ void reentrant_locks::tenure::tell_granted(hold& h)
 }
 
 // --- while the lock is held ------------------------------------------------------------------------------------------
-
-/// The owner has the lock still. A lease that has ended unnoticed cannot come back: it is noticed before anything
-/// renews it.
-bool reentrant_locks::tenure::ours() const
-{
-    return !lost_ && lock_->held(all_.scheduler_.now());
-}
 
 /// One hold more, for an owner who has the lock.
 void reentrant_locks::tenure::enter_again(const hold_ptr& h)

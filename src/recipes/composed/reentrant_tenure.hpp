@@ -40,7 +40,7 @@ public:
     void add(const hold_ptr&);
     /// Asks the contender, as describe_wait() does, as long as that waits.
     void expect_time_out();
-    [[nodiscard]] known_wait describe_wait();
+    [[nodiscard]] known_wait describe_wait() { return lock_ && !granted_ ? lock_->describe_wait() : known_wait(); }
     /// Ends a wait. False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
     /// Ends a wait at its deadline: at once, or when the result comes.
@@ -74,7 +74,9 @@ private:
     void tell_granted(hold&);
 
     // while the lock is held
-    [[nodiscard]] bool ours() const;
+    /// The owner has the lock still. A lease that has ended unnoticed cannot come back: it is noticed before anything
+    /// renews it.
+    [[nodiscard]] bool ours() const { return !lost_ && lock_->held(all_.scheduler_.now()); }
     void enter_again(const hold_ptr&);
     void tell_entered(hold&);
     void release_one(const hold_ptr&, bool last_writer, store::unique_function<void(error_code)> released);

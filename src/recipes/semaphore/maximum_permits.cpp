@@ -1,6 +1,5 @@
 #include "recipes/semaphore/maximum_permits.hpp"
 
-#include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -105,11 +104,6 @@ void maximum_permits::on_made(const store::create_reply& answer)
     }
     default: semaphore_.fail_heads(error_of(answer.result));
     }
-}
-
-recipe_path::making maximum_permits::making() noexcept
-{
-    return {queue::parent_of(path_), &parents_.made};
 }
 
 void maximum_permits::take_containers(maximum_permits& from)

@@ -1,4 +1,5 @@
 #pragma once
+#include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_part.hpp"
 #include "recipes/session/parent_maker.hpp"
 #include "recipes/session/recipe_path.hpp"
@@ -49,7 +50,7 @@ public:
     void epoch_ended() noexcept { watched_ = false; }
 
     /// The containers that were made above the node.
-    [[nodiscard]] recipe_path::making making() noexcept;
+    [[nodiscard]] recipe_path::making making() noexcept { return {queue::parent_of(path_), &parents_.made}; }
     /// Takes over what the one before it at the same path has made.
     void take_containers(maximum_permits& from);
 

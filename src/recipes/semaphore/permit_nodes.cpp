@@ -178,9 +178,8 @@ void permit_nodes::on_created(const permit_ptr& node, outcome result, std::strin
 /// It is there, by that name.
 void permit_nodes::take_name(const permit_ptr& node, std::string_view name)
 {
-    std::string known(name);
-    by_name_.emplace(known, node);
-    node->name = std::move(known);
+    by_name_.emplace(name, node);
+    node->name = name;
     node->now = phase::there;
     if (!node->owner)
         to_remove_.push_back(node);
@@ -362,7 +361,6 @@ void permit_nodes::lost_to_others(const permit_ptr& node)
 /// It was gone when its delete was done.
 void permit_nodes::gone_already(const permit_ptr& node)
 {
-    node->now = phase::there; // if what follows throws, another delete gets the same answer
     session_.own_writes().found_gone(path_of(*node));
     node->found_gone = true;
     gone(node, node->fate());

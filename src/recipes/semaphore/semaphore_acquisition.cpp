@@ -18,30 +18,15 @@ semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, s
 
 semaphore_acquisition::~semaphore_acquisition() = default; // here its path is known
 
-void semaphore_acquisition::begin()
-{
-    arm_deadline();
-    if (looks_once())
-        path_->in_use().look_once(shared_from_this());
-    else
-        line_up();
-}
-
 // --- the line --------------------------------------------------------------------------------------------------------
 
 void semaphore_acquisition::line_up()
 {
-    acquire_request lock;
-    lock.path = path_->layout().line;
-    lock.internal = true;
-    lock.mode = call_.mode;
-    using queue::contender_kind;
-    lock.kind = contender_kind::mutex;
-    const semaphore_options& own = request_.options;
-    mutex_options line = path_->layout().options_of_line(own);
+    mutex_options line = path_->layout().options_of_line(options());
     line.listener = events_;
-    line.max_attempts = own.max_attempts == 0 ? 0 : own.max_attempts - setbacks_;
-    lock.options = std::move(line);
+    line.max_attempts = options().max_attempts == 0 ? 0 : options().max_attempts - setbacks_;
+    acquire_request lock{{}, {path_->layout().line, std::move(line), queue::contender_kind::mutex, true}};
+    lock.mode = call_.mode;
     const auto mine = std::make_shared<place>();
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
         self->on_place(mine, ec, given);
@@ -76,11 +61,6 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
         token_ = given.fencing_token;
         path_->make_nodes(*this);
     }
-}
-
-bool semaphore_acquisition::at_head() const
-{
-    return place_ && place_->granted && place_->lock->held(session_.scheduler.now());
 }
 
 void semaphore_acquisition::leave_line()
@@ -162,13 +142,12 @@ void semaphore_acquisition::grant_all()
     const auto self = shared_from_this();
     count_ = nodes.size();
     given_ = given();
-    const std::string first = events_ ? given_.node : std::string();
     tell_end({});
     state_.grant(session_.lease().held_since(session_.scheduler.now()));
     for (const permit_ptr& node : nodes)
         node->events = events_;
     if (events_)
-        events_->granted(first, token_, count_);
+        events_->granted(given_.node, token_, count_);
     disarm_deadline();
     path_->wait_ended(*this);
     leave_line();
@@ -191,12 +170,6 @@ void semaphore_acquisition::lose(std::string_view node)
 void semaphore_acquisition::log_loss(const lock_loss& how, std::string_view node) const noexcept
 {
     session_.losses().log(how, request_.path, node, token_);
-}
-
-/// The first node, for the log: nothing if there is none.
-std::string_view semaphore_acquisition::first_node() const noexcept
-{
-    return nodes.empty() ? std::string_view() : nodes.front()->name;
 }
 
 void semaphore_acquisition::node_gone(std::string_view node)

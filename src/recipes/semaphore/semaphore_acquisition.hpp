@@ -37,11 +37,6 @@ public:
 
     [[nodiscard]] unsigned attempts() const noexcept override { return 1 + setbacks_; }
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
-    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
-    {
-        return count_ != 0 && state_.held(now);
-    }
-
     /// How many permits it has. May be called from any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     using part = std::shared_ptr<semaphore_acquisition>;
@@ -55,13 +50,14 @@ public:
 
     // --- for its path ------------------------------------------------------------------------------------------------
 
-    /// Starts to wait.
-    void begin();
     /// Takes its place in the waiting line.
     void line_up();
     [[nodiscard]] const wanted_permits& request() const noexcept { return request_; }
     /// It has the lock of the line.
-    [[nodiscard]] bool at_head() const;
+    [[nodiscard]] bool at_head() const
+    {
+        return place_ && place_->granted && place_->lock->held(session_.scheduler.now());
+    }
     /// The last list, read since its nodes were made, has shown too many permits in use.
     [[nodiscard]] bool lacks_room() const noexcept { return no_room && !nodes.empty(); }
     void grant_all();
@@ -104,7 +100,7 @@ private:
 
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override { fail(why); }
-    [[nodiscard]] std::string_view first_node() const noexcept;
+    [[nodiscard]] const std::string& first_node() const noexcept { return nodes.front()->name; }
     void leave_line();
     void give_back() override;
     void drop_nodes(const std::shared_ptr<semaphore_acquisition>& ending);

@@ -61,7 +61,11 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
     maximum_.listen();
     adopt(acquisition);
     ++waiting_;
-    acquisition->begin();
+    acquisition->arm_deadline();
+    if (acquisition->looks_once())
+        in_use_.look_once(acquisition);
+    else
+        acquisition->line_up();
     advance();
     return acquisition;
 }

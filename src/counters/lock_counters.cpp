@@ -1,5 +1,4 @@
 #include "counters/lock_counters.hpp"
-#include "zklock/errc.hpp"
 
 #include <boost/system/errc.hpp>
 

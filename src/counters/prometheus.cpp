@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>

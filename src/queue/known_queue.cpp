@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
-#include <utility>
 
 namespace zklock::queue {
 

@@ -2,8 +2,6 @@
 
 #include "queue/decisions.hpp"
 
-#include <utility>
-
 namespace zklock::queue {
 
 // --- contenders, as their callers wish -----------------------------------------------------------------------------

@@ -200,7 +200,7 @@ std::string reader_name(std::string_view writer)
 
 std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept
 {
-    std::array<char, 36> uuid;
+    std::array<char, 36> uuid; // what is no dash is replaced
     std::string_view("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx").copy(uuid.data(), uuid.size());
     const bool dashed = child.starts_with(curators);
     if (dashed)

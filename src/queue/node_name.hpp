@@ -71,7 +71,7 @@ private:
     std::shared_ptr<const additions> more_; ///< null if there are none
 };
 
-/// What is wrong with a mark of options, besides characters that servers do not take: what it has to be.
+/// What a mark of options has to be, if it is not that, besides characters that servers do not take.
 [[nodiscard]] std::optional<std::string_view> fault_of_mark(std::string_view mark) noexcept;
 /// Two that cannot be told apart before a number past 2^31, which has a sign.
 [[nodiscard]] bool are_ambiguous(std::string_view one, std::string_view other) noexcept;

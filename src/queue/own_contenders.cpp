@@ -1,7 +1,5 @@
 #include "queue/own_contenders.hpp"
 
-#include <utility>
-
 namespace zklock::queue {
 
 /// In the memory of the last one that was forgotten, if there is one.

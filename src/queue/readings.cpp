@@ -1,7 +1,5 @@
 #include "queue/readings.hpp"
 
-#include <algorithm>
-
 namespace zklock::queue {
 
 void readings::send(std::vector<action>& actions, action::kind how, bool looks_up)

@@ -23,13 +23,15 @@ using timer_type =
 // noticed within this time.
 constexpr std::chrono::seconds longest_wait{1};
 
-} // namespace
-
-class asio_scheduler::state final : public turns::finisher, public std::enable_shared_from_this<state> {
+class own_scheduler final : public asio_scheduler,
+                            public turns::finisher,
+                            public std::enable_shared_from_this<own_scheduler> {
 public:
-    state(const strand& s, std::shared_ptr<turns> of) : io_(std::in_place, s), turns_(std::move(of)) {}
+    own_scheduler(const strand& s, std::shared_ptr<turns> of) : io_(std::in_place, s), turns_(std::move(of)) {}
 
-    timer_id call_at(time_point when, std::function<void()> f)
+    [[nodiscard]] time_point now() const override { return lease_clock::now(); }
+
+    [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
     {
         if (!io_)
             return 0;
@@ -40,7 +42,7 @@ public:
         return id;
     }
 
-    void cancel(timer_id id)
+    void cancel(timer_id id) override
     {
         auto found = due_.find(id);
         if (found == due_.end())
@@ -50,7 +52,7 @@ public:
         due_.erase(found);
     }
 
-    void post(store::unique_function<void()> f)
+    void post(store::unique_function<void()> f) override
     {
         if (!io_)
             return;
@@ -73,7 +75,7 @@ public:
             arm();
     }
 
-    void look_again()
+    void look_again() override
     {
         if (armed_) {
             armed_ = time_point::max(); // whatever is due comes before that
@@ -81,12 +83,12 @@ public:
         }
     }
 
-    [[nodiscard]] time_point next() const noexcept
+    [[nodiscard]] time_point next() const noexcept override
     {
         return deadlines_.empty() ? time_point::max() : deadlines_.begin()->first.first;
     }
 
-    void shutdown()
+    void shutdown() override
     {
         io_.reset();
         due_.clear();
@@ -159,44 +161,13 @@ private:
     timer_id last_id_ = 0;
 };
 
-asio_scheduler::asio_scheduler(const strand& s, const std::shared_ptr<turns>& of)
-    : state_(std::make_shared<state>(s, of))
-{
-    of->add(turns::kind::scheduler, state_);
-}
-asio_scheduler::~asio_scheduler()
-{
-    state_->shutdown();
-}
-auto asio_scheduler::now() const -> time_point
-{
-    return lease_clock::now();
-}
+} // namespace
 
-auto asio_scheduler::call_at(time_point when, std::function<void()> f) -> timer_id
+auto asio_scheduler::make(const strand& s, const std::shared_ptr<turns>& of) -> std::shared_ptr<asio_scheduler>
 {
-    return state_->call_at(when, std::move(f));
-}
-
-void asio_scheduler::cancel(timer_id id)
-{
-    state_->cancel(id);
-}
-void asio_scheduler::post(store::unique_function<void()> f)
-{
-    state_->post(std::move(f));
-}
-void asio_scheduler::shutdown()
-{
-    state_->shutdown();
-}
-void asio_scheduler::look_again()
-{
-    state_->look_again();
-}
-auto asio_scheduler::next() const noexcept -> time_point
-{
-    return state_->next();
+    const auto made = std::make_shared<own_scheduler>(s, of);
+    of->add(turns::kind::scheduler, made);
+    return {made.get(), [made](asio_scheduler* own) { own->shutdown(); }};
 }
 
 } // namespace zklock::runtime

@@ -8,9 +8,7 @@ namespace zklock::runtime {
 /// What blocks, and so is done by a thread that is there for that.
 class blocking_call {
 public:
-    blocking_call() = default;
-    blocking_call(const blocking_call&) = delete;
-    blocking_call& operator=(const blocking_call&) = delete;
+    blocking_call& operator=(blocking_call&&) = delete;
     virtual ~blocking_call() = default;
 
     /// Says whether it is still to be made. May be called from any thread.
@@ -33,8 +31,7 @@ public:
         ::pthread_sigmask(SIG_BLOCK, &every, &before_);
     }
     ~no_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    no_signals(const no_signals&) = delete;
-    no_signals& operator=(const no_signals&) = delete;
+    no_signals& operator=(no_signals&&) = delete;
 
 private:
     ::sigset_t before_{};

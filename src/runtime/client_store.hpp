@@ -1,4 +1,5 @@
 #pragma once
+#include "store/peers.hpp"
 #include "store/store.hpp"
 #include "zklock/events.hpp"
 
@@ -33,6 +34,13 @@ public:
     [[nodiscard]] virtual bool is_insecure() const noexcept = 0;
     /// Connected, and every request was answered, and told.
     [[nodiscard]] virtual bool waits_for_nothing() const noexcept = 0;
+};
+
+/// Peers as a client has them, over the network.
+class client_peers : public store::peers {
+public:
+    /// As client_store::stop(). In a forked process, what is the parent's is left to it.
+    virtual void stop(bool told_of_fork = false) noexcept = 0;
 };
 
 /// A store is stopped when its owner goes. What is under way may keep it in memory for a while.

@@ -1,7 +1,6 @@
 #include "runtime/forks.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <new>
 

@@ -30,8 +30,7 @@ class kept_from_children {
 public:
     explicit kept_from_children(int descriptor) noexcept; ///< fork_count() has been called
     ~kept_from_children();                                ///< before the descriptor is closed
-    kept_from_children(const kept_from_children&) = delete;
-    kept_from_children& operator=(const kept_from_children&) = delete;
+    kept_from_children& operator=(kept_from_children&&) = delete;
 
 private:
     int place_ = -1;

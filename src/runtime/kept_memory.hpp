@@ -10,9 +10,7 @@ namespace zklock::runtime {
 /// taken for: the handler keeps it alive.
 template <std::size_t Size> class kept_memory {
 public:
-    kept_memory() = default;
-    kept_memory(const kept_memory&) = delete;
-    kept_memory& operator=(const kept_memory&) = delete;
+    kept_memory& operator=(kept_memory&&) = delete;
 
     template <class T> class allocator {
     public:

@@ -41,8 +41,7 @@ class real_client {
 public:
     real_client() noexcept;
     ~real_client();
-    real_client(const real_client&) = delete;
-    real_client& operator=(const real_client&) = delete;
+    real_client& operator=(real_client&&) = delete;
 };
 
 /// Moves the lease clock of this process on. From any thread.

@@ -27,8 +27,7 @@ class kept_target {
     struct running {
         explicit running(const kept_target& of) noexcept : before(std::exchange(innermost, &of)) { ++begun; }
         ~running() { innermost = before; }
-        running(const running&) = delete;
-        running& operator=(const running&) = delete;
+        running& operator=(running&&) = delete;
 
         static inline thread_local const kept_target* innermost = nullptr;
         static inline thread_local std::size_t begun = 0; ///< on this thread
@@ -179,8 +178,7 @@ using strand = boost::asio::strand<kept_executor<>>;
 class wake_up {
 public:
     explicit wake_up(store::unique_function<void()> f) : f_(std::move(f)) {}
-    wake_up(const wake_up&) = delete;
-    wake_up& operator=(const wake_up&) = delete;
+    wake_up& operator=(wake_up&&) = delete;
 
     /// `owner`, whose this is, lives until it has run. Throws only where the strand may. What waits in the strand may
     /// wait for ever, so it must hold neither the strand nor work of the executor, as asio::post() would have it.

@@ -4,13 +4,13 @@
 #include <boost/system/errc.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace zklock::runtime {
 
@@ -43,13 +43,9 @@ public:
         ~owner() = default;
     };
 
-    /// They finish in this order, and those of one kind in the order in which they were added. What the end of one
-    /// brings up for an earlier one has to be posted.
+    /// They finish in this order, one of each kind. What the end of one brings up for an earlier one has to be posted.
     enum class kind { scheduler, peers, store, client };
-    void add(kind of, std::weak_ptr<finisher> last)
-    {
-        finishers_.insert(std::ranges::upper_bound(finishers_, of, {}, &entry::of), {of, std::move(last)});
-    }
+    void add(kind of, std::weak_ptr<finisher> one) { finishers_[static_cast<std::size_t>(of)] = std::move(one); }
     /// Whom it tells that a turn has failed. Without an owner, every exception is passed on to who runs the turn.
     void belong_to(std::weak_ptr<owner> who) { owner_ = std::move(who); }
 
@@ -67,7 +63,7 @@ public:
         try {
             f();
             for (const auto& each : finishers_)
-                if (const auto present = each.what.lock())
+                if (const auto present = each.lock())
                     present->turn_ends();
         } catch (const std::bad_alloc&) {
             if (!fail())
@@ -94,11 +90,6 @@ public:
     }
 
 private:
-    struct entry {
-        kind of;
-        std::weak_ptr<finisher> what;
-    };
-
     /// With what is being caught. False if there is nobody to tell.
     bool fail() noexcept
     {
@@ -110,7 +101,7 @@ private:
         return who != nullptr;
     }
 
-    std::vector<entry> finishers_;
+    std::array<std::weak_ptr<finisher>, 4> finishers_; ///< by their kinds
     std::weak_ptr<owner> owner_;
     bool open_ = false;
     bool failed_ = false;

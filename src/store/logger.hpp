@@ -5,7 +5,6 @@
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -51,21 +51,15 @@ public:
     /// What repeats::say() says of that line.
     [[nodiscard]] std::optional<std::uint64_t> say(std::string_view key, repeats::time_point now)
     {
-        return of(key).say(now);
+        constexpr std::size_t most_remembered = 64;
+        if (const auto known = said_.find(key); known != said_.end())
+            return known->second.say(now);
+        if (said_.size() == most_remembered)
+            said_.erase(std::ranges::min_element(said_, {}, [](const auto& one) { return one.second.next(); }));
+        return said_[std::string(key)].say(now);
     }
 
 private:
-    static constexpr std::size_t most_remembered = 64;
-
-    repeats& of(std::string_view key)
-    {
-        if (const auto known = said_.find(key); known != said_.end())
-            return known->second;
-        if (said_.size() == most_remembered)
-            said_.erase(std::ranges::min_element(said_, {}, [](const auto& one) { return one.second.next(); }));
-        return said_[std::string(key)];
-    }
-
     std::map<std::string, repeats, std::less<>> said_;
 };
 

@@ -41,6 +41,16 @@ using zklock::node_stat;
 /// sends more.
 inline constexpr std::size_t largest_request = 0xfffff;
 
+/// How many bytes of a request it takes.
+[[nodiscard]] inline std::size_t size_of(const access_list& access) noexcept
+{
+    constexpr std::size_t number = 4; // an entry has three: what it allows, and how long its texts are
+    std::size_t bytes = number;
+    for (const access_entry& entry : access.entries())
+        bytes += 3 * number + entry.scheme.size() + entry.id.size();
+    return bytes;
+}
+
 /// Common to all answers. `sent` is when the request was made: the server heard of the session no earlier than that.
 struct reply {
     outcome result = outcome::unknown;

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -35,8 +34,7 @@ public:
     /// `exists_needs_read`: as with servers from 3.8.4 and 3.9.2 on; earlier ones tell everybody of any node.
     explicit memory_ensemble(std::string name, bool exists_needs_read = true);
     ~memory_ensemble();
-    memory_ensemble(const memory_ensemble&) = delete;
-    memory_ensemble& operator=(const memory_ensemble&) = delete;
+    memory_ensemble& operator=(memory_ensemble&&) = delete;
 
     /// Clients that are made from now on find it by its name. @throws std::invalid_argument if another one has it
     void begin();

@@ -60,7 +60,7 @@ public:
 private:
     struct client {
         explicit client(memory_side& of)
-            : turns(std::make_shared<runtime::turns>()), scheduler(of.strand_, turns),
+            : turns(std::make_shared<runtime::turns>()), scheduler(runtime::asio_scheduler::make(of.strand_, turns)),
               store(std::make_shared<testing::memory_store>(of.servers_, "", surroundings(of)))
         {
             store->attach(told);
@@ -72,7 +72,7 @@ private:
             client_options options;
             options.session_timeout = 60s;
             return {options,
-                    scheduler,
+                    *scheduler,
                     [strand = of.strand_, t = turns](store::unique_function<void()> f) {
                         boost::asio::post(strand, [t, f = std::move(f)] { t->run([&] { f(); }); });
                     },
@@ -83,7 +83,7 @@ private:
 
         recorder told;
         const std::shared_ptr<runtime::turns> turns;
-        runtime::asio_scheduler scheduler;
+        const std::shared_ptr<runtime::asio_scheduler> scheduler;
         const std::shared_ptr<testing::memory_store> store;
     };
     const std::shared_ptr<testing::memory_ensemble> servers_;

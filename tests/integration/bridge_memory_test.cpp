@@ -36,13 +36,13 @@ TEST_CASE("no memory while a deadline is brought forward and the strand is busy:
 {
     asio::io_context io;
     const auto strand = runtime::make_strand(io.get_executor());
-    runtime::asio_scheduler scheduler(strand, std::make_shared<runtime::turns>());
+    const auto scheduler = runtime::asio_scheduler::make(strand);
     const asio_fails_too everywhere;
     std::optional<out_of_memory> now;
     bool ran = false;
-    static_cast<void>(scheduler.call_at(scheduler.now() + std::chrono::seconds(100), [] { FAIL("it ran"); }));
+    static_cast<void>(scheduler->call_at(scheduler->now() + std::chrono::seconds(100), [] { FAIL("it ran"); }));
     asio::post(strand, [&] {
-        static_cast<void>(scheduler.call_at(scheduler.now(), [&] { ran = true; }));
+        static_cast<void>(scheduler->call_at(scheduler->now(), [&] { ran = true; }));
         asio::post(strand, [] {}); // the strand is busy with it when both waits end
         now.emplace();
     });
@@ -58,7 +58,7 @@ TEST_CASE("a scheduler goes without memory, and drops what it was to do")
     asio::io_context io;
     const auto kept = std::make_shared<int>();
     {
-        std::optional<runtime::asio_scheduler> scheduler(std::in_place, runtime::make_strand(io.get_executor()));
+        auto scheduler = runtime::asio_scheduler::make(runtime::make_strand(io.get_executor()));
         scheduler->post([kept] { FAIL("it ran"); });
         static_cast<void>(scheduler->call_at(scheduler->now(), [kept] { FAIL("it ran"); }));
         const asio_fails_too everywhere;

@@ -46,7 +46,8 @@ TEST_CASE("stores on strands of a thread pool")
     struct worker : store::observer {
         worker(asio::thread_pool& p, const std::string& servers)
             : strand(runtime::make_strand(p.get_executor())),
-              store(bridge::make_connection(strand, options_for(servers), requests)), scheduler(strand)
+              store(bridge::make_connection(strand, options_for(servers), requests)),
+              scheduler(runtime::asio_scheduler::make(strand))
         {
             store->attach(*this);
         }
@@ -56,8 +57,8 @@ TEST_CASE("stores on strands of a thread pool")
                 store->create("/p-", "", node_kind::ephemeral_sequential, nullptr, [this](const auto& r) {
                     good += r.result == outcome::ok;
                     if (++answered == 200)
-                        (void)scheduler.call_at(scheduler.now() + 5ms,
-                                                [this] { store->close([this] { done.set_value(); }); });
+                        (void)scheduler->call_at(scheduler->now() + 5ms,
+                                                 [this] { store->close([this] { done.set_value(); }); });
                 });
         }
         void on_disconnected() override {}
@@ -68,7 +69,7 @@ TEST_CASE("stores on strands of a thread pool")
         runtime::strand strand;
         counters::counter requests;
         bridge::owned_connection store;
-        runtime::asio_scheduler scheduler;
+        const std::shared_ptr<runtime::asio_scheduler> scheduler;
         int answered = 0, good = 0;
         std::promise<void> done;
     };
@@ -86,7 +87,8 @@ TEST_CASE("stores on strands of a thread pool")
 TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 {
     asio::io_context context;
-    runtime::asio_scheduler s{runtime::make_strand(context.get_executor())};
+    const auto scheduler = runtime::asio_scheduler::make(runtime::make_strand(context.get_executor()));
+    auto& s = *scheduler;
     std::vector<int> ran;
     auto now = s.now();
     (void)s.call_at(now + 30ms, [&] { ran.push_back(3); });

@@ -27,7 +27,7 @@ struct scene {
     asio::io_context context;
     runtime::strand strand = runtime::make_strand(context.get_executor());
     std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
-    runtime::asio_scheduler scheduler{strand, turns};
+    std::shared_ptr<runtime::asio_scheduler> scheduler = runtime::asio_scheduler::make(strand, turns);
     std::vector<std::string> said;
 
     std::function<void()> says(std::string what)
@@ -50,11 +50,11 @@ TEST_CASE("what is posted in a turn runs at its end, in order, and what that pos
     scene s;
     s.in_turn([&] {
         asio::post(s.context, s.says("other work"));
-        s.scheduler.post([&] {
+        s.scheduler->post([&] {
             s.said.push_back("first");
-            s.scheduler.post(s.says("third"));
+            s.scheduler->post(s.says("third"));
         });
-        s.turns->run([&] { s.scheduler.post(s.says("second")); });
+        s.turns->run([&] { s.scheduler->post(s.says("second")); });
         s.said.push_back("turn");
     });
     s.context.run();
@@ -65,10 +65,10 @@ TEST_CASE("what was posted outside of a turn keeps its place")
 {
     scene s;
     s.on_strand([&] {
-        s.scheduler.post(s.says("first"));
+        s.scheduler->post(s.says("first"));
         CHECK(s.said.empty());
     });
-    s.in_turn([&] { s.scheduler.post(s.says("second")); });
+    s.in_turn([&] { s.scheduler->post(s.says("second")); });
     s.context.run();
     CHECK(s.said == words{"first", "second"});
 }
@@ -107,7 +107,7 @@ void expect_the_end(bool of_memory, const std::function<void(scene&, const std::
     else
         CHECK_THROWS_AS(s.context.run(), std::runtime_error);
     s.in_turn(s.says("nothing"));
-    s.scheduler.post(s.says("nothing"));
+    s.scheduler->post(s.says("nothing"));
     s.context.restart();
     s.context.run();
     CHECK(s.said.empty());
@@ -126,19 +126,19 @@ TEST_CASE("an exception ends the turn and all that would follow, and the owner i
     for (const bool of_memory : {true, false}) { // which ends there; anything else leaves the executor, too
         expect_the_end(of_memory, [](scene& s, const auto& fails) { // out of a turn within the turn
             s.in_turn([&s, fails] {
-                s.scheduler.post(s.says("nothing"));
+                s.scheduler->post(s.says("nothing"));
                 s.turns->run(fails);
                 s.says("nothing")();
             });
         });
         expect_the_end(of_memory, [](scene& s, const auto& fails) { // out of its end
             s.in_turn([&s, fails] {
-                s.scheduler.post(fails);
-                s.scheduler.post(s.says("nothing"));
+                s.scheduler->post(fails);
+                s.scheduler->post(s.says("nothing"));
             });
         });
         expect_the_end(of_memory, [](scene& s, const auto& fails) { // out of a timer
-            static_cast<void>(s.scheduler.call_at(s.scheduler.now(), fails));
+            static_cast<void>(s.scheduler->call_at(s.scheduler->now(), fails));
         });
     }
 }
@@ -146,7 +146,7 @@ TEST_CASE("an exception ends the turn and all that would follow, and the owner i
 TEST_CASE("a part may go in the turn, and nothing that was posted is run then")
 {
     scene s;
-    auto own = std::make_unique<runtime::asio_scheduler>(s.strand, s.turns);
+    auto own = runtime::asio_scheduler::make(s.strand, s.turns);
     s.in_turn([&] {
         own->post(s.says("nothing"));
         own->shutdown();

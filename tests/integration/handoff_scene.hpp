@@ -35,8 +35,9 @@ public:
     explicit peers_end(asio::io_context& io, const handoff_options& options = on_loopback(),
                        std::optional<peering::address> local = std::nullopt)
         : io_(io), strand_(runtime::make_strand(io.get_executor())), turns_(std::make_shared<runtime::turns>()),
-          scheduler_(strand_, turns_), log_([this](log_level, std::string_view line) { lines.emplace_back(line); }),
-          peers_(std::make_shared<peering::network_peers>(strand_, turns_, scheduler_,
+          scheduler_(runtime::asio_scheduler::make(strand_, turns_)),
+          log_([this](log_level, std::string_view line) { lines.emplace_back(line); }),
+          peers_(std::make_shared<peering::network_peers>(strand_, turns_, *scheduler_,
                                                           peering::settings_of(options).value(), log_, counted_,
                                                           [local] { return local; }))
     {
@@ -96,7 +97,7 @@ private:
     asio::io_context& io_;
     const runtime::strand strand_;
     const std::shared_ptr<runtime::turns> turns_;
-    runtime::asio_scheduler scheduler_;
+    const std::shared_ptr<runtime::asio_scheduler> scheduler_;
     const store::log_function log_;
     counters::handoff_counters counted_;
     const std::shared_ptr<peering::network_peers> peers_;

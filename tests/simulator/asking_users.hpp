@@ -254,9 +254,9 @@ private:
         };
         stage_.call(c, [&](recipes::session&) {
             if (choice % 3 == 0)
-                c.queues->revoke_holders(path_of(path), answered);
+                recipes::revoke_holders(*c.session, path_of(path), answered);
             else
-                c.queues->revoke(path_of(path), some, answered);
+                recipes::revoke(*c.session, path_of(path), some, answered);
         });
     }
 

@@ -95,7 +95,7 @@ void held_registers::read(hold& h)
             violate(h, "holds the lock, and does not see what holders before it have seen");
         learn(h, n.stat.mzxid);
     };
-    stage_.call(c, [&](recipes::session&) { c.operations->get(held_register(h.who.path), told); });
+    stage_.call(c, [&](recipes::session&) { recipes::nodes::get(*c.session, held_register(h.who.path), told); });
 }
 
 void held_registers::write(hold& h)
@@ -117,7 +117,9 @@ void held_registers::write(hold& h)
         else if (ec != make_error_code(errc::outcome_unknown))
             h.wrote = false;
     };
-    stage_.call(c, [&](recipes::session&) { c.operations->set(held_register(h.who.path), data, any_version, told); });
+    stage_.call(c, [&](recipes::session&) {
+        recipes::nodes::set(*c.session, held_register(h.who.path), data, any_version, told);
+    });
 }
 
 void held_registers::sent(const std::string& data)

@@ -183,8 +183,8 @@ private:
         case 4: return write(kind::set_data, place);
         default:
             (void)stage_.try_call(c, [&](recipes::session&) {
-                c.operations->set(place, "set", store::any_version,
-                                  [this, &c](error_code, const node_stat&) { (void)stage_.may_tell(c); });
+                recipes::nodes::set(*c.session, place, "set", store::any_version,
+                                    [this, &c](error_code, const node_stat&) { (void)stage_.may_tell(c); });
             });
         }
     }
@@ -265,7 +265,7 @@ private:
                 if (ec == make_error_code(errc::no_node) && place.starts_with("/registers"))
                     wait(c, place, goal::created, {}, rest);
             };
-            c.operations->get(place, read);
+            recipes::nodes::get(*c.session, place, read);
         });
     }
 

@@ -145,7 +145,8 @@ protected:
                 if (u.now == use::phase::holding && u.handle->held(u.where->now()))
                     violate(u, "its commit was refused for the loss of a lock that it holds");
             };
-            (void)c.operations->commit(::zklock::transaction(), recipes::node_operations::claim{u.handle, given}, told);
+            (void)recipes::nodes::commit(*c.session, ::zklock::transaction(), recipes::nodes::claim{u.handle, given},
+                                         told);
         });
     }
 

@@ -170,7 +170,8 @@ void mutex_users::list(client& where, const step& s)
             checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
         };
         const auto& set = stage_.the_plan.set;
-        where.queues->contenders(path_of(s.path), told, recipes::list_kind::queue_named({set.mark, set.also_heeds}));
+        recipes::list_contenders(*where.session, path_of(s.path), told,
+                                 recipes::list_kind::queue_named({set.mark, set.also_heeds}));
     });
 }
 

@@ -106,8 +106,6 @@ void stage::start_client(unsigned number)
         },
         c.peers.get());
     c.locks = std::make_unique<recipes::locks>(*c.session);
-    c.queues = std::make_unique<recipes::queue_requests>(*c.session);
-    c.operations = std::make_unique<recipes::node_operations>(*c.session);
     c.session->set_numbers_scarce_from(the_plan.set.scarce_from);
     c.session->requests().window = the_plan.set.users_window;
 }
@@ -282,8 +280,6 @@ void stage::fail(client& c)
 
 void stage::bury(client& c)
 {
-    c.operations.reset();
-    c.queues.reset();
     c.locks.reset();
     c.session.reset();
     c.store.abandon();

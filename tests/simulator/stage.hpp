@@ -80,8 +80,6 @@ struct client {
     std::unique_ptr<simulated_peers> peers;    ///< if it has any
     std::unique_ptr<recipes::session> session; ///< none once the process has died
     std::unique_ptr<recipes::locks> locks;     ///< nor these
-    std::unique_ptr<recipes::queue_requests> queues;
-    std::unique_ptr<recipes::node_operations> operations;
     bool closing = false;
     bool closed = false;
     bool inside = false; ///< a call of the session

@@ -181,7 +181,7 @@ private:
                 if (stage_.may_tell(c))
                     write_ended(c, w, ec, r);
             };
-            w.handle = c.operations->commit(t, recipes::node_operations::claim{u.handle, given}, told);
+            w.handle = recipes::nodes::commit(*c.session, t, recipes::nodes::claim{u.handle, given}, told);
         });
         if (u.wish.choice / 256 % 4 == nth) {
             const auto soon = 2 * stage_.the_plan.set.delay;
@@ -266,7 +266,7 @@ private:
                 if (!ec && n.stat.mzxid < r.written && !excused(reader) && !stage_.ensemble.answers_from_the_past())
                     violate(reader, "holds the lock, and reads " + n.data + ", which is not what was written last");
             };
-            c.operations->get(register_of(u.paths.front()), told);
+            recipes::nodes::get(*c.session, register_of(u.paths.front()), told);
         });
     }
 
@@ -287,7 +287,7 @@ private:
                     violate(*w.writer, "does not see its write " + w.data);
                 settle(w);
             };
-            c.operations->get(register_of(w.writer->paths.front()), told);
+            recipes::nodes::get(*c.session, register_of(w.writer->paths.front()), told);
         });
     }
 

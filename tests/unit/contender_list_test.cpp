@@ -12,7 +12,7 @@ TEST_CASE("are listed in the queue's order, with what their nodes say")
     scene s;
     s.start();
     std::optional<std::vector<contender>> found;
-    s.queues->contenders("/p", [&](error_code ec, std::vector<contender> all) {
+    recipes::list_contenders(*s.session, "/p", [&](error_code ec, std::vector<contender> all) {
         CHECK_FALSE(ec);
         found = std::move(all);
     });
@@ -38,8 +38,10 @@ TEST_CASE("are read again after a cut, unless nobody wants them any more")
 {
     connected_scene s;
     int ended = 0;
-    const auto kept = s.queues->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
-    const auto dropped = s.queues->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
+    const auto kept =
+        recipes::list_contenders(*s.session, "/p", [&](error_code, const std::vector<contender>&) { ++ended; });
+    const auto dropped =
+        recipes::list_contenders(*s.session, "/q", [&](error_code, const std::vector<contender>&) { ++ended; });
     asked(s).to("children /p").ends(outcome::unknown).to("children /q").ends(outcome::unknown);
     s.servers.observer->on_disconnected();
     CHECK(dropped->withdraw() == recipes::user_request::withdrawal::withdrawn);
@@ -182,7 +184,7 @@ TEST_CASE("holders are asked to let go a few at a time; with a new connection, a
         readers.push_back(numbered("a-__READ__", i));
     readers.push_back(numbered("a-__WRIT__", 3 * window));
     std::optional<std::size_t> told;
-    s.queues->revoke_holders("/p", [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
+    recipes::revoke_holders(*s.session, "/p", [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
     asked(s).to("children /p").list(readers);
     CHECK(s.servers.requests.size() == window);
     for (std::size_t i = 0; i < 10; ++i)
@@ -200,8 +202,8 @@ TEST_CASE("holders are asked to let go a few at a time; with a new connection, a
     // A writer that reads on is asked by its reader's node, once, whatever the connection does.
     const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
     told.reset();
-    s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003",
-                     [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
+    recipes::revoke(*s.session, "/p", "/p/" + uuid + "__WRIT__0000000003",
+                    [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
     asked(s).to("set /p/" + uuid + "__WRIT__0000000003").ends(outcome::no_node);
     asked(s).only("set /p/" + uuid + "__READ__0000000003").ends(outcome::unknown);
     s.reconnect();

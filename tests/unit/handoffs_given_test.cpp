@@ -152,13 +152,13 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
     handoff_scene s;
     told<node_stat> set;
     SUBCASE("under way when it was granted, and when it was released") {
-        s.operations->set("/d", "x", any_version, set.teller());
+        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         const auto a = s.hold_first();
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("under way when it was granted") {
-        s.operations->set("/d", "x", any_version, set.teller());
+        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         const auto a = s.hold_first();
         asked(s).to("set /d").stat({});
         s.release(*a);
@@ -166,7 +166,7 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
     }
     SUBCASE("done meanwhile") {
         const auto a = s.hold_first();
-        s.operations->set("/d", "x", any_version, set.teller());
+        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         asked(s).to("set /d").stat({});
         CHECK(set.ended == error_code());
         s.release(*a);
@@ -174,14 +174,14 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
     }
     SUBCASE("refused meanwhile") {
         const auto a = s.hold_first();
-        s.operations->set("/d", "x", any_version, set.teller());
+        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         asked(s).to("set /d").ends(outcome::bad_version);
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("withdrawn, and under way") {
         const auto a = s.hold_first();
-        const auto handle = s.operations->set("/d", "x", any_version, set.teller());
+        const auto handle = recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         handle->withdraw();
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
@@ -191,23 +191,23 @@ TEST_CASE("where a write of a user was there while it was held, the servers tell
         const auto a = s.hold_first();
         transaction t;
         t.set("/d", "x");
-        s.operations->commit(std::move(t), done.teller());
+        recipes::nodes::commit(*s.session, std::move(t), {}, done.teller());
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("a request to let go") {
         told<std::size_t> revoked;
         const auto a = s.hold_first();
-        s.queues->revoke("/other", "/other/_c_lock-0000000001", revoked.teller());
+        recipes::revoke(*s.session, "/other", "/other/_c_lock-0000000001", revoked.teller());
         s.release(*a);
         CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("one that was done before is no matter, nor is a read") {
         told<node_content> read;
-        s.operations->set("/d", "x", any_version, set.teller());
+        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         asked(s).to("set /d").stat({});
         const auto a = s.hold_first();
-        s.operations->get("/d", read.teller());
+        recipes::nodes::get(*s.session, "/d", read.teller());
         s.release(*a);
         CHECK(s.peers.heard() == "publish #1");
     }
@@ -217,7 +217,7 @@ TEST_CASE("a write whose outcome is unknown counts until one was done over a lat
 {
     handoff_scene s;
     told<node_stat> set;
-    s.operations->set("/d", "x", any_version, set.teller());
+    recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
     s.lose_connection();
     CHECK(set.ended_with(errc::outcome_unknown));
     s.reconnect();
@@ -231,7 +231,7 @@ TEST_CASE("a write whose answer was lost while the lock was held")
     handoff_scene s;
     told<node_stat> set;
     const auto a = s.hold_first();
-    s.operations->set("/d", "x", any_version, set.teller());
+    recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
     s.lose_connection();
     s.reconnect();
     s.release(*a);
@@ -273,7 +273,7 @@ TEST_CASE("a node that is passed on takes its secret along, and is told once, by
     }
     SUBCASE("with one") {
         told<node_stat> set;
-        s.operations->set("/d", "x", any_version, set.teller());
+        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
         s.release(*b);
         CHECK(s.peers.heard() == "withdraw #1");
     }

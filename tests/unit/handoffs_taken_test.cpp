@@ -179,20 +179,20 @@ TEST_CASE("behind such a grant a sync goes before the next read for a user")
     handoff_scene s;
     told<node_content> read, another;
     const auto a = s.wait_behind(there);
-    s.operations->get("/d", read.teller());
+    recipes::nodes::get(*s.session, "/d", read.teller());
     s.certify(52);
     s.certify(51);
     CHECK(a->ended == error_code());
     asked(s).only("get /d").show(9, "before");
     CHECK(read.value.data == "before"); // it was asked before
     SUBCASE("") {
-        s.operations->get("/d", another.teller());
+        recipes::nodes::get(*s.session, "/d", another.teller());
         asked(s).all_of({"sync /", "get /d"});
         SUBCASE("it goes well") {
             asked(s).to("sync /").ends(outcome::ok).to("get /d").show(9, "after");
             CHECK(another.value.data == "after");
             told<node_content> more;
-            s.operations->get("/d", more.teller());
+            recipes::nodes::get(*s.session, "/d", more.teller());
             asked(s).only("get /d");
         }
         SUBCASE("it is refused") {
@@ -209,7 +209,7 @@ TEST_CASE("behind such a grant a sync goes before the next read for a user")
     SUBCASE("unless those nodes have been seen gone") {
         s.is_gone(52, 1);
         s.is_gone(51, 0);
-        s.operations->get("/d", another.teller());
+        recipes::nodes::get(*s.session, "/d", another.teller());
         asked(s).only("get /d");
     }
     SUBCASE("a look is such a read") {
@@ -261,7 +261,7 @@ TEST_CASE("a user is not shown the line")
 {
     handoff_scene s;
     told<std::vector<contender>> listed;
-    s.queues->contenders("/p", listed.teller());
+    recipes::list_contenders(*s.session, "/p", listed.teller());
     asked(s).to("children /p").list({fake_peers::node(51, 0)}, {});
     asked(s).to("get " + of_path(fake_peers::node(51, 0))).show(9, "them\nzone=a\nhandoff=10.0.0.2:7000");
     REQUIRE(listed.value.size() == 1);

@@ -1,5 +1,4 @@
 #include "recipes/lease/lease.hpp"
-#include "recipes/session/node_budget.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +14,6 @@ using namespace std::chrono_literals;
 using zklock::lease_clock;
 using zklock::recipes::lease;
 using zklock::recipes::lease_times;
-using zklock::recipes::node_budget;
 
 namespace {
 
@@ -508,18 +506,4 @@ TEST_CASE("can be impossible")
     CHECK_FALSE(lease_times{0.01, 79ms, {}, 0s, 100ms}.possible());  // a loaded server takes as long for an answer
     CHECK(lease_times{0.01, 50ms, {}, 0s, 100ms}.possible());
     CHECK(of_ticks(5).remainder() == 4900ms);
-}
-
-// --- node budget -----------------------------------------------------------------------------------------------------
-
-TEST_CASE("keeps room for the first contender of each path")
-{
-    node_budget budget(100, 150);
-    CHECK(budget.reserve(60, false) == node_budget::verdict::granted);
-    CHECK(budget.reserve(60, false) == node_budget::verdict::wait);
-    CHECK(budget.reserve(60, true) == node_budget::verdict::granted);
-    CHECK(budget.reserve(60, true) == node_budget::verdict::exhausted);
-    CHECK(budget.used() == 120);
-    budget.release(60);
-    CHECK(budget.reserve(40, false) == node_budget::verdict::granted);
 }

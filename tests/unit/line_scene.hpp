@@ -29,10 +29,11 @@ struct line_scene : node_scene {
     void get(many& all, std::size_t count)
     {
         for (std::size_t i = 0; i < count; ++i)
-            all.handles.push_back(nodes().get(numbered("/n", all.handles.size()), [&all](error_code ec, node_content) {
-                ++all.ended;
-                all.failed += ec.failed();
-            }));
+            all.handles.push_back(
+                nodes::get(*session, numbered("/n", all.handles.size()), [&all](error_code ec, node_content) {
+                    ++all.ended;
+                    all.failed += ec.failed();
+                }));
     }
     struct listing {
         std::shared_ptr<recipes::user_request> handle;
@@ -40,10 +41,10 @@ struct line_scene : node_scene {
         std::vector<contender> found;
     };
     /// Reads the queue of a path.
-    void contenders(listing& to, const std::string& path, std::size_t most = recipes::contender_list::all)
+    void contenders(listing& to, const std::string& path, std::size_t most = recipes::all_contenders)
     {
-        to.handle = queues->contenders(
-            path,
+        to.handle = recipes::list_contenders(
+            *session, path,
             [&to](error_code ec, std::vector<contender> found) {
                 CHECK_FALSE(to.ended);
                 to.ended = ec;

@@ -195,8 +195,8 @@ TEST_CASE("lists and requests to let go")
     connected_scene s;
     const auto kind = recipes::list_kind::queue_named(name_rules("-stock-", {""}));
     std::vector<zklock::contender> found;
-    const auto listed = s.queues->contenders(
-        "/p", [&](error_code, std::vector<zklock::contender> all) { found = std::move(all); }, kind);
+    const auto listed = recipes::list_contenders(
+        *s.session, "/p", [&](error_code, std::vector<zklock::contender> all) { found = std::move(all); }, kind);
     asked(s).to("children /p").list({"notes", "a-stock-0000000007", "0000000003", "b-lock-0000000005"});
     asked(s).to("get /p/0000000003").show(9, "sale");
     asked(s).to("get /p/b-lock-0000000005").show(9, "b");
@@ -207,10 +207,10 @@ TEST_CASE("lists and requests to let go")
 
     std::optional<error_code> ended;
     const auto told = [&](error_code ec, std::size_t) { ended = ec; };
-    const auto refused = s.queues->revoke("/p", "/p/0000000003", told);
+    const auto refused = recipes::revoke(*s.session, "/p", "/p/0000000003", told);
     s.clock.run();
     CHECK(ended == make_error_code(errc::invalid_path)); // who does not heed it takes it for anybody's node
-    const auto one = s.queues->revoke("/p", "/p/0000000003", told, kind);
+    const auto one = recipes::revoke(*s.session, "/p", "/p/0000000003", told, kind);
     CHECK(s.servers.pending() == "set /p/0000000003");
 }
 

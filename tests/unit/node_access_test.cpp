@@ -11,15 +11,15 @@ TEST_CASE("access lists: given to what is created, read, and set, each with one 
     told<node_access> read, refused;
     told_end set, set_back;
     told<commit_result> committed;
-    s.nodes().create("/a", "x", node_kind::persistent, readers, created.teller());
-    s.nodes().create("/b", "x", node_kind::persistent, {}, plain.teller());
-    s.nodes().get_acl("/", read.teller());
-    s.nodes().get_acl("/b", refused.teller());
-    s.nodes().set_acl("/a", readers, 3, set.teller());
-    s.nodes().set_acl("/a", acl::open, any_version, set_back.teller());
+    nodes::create(*s.session, "/a", "x", node_kind::persistent, readers, created.teller());
+    nodes::create(*s.session, "/b", "x", node_kind::persistent, {}, plain.teller());
+    nodes::get_acl(*s.session, "/", read.teller());
+    nodes::get_acl(*s.session, "/b", refused.teller());
+    nodes::set_acl(*s.session, "/a", readers, 3, set.teller());
+    nodes::set_acl(*s.session, "/a", acl::open, any_version, set_back.teller());
     zklock::transaction both;
     both.create("/c", "", node_kind::persistent, readers).create("/d", "");
-    s.nodes().commit(both, committed.teller());
+    nodes::commit(*s.session, both, {}, committed.teller());
     CHECK(s.servers.pending() == "persistent /a, persistent /b, get_acl /, get_acl /b, set_acl /a at version 3, "
                                  "set_acl /a, batch create /c, create /d");
     const std::string as_text = "digest:ann:cdrwa, world:anyone:r";
@@ -54,8 +54,8 @@ TEST_CASE("an access list whose answer is lost: read again, and set once at most
     connected<node_scene> s;
     told<node_access> read;
     told_end set;
-    s.nodes().get_acl("/a", read.teller());
-    s.nodes().set_acl("/a", acl::open, 0, set.teller());
+    nodes::get_acl(*s.session, "/a", read.teller());
+    nodes::set_acl(*s.session, "/a", acl::open, 0, set.teller());
     asked(s).to("get_acl /a").ends(outcome::unknown).to("set_acl /a at version 0").ends(outcome::unknown);
     s.disconnect();
     s.connect(5, false);
@@ -85,9 +85,9 @@ TEST_CASE("an access list that cannot be right is refused without a request, and
         told<commit_result> committed;
         zklock::transaction one;
         one.create("/a", "", node_kind::persistent, access);
-        s.nodes().create("/a", "", node_kind::persistent, access, created.teller());
-        s.nodes().commit(one, committed.teller());
-        s.nodes().set_acl("/a", access, any_version, set.teller());
+        nodes::create(*s.session, "/a", "", node_kind::persistent, access, created.teller());
+        nodes::commit(*s.session, one, {}, committed.teller());
+        nodes::set_acl(*s.session, "/a", access, any_version, set.teller());
         s.clock.run();
         CHECK(created.ended_with(errc::invalid_option));
         CHECK(committed.ended_with(errc::invalid_option));

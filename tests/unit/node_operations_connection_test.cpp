@@ -12,9 +12,9 @@ TEST_CASE("they wait for a connection, in their order; one that is withdrawn mea
     node_scene s;
     told<> first, withdrawn;
     told<node_content> last;
-    s.nodes().create("/a", "", node_kind::persistent, {}, first.teller());
-    const auto given_up = s.nodes().create("/b", "", node_kind::persistent, {}, withdrawn.teller());
-    s.nodes().get("/a", last.teller());
+    nodes::create(*s.session, "/a", "", node_kind::persistent, {}, first.teller());
+    const auto given_up = nodes::create(*s.session, "/b", "", node_kind::persistent, {}, withdrawn.teller());
+    nodes::get(*s.session, "/a", last.teller());
     CHECK(given_up->withdraw() == withdrawal::withdrawn);
     CHECK(given_up->withdraw() == withdrawal::ended);
     CHECK(s.servers.pending().empty());
@@ -30,7 +30,7 @@ TEST_CASE("many may wait for a connection, before their first try or after")
     int ended = 0;
     const auto read = [&](int times) {
         for (int i = 0; i < times; ++i)
-            s.nodes().exists("/a", [&](error_code, std::optional<node_stat>) { ++ended; });
+            nodes::exists(*s.session, "/a", [&](error_code, std::optional<node_stat>) { ++ended; });
     };
     const std::clock_t began = std::clock();
     read(many);
@@ -55,12 +55,12 @@ TEST_CASE("a read whose answer is lost is sent again; a write is not, and the re
     connected<node_scene> s;
     told<node_content> read, after;
     told<node_stat> written;
-    s.nodes().get("/a", read.teller());
-    s.nodes().set("/a", "x", any_version, written.teller());
+    nodes::get(*s.session, "/a", read.teller());
+    nodes::set(*s.session, "/a", "x", any_version, written.teller());
     asked(s).to("get /a").ends(outcome::unknown).to("set /a").ends(outcome::unknown);
     CHECK(written.ended_with(errc::outcome_unknown));
     CHECK_FALSE(read.ended);
-    s.nodes().get("/a", after.teller()); // the connection is known to be over
+    nodes::get(*s.session, "/a", after.teller()); // the connection is known to be over
     CHECK(s.servers.pending().empty());
     s.disconnect();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
@@ -85,21 +85,21 @@ TEST_CASE("on every connection but the first, what is read first waits for a syn
     told<node_content> first, second, third;
     told<std::vector<std::string>> list;
     told<node_stat> written;
-    s.nodes().get("/a", first.teller());
+    nodes::get(*s.session, "/a", first.teller());
     asked(s).only("get /a").kept().show(0, "x");
     s.disconnect();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
     asked(s).nothing_else();
-    s.nodes().set("/a", "y", any_version, written.teller());
-    s.nodes().get("/a", second.teller());
-    s.nodes().children("/a", list.teller());
+    nodes::set(*s.session, "/a", "y", any_version, written.teller());
+    nodes::get(*s.session, "/a", second.teller());
+    nodes::children(*s.session, "/a", list.teller());
     CHECK(s.servers.pending() == "set /a, sync /, get /a, children /a");
     asked(s).to("set /a").ends(outcome::ok).to("sync /").ends(outcome::ok);
     asked(s).to("get /a").kept().show(0, "y");
     asked(s).to("children /a").list({"b"});
     CHECK(second.value.data == "y");
     CHECK(list.value == std::vector<std::string>{"b"});
-    s.nodes().get("/a", third.teller());
+    nodes::get(*s.session, "/a", third.teller());
     asked(s).only("get /a").kept().show(0, "y");
     // Contenders, too, and in a new session.
     s.servers.observer->on_disconnected();
@@ -107,7 +107,8 @@ TEST_CASE("on every connection but the first, what is read first waits for a syn
     s.servers.observer->on_connected({6, 10s, true, s.clock.now()});
     s.clock.run();
     std::optional<error_code> listed;
-    s.queues->contenders("/p", [&](error_code ec, const std::vector<zklock::contender>&) { listed = ec; });
+    recipes::list_contenders(*s.session, "/p",
+                             [&](error_code ec, const std::vector<zklock::contender>&) { listed = ec; });
     CHECK(s.servers.pending() == "sync /, children /p");
 }
 
@@ -119,15 +120,15 @@ TEST_CASE("what is read behind a sync that is refused may be too old: its user i
     s.disconnect();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
     told<node_content> old, again, read;
-    s.nodes().get("/a", old.teller());
+    nodes::get(*s.session, "/a", old.teller());
     asked(s).to("sync /").ends(outcome::no_auth).to("get /a").show(0, "x");
     CHECK(old.ended_with(errc::access_denied));
-    s.nodes().get("/a", again.teller());
+    nodes::get(*s.session, "/a", again.teller());
     CHECK(s.servers.pending() == "sync /, get /a");
     asked(s).to("sync /").ends(outcome::server_error).to("get /a").show(0, "x");
     CHECK(again.ended_with(errc::server_error));
     CHECK(logged == 1); // once for a connection
-    s.nodes().get("/a", read.teller());
+    nodes::get(*s.session, "/a", read.teller());
     CHECK(s.servers.pending() == "sync /, get /a");
     asked(s).to("sync /").ends(outcome::ok).to("get /a").show(0, "y");
     CHECK(read.value.data == "y");
@@ -139,9 +140,9 @@ TEST_CASE("a write that was sent cannot be taken back; a read can")
     told<node_content> read;
     told<node_stat> written;
     told_end removed;
-    const auto reading = s.nodes().get("/a", read.teller());
-    const auto writing = s.nodes().set("/a", "x", any_version, written.teller());
-    const auto removing = s.nodes().remove("/a", any_version, removed.teller());
+    const auto reading = nodes::get(*s.session, "/a", read.teller());
+    const auto writing = nodes::set(*s.session, "/a", "x", any_version, written.teller());
+    const auto removing = nodes::remove(*s.session, "/a", any_version, removed.teller());
     removing->end_unsent(errc::not_owner); // it left
     CHECK(reading->withdraw() == withdrawal::withdrawn);
     CHECK(writing->withdraw() == withdrawal::too_late);
@@ -161,15 +162,15 @@ TEST_CASE("what never left is sent on the next connection, once and in the order
     told<node_stat> written;
     told_end removed, aborted;
     told<commit_result> committed;
-    s.nodes().create("/lost", "", node_kind::persistent, {}, lost.teller());
-    const auto creating = s.nodes().create("/a", "", node_kind::persistent, {}, created.teller());
-    s.nodes().set("/a", "x", any_version, written.teller());
-    const auto ending = s.nodes().create("/never", "", node_kind::persistent, {}, never.teller());
-    const auto removing = s.nodes().remove("/b", any_version, aborted.teller());
-    s.nodes().remove("/c", any_version, removed.teller());
+    nodes::create(*s.session, "/lost", "", node_kind::persistent, {}, lost.teller());
+    const auto creating = nodes::create(*s.session, "/a", "", node_kind::persistent, {}, created.teller());
+    nodes::set(*s.session, "/a", "x", any_version, written.teller());
+    const auto ending = nodes::create(*s.session, "/never", "", node_kind::persistent, {}, never.teller());
+    const auto removing = nodes::remove(*s.session, "/b", any_version, aborted.teller());
+    nodes::remove(*s.session, "/c", any_version, removed.teller());
     asked(s).to("persistent /lost").ends(outcome::unknown);
     CHECK(lost.ended_with(errc::outcome_unknown));
-    s.nodes().commit(transaction().check("/d"), committed.teller()); // meanwhile
+    nodes::commit(*s.session, transaction().check("/d"), {}, committed.teller()); // meanwhile
     ending->end_unsent(errc::not_owner);
     for (int i = 0; i < 5; ++i) {
         s.servers.take().never_leaves();
@@ -200,11 +201,11 @@ TEST_CASE("a close ends what waits; what was sent has the answer that the store 
     told<node_content> read;
     told<node_stat> written;
     told<> waiting, late;
-    s.nodes().get("/a", read.teller());
-    s.nodes().set("/a", "x", any_version, written.teller());
+    nodes::get(*s.session, "/a", read.teller());
+    nodes::set(*s.session, "/a", "x", any_version, written.teller());
     bool closed = false;
     s.session->close([&] { closed = true; });
-    s.nodes().create("/late", "", node_kind::persistent, {}, late.teller());
+    nodes::create(*s.session, "/late", "", node_kind::persistent, {}, late.teller());
     asked(s).to("get /a").ends(outcome::unknown).to("set /a").ends(outcome::unknown);
     s.servers.closed();
     s.clock.run();
@@ -214,7 +215,7 @@ TEST_CASE("a close ends what waits; what was sent has the answer that the store 
     CHECK(late.ended_with(errc::closed));
 
     node_scene never;
-    never.nodes().create("/a", "", node_kind::persistent, {}, waiting.teller());
+    nodes::create(*never.session, "/a", "", node_kind::persistent, {}, waiting.teller());
     never.servers.observer->on_authentication_failed();
     never.clock.run();
     CHECK(waiting.ended_with(errc::authentication_failed));

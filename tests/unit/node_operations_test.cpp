@@ -12,13 +12,13 @@ TEST_CASE("each is one request, and ends with what the server answers")
     told_end removed;
     told<std::vector<std::string>> listed;
     told<std::optional<node_stat>> found, missing;
-    s.nodes().create("/a-", "x", node_kind::ephemeral_sequential, {}, created.teller());
-    s.nodes().get("/a", read.teller());
-    s.nodes().set("/a", "y", 3, set.teller());
-    s.nodes().remove("/a", any_version, removed.teller());
-    s.nodes().children("/", listed.teller());
-    s.nodes().exists("/a", found.teller());
-    s.nodes().exists("/b", missing.teller());
+    nodes::create(*s.session, "/a-", "x", node_kind::ephemeral_sequential, {}, created.teller());
+    nodes::get(*s.session, "/a", read.teller());
+    nodes::set(*s.session, "/a", "y", 3, set.teller());
+    nodes::remove(*s.session, "/a", any_version, removed.teller());
+    nodes::children(*s.session, "/", listed.teller());
+    nodes::exists(*s.session, "/a", found.teller());
+    nodes::exists(*s.session, "/b", missing.teller());
     CHECK(s.servers.pending() ==
           "create /a-, get /a, set /a at version 3, remove /a, children /, exists /a, exists /b");
     CHECK_FALSE(created.ended);
@@ -62,9 +62,9 @@ TEST_CASE("errors have their names")
         told<> created;
         told_end removed;
         told<commit_result> committed;
-        s.nodes().create("/a", "x", node_kind::persistent, {}, created.teller());
-        s.nodes().remove("/a", 1, removed.teller());
-        s.nodes().commit(some_writes(), committed.teller());
+        nodes::create(*s.session, "/a", "x", node_kind::persistent, {}, created.teller());
+        nodes::remove(*s.session, "/a", 1, removed.teller());
+        nodes::commit(*s.session, some_writes(), {}, committed.teller());
         asked(s).to("persistent /a").ends(answer).to("remove /a at version 1").ends(answer);
         s.fail(2, answer);
         CHECK(created.ended_with(error));
@@ -84,11 +84,11 @@ TEST_CASE("what is wrong with a path or too long is not sent")
         told<node_content> read;
         told_end removed;
         told<commit_result> committed;
-        s.nodes().create(path, "", node_kind::persistent, {}, created.teller());
-        s.nodes().get(path, read.teller());
-        s.nodes().remove(path, any_version, removed.teller());
+        nodes::create(*s.session, path, "", node_kind::persistent, {}, created.teller());
+        nodes::get(*s.session, path, read.teller());
+        nodes::remove(*s.session, path, any_version, removed.teller());
         transaction t;
-        s.nodes().commit(t.check(path), committed.teller());
+        nodes::commit(*s.session, t.check(path), {}, committed.teller());
         CHECK_FALSE(created.ended);
         s.clock.run();
         CHECK(created.ended_with(errc::invalid_path));
@@ -102,14 +102,14 @@ TEST_CASE("what is wrong with a path or too long is not sent")
     told_end removed_root;
     told<node_stat> set_root, too_long;
     told<commit_result> together, container;
-    s.nodes().create("/", "", node_kind::persistent, {}, root.teller());
-    s.nodes().remove("/", any_version, removed_root.teller());
-    s.nodes().set("/a", std::string(store::largest_request, 'x'), any_version, too_long.teller());
+    nodes::create(*s.session, "/", "", node_kind::persistent, {}, root.teller());
+    nodes::remove(*s.session, "/", any_version, removed_root.teller());
+    nodes::set(*s.session, "/a", std::string(store::largest_request, 'x'), any_version, too_long.teller());
     transaction t;
     const std::string half(store::largest_request / 2, 'x');
     t.set("/a", half).set("/b", half);
-    s.nodes().commit(t, together.teller());
-    s.nodes().commit(transaction().create("/c", "", node_kind::container), container.teller());
+    nodes::commit(*s.session, t, {}, together.teller());
+    nodes::commit(*s.session, transaction().create("/c", "", node_kind::container), {}, container.teller());
     s.clock.run();
     CHECK(root.ended_with(errc::invalid_path));
     CHECK(removed_root.ended == make_error_code(errc::invalid_path));
@@ -118,10 +118,10 @@ TEST_CASE("what is wrong with a path or too long is not sent")
     CHECK(container.ended_with(errc::invalid_option));
     CHECK(s.servers.pending().empty());
 
-    s.nodes().set("/", "", any_version, set_root.teller());
-    s.nodes().create("/a/", "", node_kind::ephemeral_sequential, {}, numbered.teller());
-    s.nodes().create("/a", std::string(store::largest_request - 1000, 'x'), node_kind::persistent, {},
-                     longest.teller());
+    nodes::set(*s.session, "/", "", any_version, set_root.teller());
+    nodes::create(*s.session, "/a/", "", node_kind::ephemeral_sequential, {}, numbered.teller());
+    nodes::create(*s.session, "/a", std::string(store::largest_request - 1000, 'x'), node_kind::persistent, {},
+                  longest.teller());
     CHECK(s.servers.pending() == "set /, create /a/, persistent /a");
 }
 
@@ -142,12 +142,12 @@ TEST_CASE("a log of all lines tells which writes have failed, and why, for a use
         told<node_stat> set, unknown;
         told_end removed, done;
         told<node_content> read;
-        s.nodes().create("/no/parent", "", node_kind::persistent, {}, created.teller());
-        s.nodes().set("/a", "y", 3, set.teller());
-        s.nodes().remove("bad path", any_version, removed.teller());
-        s.nodes().remove("/b", any_version, done.teller());
-        s.nodes().get("/a", read.teller());
-        s.nodes().set("/c", "y", any_version, unknown.teller());
+        nodes::create(*s.session, "/no/parent", "", node_kind::persistent, {}, created.teller());
+        nodes::set(*s.session, "/a", "y", 3, set.teller());
+        nodes::remove(*s.session, "bad path", any_version, removed.teller());
+        nodes::remove(*s.session, "/b", any_version, done.teller());
+        nodes::get(*s.session, "/a", read.teller());
+        nodes::set(*s.session, "/c", "y", any_version, unknown.teller());
         asked(s).to("persistent /no/parent").ends(outcome::no_node);
         asked(s).to("set /a at version 3").ends(outcome::bad_version).to("remove /b").ends(outcome::ok);
         asked(s).to("get /a").ends(outcome::no_node).to("set /c").ends(outcome::unknown);

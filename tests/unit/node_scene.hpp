@@ -6,6 +6,8 @@
 
 namespace zklock::unit {
 
+namespace nodes = recipes::nodes;
+
 /// What an operation ended with.
 template <class Value = std::string> struct told {
     std::optional<error_code> ended;
@@ -40,7 +42,6 @@ struct node_scene : scene {
         start();
     }
 
-    recipes::node_operations& nodes() { return *operations; }
     recipes::multi_acquisition::member member(const std::string& path)
     {
         return {path, [this, path](recipes::acquire_call call) {
@@ -50,7 +51,7 @@ struct node_scene : scene {
                     return locks->acquire(std::move(request));
                 }};
     }
-    recipes::node_operations::claim claim_of(const attempt& a) { return {a.handle, a.given}; }
+    recipes::nodes::claim claim_of(const attempt& a) { return {a.handle, a.given}; }
     std::string own(const attempt& a) const { return "check " + a.given.node; }
     void fail(std::size_t index, outcome o)
     {

@@ -65,7 +65,7 @@ TEST_CASE("whose watch it is then is asked when it is taken back, not before")
     waiting& w = s.wait(goal::deleted, s.other);
     asked(s).only("watch exists " + s.other).stat(made(41)).nothing_else();
     told<node_content> before;
-    s.nodes().get("/b", before.teller());
+    nodes::get(*s.session, "/b", before.teller());
     CHECK(s.withdraw(w)); // waits for the answer to the other one
     const auto read = asked(s).only("get /b").kept();
     const auto lock = s.wait_for_another();

@@ -203,7 +203,7 @@ TEST_CASE("whoever wants no more: what was not sent is not sent, what was is tak
     SUBCASE("in line") {
         s.session->requests().window = 1;
         told<node_content> before;
-        s.nodes().get("/b", before.teller());
+        nodes::get(*s.session, "/b", before.teller());
         waiting& w = s.wait(goal::created);
         CHECK(s.withdraw(w));
         asked(s).only("get /b").show(0, "").nothing_else();
@@ -254,9 +254,9 @@ TEST_CASE("a watch whose return meets somebody who waits again is his to take ba
     waiting& w = s.wait(goal::changed, made(7));
     asked(s).only("watch exists /a").stat(made(7)).nothing_else();
     told<node_content> first, second;
-    s.nodes().get("/b", first.teller());
+    nodes::get(*s.session, "/b", first.teller());
     CHECK(s.withdraw(w));
-    s.nodes().get("/c", second.teller());
+    nodes::get(*s.session, "/c", second.teller());
     waiting& again = s.wait(goal::children_changed, made(7));
     asked(s).only("get /b").show(0, "");
     const auto read = asked(s).only("get /c").kept();

@@ -209,16 +209,17 @@ TEST_CASE("paths that are refused: the log names the rule, of locks, permits, li
     acquire("/" + std::string(4090, 'x'), {});
     is_refused("the path \"/" + std::string(199, 'x') +
                "\" and so on is refused: it leaves no room for the names of nodes below it");
-    s.queues->contenders("/a//b", [&](error_code ec, const std::vector<zklock::contender>&) { ended = ec; });
+    recipes::list_contenders(*s.session, "/a//b",
+                             [&](error_code ec, const std::vector<zklock::contender>&) { ended = ec; });
     is_refused("the path \"/a//b\" is refused: it has an empty component: \"//\"");
-    s.queues->revoke("/a", "/b/c", [&](error_code ec, std::size_t) { ended = ec; });
+    recipes::revoke(*s.session, "/a", "/b/c", [&](error_code ec, std::size_t) { ended = ec; });
     is_refused("the path \"/b/c\" is refused: it is no node of a contender for /a");
-    s.operations->get("/a\nb", [&](error_code ec, const node_content&) { ended = ec; });
+    recipes::nodes::get(*s.session, "/a\nb", [&](error_code ec, const node_content&) { ended = ec; });
     is_refused("the path \"/a?b\" is refused: it has a control character, or another one that ZooKeeper forbids");
-    s.operations->remove("/", any_version, [&](error_code ec) { ended = ec; });
+    recipes::nodes::remove(*s.session, "/", any_version, [&](error_code ec) { ended = ec; });
     is_refused("the path \"/\" is refused: it is the root");
-    s.operations->commit(transaction().check("/a").create("/.", ""),
-                         [&](error_code ec, const commit_result&) { ended = ec; });
+    recipes::nodes::commit(*s.session, transaction().check("/a").create("/.", ""), {},
+                           [&](error_code ec, const commit_result&) { ended = ec; });
     is_refused("the path \"/.\" is refused: it has a component \".\" or \"..\"");
     CHECK(s.servers.requests.empty());
 }
@@ -255,7 +256,8 @@ TEST_CASE("what a transaction cannot do is named")
     transaction t;
     t.set("/a", std::string(2 * 1024 * 1024, 'x'));
     std::optional<error_code> ended;
-    const auto handle = s.operations->commit(t, [&](error_code ec, const commit_result&) { ended = ec; });
+    const auto handle =
+        recipes::nodes::commit(*s.session, t, {}, [&](error_code ec, const commit_result&) { ended = ec; });
     s.clock.run();
     CHECK(ended == errc::invalid_option);
     REQUIRE(s.errors.size() == 1);

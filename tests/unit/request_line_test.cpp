@@ -75,14 +75,15 @@ TEST_CASE("the data of writes under way are bounded, but for those of one, and t
     connected<line_scene> s;
     std::size_t ended = 0;
     const auto write = [&](const char* path, std::size_t size) {
-        return s.nodes().set(path, std::string(size, 'x'), any_version, [&](error_code, node_stat) { ++ended; });
+        return nodes::set(*s.session, path, std::string(size, 'x'), any_version,
+                          [&](error_code, node_stat) { ++ended; });
     };
     write("/a", bytes / 2);
     write("/b", bytes / 2);
     write("/c", 1);
     write("/d", 3 * bytes);
     write("/e", 0);
-    s.nodes().get("/f", [&](error_code, node_content) { ++ended; });
+    nodes::get(*s.session, "/f", [&](error_code, node_content) { ++ended; });
     CHECK(s.servers.pending() == "set /a, set /b");
     s.answer_oldest(outcome::ok);
     CHECK(s.servers.pending() == "set /b, set /c");
@@ -99,7 +100,8 @@ TEST_CASE("the data of writes under way are bounded, but for those of one, and t
     CHECK(ended == 7);
     // A transaction counts as a whole.
     const std::string half(bytes / 2, 'x');
-    s.nodes().commit(transaction().set("/a", half).create("/b", half), [&](error_code, commit_result) { ++ended; });
+    nodes::commit(*s.session, transaction().set("/a", half).create("/b", half), {},
+                  [&](error_code, commit_result) { ++ended; });
     write("/c", 1);
     CHECK(s.servers.pending() == "batch set /a, create /b");
     s.answer_oldest(outcome::no_node);
@@ -183,9 +185,9 @@ TEST_CASE("what is not sent when a guard ends is known not to be done")
     s.connect();
     told<node_stat> first, second;
     told_end third;
-    const auto sent = s.nodes().set("/a", "x", any_version, first.teller());
-    const auto waits = s.nodes().set("/b", "x", any_version, second.teller());
-    s.nodes().remove("/c", any_version, third.teller());
+    const auto sent = nodes::set(*s.session, "/a", "x", any_version, first.teller());
+    const auto waits = nodes::set(*s.session, "/b", "x", any_version, second.teller());
+    nodes::remove(*s.session, "/c", any_version, third.teller());
     waits->end_unsent(errc::not_owner);
     sent->end_unsent(errc::not_owner);
     s.clock.run();
@@ -204,8 +206,8 @@ TEST_CASE("a transaction that could not be sent before a writer became a reader 
     const auto a = s.hold_as_writer("/p");
     told<commit_result> sent, waiting, after;
     told<recipes::grant> downgraded;
-    s.nodes().commit(transaction(), s.claim_of(*a), sent.teller());
-    s.nodes().commit(transaction(), s.claim_of(*a), waiting.teller());
+    nodes::commit(*s.session, transaction(), s.claim_of(*a), sent.teller());
+    nodes::commit(*s.session, transaction(), s.claim_of(*a), waiting.teller());
     CHECK(a->handle->downgrade(downgraded.teller()));
     const std::string reader = scene::downgraded("/p");
     CHECK(s.servers.pending() ==
@@ -218,7 +220,7 @@ TEST_CASE("a transaction that could not be sent before a writer became a reader 
     s.clock.run();
     CHECK(downgraded.ended == error_code());
     CHECK(a->losses == 0);
-    s.nodes().commit(transaction(), recipes::node_operations::claim(a->handle, downgraded.value), after.teller());
+    nodes::commit(*s.session, transaction(), recipes::nodes::claim(a->handle, downgraded.value), after.teller());
     CHECK(s.servers.pending().ends_with("batch check " + reader));
 }
 
@@ -232,6 +234,6 @@ TEST_CASE("a writer whose downgrade was refused goes on with transactions")
     s.answer_oldest(outcome::no_auth);
     s.answer_oldest(outcome::no_node); // of a reader
     CHECK(downgraded.ended_with(errc::access_denied));
-    s.nodes().commit(transaction(), s.claim_of(*a), after.teller());
+    nodes::commit(*s.session, transaction(), s.claim_of(*a), after.teller());
     CHECK(s.servers.pending() == "batch " + s.own(*a));
 }

@@ -211,12 +211,13 @@ TEST_CASE("a writer that has become a reader is asked by its new node")
     connected_scene s;
     const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
     std::optional<std::size_t> told;
-    s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003", [&](error_code, std::size_t n) { told = n; });
+    recipes::revoke(*s.session, "/p", "/p/" + uuid + "__WRIT__0000000003",
+                    [&](error_code, std::size_t n) { told = n; });
     asked(s).to("set /p/" + uuid + "__WRIT__0000000003").ends(outcome::no_node);
     asked(s).only("set /p/" + uuid + "__READ__0000000003").ends(outcome::ok);
     CHECK(told == 1);
     told.reset();
-    s.queues->revoke_holders("/p", [&](error_code, std::size_t n) { told = n; });
+    recipes::revoke_holders(*s.session, "/p", [&](error_code, std::size_t n) { told = n; });
     asked(s)
         .to("children /p")
         .list({uuid + "__READ__0000000003", "_c_1-__READ__0000000004", uuid + "__WRIT__0000000005"});
@@ -232,13 +233,13 @@ TEST_CASE("the nodes of permits are asked, whatever they are called")
     connected_scene s;
     std::optional<std::size_t> told;
     const auto answer = [&](error_code ec, std::size_t n) { told = ec ? 100 : n; };
-    s.queues->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::list_kind::permits);
+    recipes::revoke(*s.session, "/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::list_kind::permits);
     asked(s).to("set /p/leases/_c_1-lease-0000000003").ends(outcome::ok);
     CHECK(told == 1);
-    s.queues->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::list_kind::permits);
+    recipes::revoke(*s.session, "/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::list_kind::permits);
     s.clock.run();
     CHECK(told == 100);
-    s.queues->revoke_holders("/p/leases", answer, recipes::list_kind::permits);
+    recipes::revoke_holders(*s.session, "/p/leases", answer, recipes::list_kind::permits);
     asked(s).to("children /p/leases").list({"_c_1-lease-0000000003", "0a1b"});
     asked(s).all_of({"set /p/leases/_c_1-lease-0000000003", "set /p/leases/0a1b"});
     asked(s).to("set /p/leases/_c_1-lease-0000000003").ends(outcome::ok).to("set /p/leases/0a1b").ends(outcome::ok);
@@ -257,30 +258,30 @@ TEST_CASE("asking a contender is one request, asking the holder is two")
     };
     const auto begin = [&] { told.reset(); };
 
-    s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
+    recipes::revoke(*s.session, "/p", "/p/" + scene::node(9, 7), answer);
     asked(s).only("set /p/" + scene::node(9, 7)).ends(outcome::ok);
     CHECK(told == 1);
     begin();
-    s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
+    recipes::revoke(*s.session, "/p", "/p/" + scene::node(9, 7), answer);
     asked(s).to("set /p/" + scene::node(9, 7)).ends(outcome::no_node); // it has let go
     CHECK(told == 0);
     CHECK(failed == error_code());
     begin();
-    s.queues->revoke("/p", "/q/" + scene::node(9, 7), answer);
+    recipes::revoke(*s.session, "/p", "/q/" + scene::node(9, 7), answer);
     s.clock.run();
     CHECK(failed == make_error_code(errc::invalid_path));
     begin();
-    s.queues->revoke("/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
+    recipes::revoke(*s.session, "/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
     asked(s).nothing_else();
     s.clock.run();
     CHECK(failed == make_error_code(errc::invalid_path));
     begin();
-    s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
+    recipes::revoke(*s.session, "/p", "/p/" + scene::node(9, 7), answer);
     asked(s).to("set /p/" + scene::node(9, 7)).ends(outcome::no_auth);
     CHECK(failed == make_error_code(errc::access_denied));
 
     begin();
-    s.queues->revoke_holders("/p", answer);
+    recipes::revoke_holders(*s.session, "/p", answer);
     const std::string first = "_c_00000000-0000-4000-8000-999999999999-lock-0000000007";
     asked(s).only("children /p").list({"notes", scene::node(3, 8), first});
     // The connection ends: the same contender is asked once more, and nobody else is looked for.
@@ -292,13 +293,13 @@ TEST_CASE("asking a contender is one request, asking the holder is two")
     CHECK(told == 1);
     CHECK(failed == error_code());
     begin();
-    s.queues->revoke_holders("/p", answer);
+    recipes::revoke_holders(*s.session, "/p", answer);
     CHECK(s.servers.pending() == "sync /, children /p"); // the first that is read on this connection
     asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_node);
     CHECK(told == 0);
     CHECK(failed == error_code());
     begin();
-    const auto withdrawn = s.queues->revoke_holders("/p", answer);
+    const auto withdrawn = recipes::revoke_holders(*s.session, "/p", answer);
     CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::withdrawn);
     CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::ended);
     asked(s).to("children /p").list({scene::node(3, 8)});

@@ -34,11 +34,11 @@ TEST_CASE("a commit looks for the node of each permit that is still there when i
     int lost = 0, told = 0;
     error_code ended;
     const auto commit = [&] {
-        s.operations->commit(transaction().set("/stock", "1"), recipes::node_operations::claim{a->handle, a->given},
-                             [&](error_code ec, const commit_result&) {
-                                 ++told;
-                                 ended = ec;
-                             });
+        recipes::nodes::commit(*s.session, transaction().set("/stock", "1"), recipes::nodes::claim{a->handle, a->given},
+                               [&](error_code ec, const commit_result&) {
+                                   ++told;
+                                   ended = ec;
+                               });
     };
     commit();
     asked(s).only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", " + s.check(4, 9) + ", set /stock").done({});

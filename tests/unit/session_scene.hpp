@@ -45,8 +45,6 @@ struct scene {
     store::peers* others = nullptr; ///< past the servers; set before it starts
     std::optional<recipes::session> session;
     std::optional<recipes::locks> locks;
-    std::optional<recipes::queue_requests> queues;
-    std::optional<recipes::node_operations> operations;
 
     struct attempt {
         std::shared_ptr<recipes::acquisition> handle;
@@ -69,13 +67,9 @@ struct scene {
             },
             others);
         locks.emplace(*session);
-        queues.emplace(*session);
-        operations.emplace(*session);
     }
     void destroy()
     {
-        operations.reset();
-        queues.reset();
         locks.reset();
         session.reset();
     }

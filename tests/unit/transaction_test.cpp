@@ -35,8 +35,8 @@ TEST_CASE("without a guard: one request, and a result for each operation")
 {
     connected<node_scene> s;
     told<commit_result> done, empty;
-    s.nodes().commit(some_writes(), done.teller());
-    s.nodes().commit(transaction(), empty.teller());
+    nodes::commit(*s.session, some_writes(), {}, done.teller());
+    nodes::commit(*s.session, transaction(), {}, empty.teller());
     CHECK(s.servers.pending() ==
           "batch create /made-, set /stock at version 7, remove /old, check /there at version 2");
     s.clock.run();
@@ -62,8 +62,8 @@ TEST_CASE("guarded: the lock's node is looked for first, in any version; the rel
     connected<node_scene> s;
     const auto a = s.hold("/p", 0);
     told<commit_result> done, looked;
-    s.nodes().commit(some_writes(), s.claim_of(*a), done.teller());
-    s.nodes().commit(transaction(), s.claim_of(*a), looked.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), done.teller());
+    nodes::commit(*s.session, transaction(), s.claim_of(*a), looked.teller());
     s.release(*a);
     CHECK(s.servers.pending() == "batch " + s.own(*a) + ", create /made-, set /stock at version 7, remove /old, " +
                                      "check /there at version 2, batch " + s.own(*a) + ", remove " + a->given.node);
@@ -80,9 +80,9 @@ TEST_CASE("what the servers say of the lock's node is about the lock")
     connected<node_scene> s;
     const auto a = s.hold("/p", 0);
     told<commit_result> forbidden, unclear, lost, after;
-    s.nodes().commit(some_writes(), s.claim_of(*a), forbidden.teller());
-    s.nodes().commit(some_writes(), s.claim_of(*a), unclear.teller());
-    s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), forbidden.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), unclear.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), lost.teller());
     s.fail(0, outcome::no_auth);
     CHECK(forbidden.ended_with(errc::access_denied));
     CHECK_FALSE(forbidden.value.failed);
@@ -96,7 +96,7 @@ TEST_CASE("what the servers say of the lock's node is about the lock")
     CHECK(lost.ended_with(errc::lost));
     CHECK_FALSE(lost.value.failed);
     CHECK(a->losses == 1);
-    s.nodes().commit(some_writes(), s.claim_of(*a), after.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), after.teller());
     s.clock.run();
     CHECK(after.ended_with(errc::lost));
     CHECK(s.servers.pending().empty());
@@ -115,10 +115,10 @@ TEST_CASE("a log of all lines tells which transactions have failed, by which ope
     const auto a = s.hold("/p", 0);
     lines.clear();
     told<commit_result> refused, unclear, lost, alone;
-    s.nodes().commit(some_writes(), s.claim_of(*a), refused.teller());
-    s.nodes().commit(some_writes(), s.claim_of(*a), unclear.teller());
-    s.nodes().commit(some_writes(), alone.teller());
-    s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), refused.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), unclear.teller());
+    nodes::commit(*s.session, some_writes(), {}, alone.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), lost.teller());
     const std::string guarded = "a transaction guarded by " + a->given.node + " has failed: ";
     s.fail(2, outcome::bad_version);
     CHECK(lines == std::vector{guarded + "set /stock: the node has another version"});
@@ -140,13 +140,13 @@ TEST_CASE("what is sent for the lock's nodes counts, also when there is nothing 
         CAPTURE(alone);
         const auto t = alone ? transaction() : transaction().check("/there");
         told<commit_result> too_much, not_too_much;
-        s.nodes().commit(t, recipes::node_operations::claim{std::make_shared<held_by_many>(20'000), {}},
-                         too_much.teller());
+        nodes::commit(*s.session, t, recipes::nodes::claim{std::make_shared<held_by_many>(20'000), {}},
+                      too_much.teller());
         s.clock.run();
         CHECK(too_much.ended_with(errc::invalid_option));
         CHECK(s.servers.requests.empty());
-        s.nodes().commit(t, recipes::node_operations::claim{std::make_shared<held_by_many>(2), {}},
-                         not_too_much.teller());
+        nodes::commit(*s.session, t, recipes::nodes::claim{std::make_shared<held_by_many>(2), {}},
+                      not_too_much.teller());
         REQUIRE(s.servers.requests.size() == 1);
         s.servers.take().done({});
         s.clock.run();
@@ -160,7 +160,7 @@ TEST_CASE("after the lease has ended nothing is asked, noticed or not")
     const auto a = s.hold("/p", 0);
     told<commit_result> late;
     s.clock.skip(20s); // the process did not run
-    s.nodes().commit(some_writes(), s.claim_of(*a), late.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), late.teller());
     CHECK_FALSE(s.servers.asks("batch"));
     s.clock.run();
     CHECK(late.ended_with(errc::lost));
@@ -173,8 +173,8 @@ TEST_CASE("while disconnected it waits as long as the lock is held")
     const auto a = s.hold("/p", 0), b = s.hold("/q", 0);
     s.disconnect();
     told<commit_result> sent, lost, released;
-    s.nodes().commit(some_writes(), s.claim_of(*a), sent.teller());
-    const auto unsent = s.nodes().commit(some_writes(), s.claim_of(*b), released.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), sent.teller());
+    const auto unsent = nodes::commit(*s.session, some_writes(), s.claim_of(*b), released.teller());
     unsent->end_unsent(errc::not_owner); // as at b's release
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
     show_writes_kept(s);
@@ -186,7 +186,7 @@ TEST_CASE("while disconnected it waits as long as the lock is held")
         asked(s).to("batch " + s.own(*a) + ", " + some_writes_asked).ends(outcome::unknown);
     CHECK(sent.ended_with(errc::outcome_unknown));
     s.disconnect();
-    s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
+    nodes::commit(*s.session, some_writes(), s.claim_of(*a), lost.teller());
     s.clock.pass(10s);
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
     show_writes_kept(s);
@@ -202,10 +202,10 @@ TEST_CASE("a writer that becomes a reader while disconnected: what it had called
     const std::string reader = scene::downgraded("/p");
     told<commit_result> unknown, waiting, after;
     told<recipes::grant> downgraded;
-    s.nodes().commit(transaction(), s.claim_of(*a), unknown.teller());
+    nodes::commit(*s.session, transaction(), s.claim_of(*a), unknown.teller());
     asked(s).to("batch check /p/" + scene::node(1, 0, "__WRIT__")).ends(outcome::unknown);
     CHECK(unknown.ended_with(errc::outcome_unknown));
-    s.nodes().commit(transaction(), s.claim_of(*a), waiting.teller());
+    nodes::commit(*s.session, transaction(), s.claim_of(*a), waiting.teller());
     CHECK(a->handle->downgrade(downgraded.teller()));
     s.disconnect();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
@@ -230,7 +230,7 @@ TEST_CASE("a writer that becomes a reader while disconnected: what it had called
     CHECK(downgraded.ended == error_code());
     CHECK(downgraded.value.node == reader);
     CHECK(a->losses == 0);
-    s.nodes().commit(transaction(), recipes::node_operations::claim(a->handle, downgraded.value), after.teller());
+    nodes::commit(*s.session, transaction(), recipes::nodes::claim(a->handle, downgraded.value), after.teller());
     CHECK(s.servers.pending().ends_with("batch check " + reader));
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("of several locks all nodes are looked for")
     asked(s).to("create /q/" + prefix(2)).number(104, 4).to("watch /q").alone(5, 104);
     REQUIRE(both.ended == error_code());
     told<commit_result> lost;
-    s.nodes().commit(transaction().set("/stock", "1"), s.claim_of(both), lost.teller());
+    nodes::commit(*s.session, transaction().set("/stock", "1"), s.claim_of(both), lost.teller());
     CHECK(s.servers.pending() == "batch check /p/" + s.node(1, 3) + ", check /q/" + s.node(2, 4) + ", set /stock");
     s.fail(1, outcome::no_node);
     CHECK(lost.ended_with(errc::lost));

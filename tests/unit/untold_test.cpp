@@ -221,7 +221,8 @@ TEST_CASE("the answer to a request, and the end of a wait for a node")
     };
     check_dropped([](whole_client& c) {
         const auto a = std::make_shared<asking>();
-        a->request = c.operations->get("no path", [a](error_code ec, const node_content&) { a->ended = ec; });
+        a->request =
+            recipes::nodes::get(*c.session, "no path", [a](error_code ec, const node_content&) { a->ended = ec; });
         return a;
     });
     check_dropped([](whole_client& c) {

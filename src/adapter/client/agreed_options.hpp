@@ -14,9 +14,7 @@ public:
     /// Shared by all who agree. The path is free for other options when the last of them has dropped it.
     using claim = std::shared_ptr<const Options>;
 
-    agreed_options() = default;
-    agreed_options(const agreed_options&) = delete;
-    agreed_options& operator=(const agreed_options&) = delete;
+    agreed_options& operator=(agreed_options&&) = delete;
 
     /// What holds for the path: what others claim, or else `wanted`, claimed for the caller.
     [[nodiscard]] claim claim_path(const std::string& path, const Options& wanted)

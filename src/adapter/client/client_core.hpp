@@ -5,9 +5,7 @@
 #include "adapter/client/uuid_source.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
-#include "recipes/requests/node_operations.hpp"
 #include "recipes/requests/node_watches.hpp"
-#include "recipes/requests/queue_requests.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/session.hpp"
 #include "runtime/asio_scheduler.hpp"
@@ -26,24 +24,23 @@ struct client_core {
     client_core(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
                 const client_options& options, std::shared_ptr<recipes::hold_counts> holds,
                 counters::connection_counters& counters)
-        : scheduler(strand, turns), store(make_store(strand, turns, scheduler, options, counters.requests)),
-          peers(make_peers(strand, turns, scheduler, options, counters.handoff, *store)),
+        : scheduler(runtime::asio_scheduler::make(strand, turns)),
+          store(make_store(strand, turns, *scheduler, options, counters.requests)),
+          peers(make_peers(strand, turns, *scheduler, options, counters.handoff, *store)),
           session(
-              *store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
-          locks(session), queue_requests(session), nodes(session), watches(session),
-          reentrant(locks, scheduler, std::move(holds)), semaphores(locks),
-          waits(*store, scheduler, session, (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
+              *store, *scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
+          locks(session), watches(session), reentrant(locks, *scheduler, std::move(holds)), semaphores(locks),
+          waits(*store, *scheduler, session,
+                (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
     }
 
     uuid_source new_uuid;
-    runtime::asio_scheduler scheduler;
+    const std::shared_ptr<runtime::asio_scheduler> scheduler;
     const runtime::owned_store store;
     const std::shared_ptr<runtime::client_peers> peers; ///< null if there are none
     recipes::session session;
     recipes::locks locks;
-    recipes::queue_requests queue_requests;
-    recipes::node_operations nodes;
     recipes::node_watches watches;
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;

@@ -100,8 +100,7 @@ class client_handle {
 public:
     explicit client_handle(std::shared_ptr<client_state> state) : state_(std::move(state)) {}
     ~client_handle() { state_->close_in_background(); }
-    client_handle(const client_handle&) = delete;
-    client_handle& operator=(const client_handle&) = delete;
+    client_handle& operator=(client_handle&&) = delete;
 
     [[nodiscard]] const std::shared_ptr<client_state>& state() const noexcept { return state_; }
 

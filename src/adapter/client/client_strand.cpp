@@ -3,11 +3,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/system_executor.hpp>
 
-#include <exception>
-#include <memory>
-#include <mutex>
-#include <utility>
-
 namespace zklock::detail {
 
 void client_strand::join_turns()

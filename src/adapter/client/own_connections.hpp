@@ -1,7 +1,6 @@
 #pragma once
 #include "counters/counters.hpp"
 #include "runtime/asio_scheduler.hpp"
-#include "runtime/client_peers.hpp"
 #include "runtime/client_store.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"

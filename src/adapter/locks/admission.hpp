@@ -26,9 +26,7 @@ namespace zklock::detail {
 /// a refused acquire has.
 template <class Options, class Refused> class admission {
 public:
-    admission() = default;
-    admission(const admission&) = delete;
-    admission& operator=(const admission&) = delete;
+    admission& operator=(admission&&) = delete;
 
     /// Starts an acquire of the lock by `start`; or has it refused, if other locks are in the way of `wanted()`, the
     /// options of its path. Nothing is looked up once an acquire was not refused.

@@ -145,7 +145,7 @@ void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
         const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
             answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
         };
-        return core.queue_requests.contenders(path, told, what, 1);
+        return recipes::list_contenders(core.session, path, told, what, 1);
     };
     launch_request<std::optional<contender>>(election->client(), {"list contenders at ", std::move(where.path)},
                                              std::move(ask), std::move(handler));

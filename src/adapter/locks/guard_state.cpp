@@ -4,11 +4,6 @@
 #include "queue/node_path.hpp"
 #include "store/if_alive.hpp"
 
-#include <functional>
-#include <memory>
-#include <utility>
-#include <vector>
-
 namespace zklock::detail {
 
 namespace {

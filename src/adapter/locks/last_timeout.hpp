@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <mutex>
-#include <utility>
 
 namespace zklock::detail {
 

@@ -27,10 +27,8 @@ using place_among_holds = boost::intrusive::list_base_hook<boost::intrusive::lin
 /// functions are for one thread at a time.
 class live_hold : public place_among_holds {
 public:
-    live_hold() noexcept = default;
     ~live_hold() { leave(); }
-    live_hold(const live_hold&) = delete;
-    live_hold& operator=(const live_hold&) = delete;
+    live_hold& operator=(live_hold&&) = delete;
 
     /// It counts from now on, while `what` is held, which has to live until leave(). The lock has the list, and is kept
     /// until then. Nothing happens if it has none.
@@ -62,9 +60,7 @@ private:
 /// What is held of one lock. Any thread may call.
 class live_holds {
 public:
-    live_holds() = default;
-    live_holds(const live_holds&) = delete;
-    live_holds& operator=(const live_holds&) = delete;
+    live_holds& operator=(live_holds&&) = delete;
 
     /// How many permits are held now, by readers or by others. Where there are no permits, each holder counts for one.
     /// A thread that changes what is held does not wait until many are counted; it goes first, and they are counted
@@ -79,8 +75,7 @@ private:
     public:
         explicit change(live_holds& in) noexcept;
         ~change();
-        change(const change&) = delete;
-        change& operator=(const change&) = delete;
+        change& operator=(change&&) = delete;
 
     private:
         live_holds& in_;

@@ -3,15 +3,13 @@
 #include "adapter/locks/acquire_operation.hpp"
 #include "zklock/guard.hpp"
 
-#include <utility>
-
 namespace zklock::detail {
 namespace {
 
 void list(const lock_state& lock, lock_target::listing where, contenders_handler handler)
 {
     auto ask = [what = where.what](client_core& core, const std::string& path, auto answer) {
-        return core.queue_requests.contenders(path, std::move(answer), what);
+        return recipes::list_contenders(core.session, path, std::move(answer), what);
     };
     launch_request<std::vector<contender>>(lock.client(), {"list contenders at ", std::move(where.path)},
                                            std::move(ask), std::move(handler));
@@ -36,7 +34,7 @@ void start_revoke(std::shared_ptr<lock_state> lock, std::string node, void_handl
 {
     auto ask = [where = lock->target()->holders()](client_core& core, const std::string& revoked, auto answer) {
         const auto told = [answer = std::move(answer)](error_code ec, std::size_t) { answer(ec); };
-        return core.queue_requests.revoke(where.path, revoked, told, where.what);
+        return recipes::revoke(core.session, where.path, revoked, told, where.what);
     };
     launch_request<>(lock->client(), {"revoke ", std::move(node)}, std::move(ask), std::move(handler));
 }
@@ -45,7 +43,7 @@ void start_revoke_holders(std::shared_ptr<lock_state> lock, count_handler handle
 {
     lock_target::listing where = lock->target()->holders();
     auto ask = [what = where.what](client_core& core, const std::string& path, auto answer) {
-        return core.queue_requests.revoke_holders(path, std::move(answer), what);
+        return recipes::revoke_holders(core.session, path, std::move(answer), what);
     };
     launch_request<std::size_t>(lock->client(), {"revoke the holders at ", std::move(where.path)}, std::move(ask),
                                 std::move(handler));

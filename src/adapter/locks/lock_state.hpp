@@ -4,7 +4,7 @@
 #include "adapter/locks/last_timeout.hpp"
 #include "adapter/locks/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
-#include "recipes/requests/contender_list.hpp"
+#include "recipes/requests/queue_requests.hpp"
 #include "zklock/detail/operations.hpp"
 
 #include <cstddef>

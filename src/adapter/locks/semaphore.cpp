@@ -83,8 +83,8 @@ public:
 protected:
     using part = recipes::semaphore_acquisition::part;
 
-    /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until they are released: the
-    /// caller sees to that, and then calls taken().
+    /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until their nodes are gone:
+    /// the caller sees to that, and then calls taken().
     [[nodiscard]] part take(guard_state& from, std::function<void()> lost = {},
                             const std::function<void(const part&)>& both_hold = {})
     {

@@ -2,6 +2,7 @@
 #include "zklock/detail/node_operations.hpp"
 #include "adapter/client/request_operation.hpp"
 #include "adapter/locks/guard_state.hpp"
+#include "recipes/requests/node_operations.hpp"
 
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 namespace zklock::detail {
 namespace {
 
-using nodes = recipes::node_operations;
+namespace nodes = recipes::nodes;
 
 /// Asks that of the recipes: of the node of a path, with what else the question needs. `what`: see asked_request.
 template <auto Ask, class... Values, class... Args>
@@ -19,7 +20,7 @@ void launch(const std::shared_ptr<client_handle>& client, const char* what, std:
             asio::any_completion_handler<void(error_code, Values...)> handler, Args... args)
 {
     auto ask = [... args = std::move(args)](client_core& core, const std::string& of, auto told) {
-        return (core.nodes.*Ask)(of, args..., std::move(told));
+        return Ask(core.session, of, args..., std::move(told));
     };
     launch_request<Values...>(client->state(), {what, std::move(path)}, std::move(ask), std::move(handler));
 }
@@ -51,8 +52,8 @@ private:
     {
         const auto guard = watched();
         place_ = guard->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
-        commit_ =
-            core.nodes.commit(std::move(what_), nodes::claim(guard->acquisition(), guard->grant()), std::move(told));
+        commit_ = nodes::commit(core.session, std::move(what_), nodes::claim(guard->acquisition(), guard->grant()),
+                                std::move(told));
         return commit_;
     }
 
@@ -151,7 +152,8 @@ void start_set_acl(std::shared_ptr<client_handle> client, std::string path, acce
 void start_commit(std::shared_ptr<client_handle> client, transaction what, commit_handler handler)
 {
     auto ask = [what = std::move(what)](client_core& core, const std::string&, auto told) mutable {
-        return core.nodes.commit(std::move(what), std::move(told)); // its operations have paths of their own
+        // Its operations have paths of their own.
+        return nodes::commit(core.session, std::move(what), {}, std::move(told));
     };
     launch_request<commit_result>(client->state(), {}, std::move(ask), std::move(handler));
 }

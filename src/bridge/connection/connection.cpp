@@ -1,7 +1,5 @@
 #include "bridge/connection/connection.hpp"
 
-#include <utility>
-
 namespace zklock::bridge {
 
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,

@@ -1,8 +1,5 @@
 #include "bridge/connection/connector.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace zklock::bridge {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "bridge/peers/acceptor.hpp"
 
-#include "runtime/forks.hpp"
 #include "runtime/sockets.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include "bridge/peers/link.hpp"
 
-#include "runtime/forks.hpp"
 #include "runtime/sockets.hpp"
 
 #include <boost/asio/bind_allocator.hpp>

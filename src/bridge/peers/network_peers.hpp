@@ -9,7 +9,7 @@
 #include "bridge/peers/secrets.hpp"
 #include "bridge/peers/settings.hpp"
 #include "counters/counters.hpp"
-#include "runtime/client_peers.hpp"
+#include "runtime/client_store.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"

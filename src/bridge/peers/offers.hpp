@@ -14,7 +14,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <boost/circular_buffer.hpp>
@@ -58,8 +57,7 @@ public:
 
     /// `given` counts the subscriptions that are answered by a certificate.
     explicit offers(counters::counter& given) : given_(given) {}
-    offers(const offers&) = delete;
-    offers& operator=(const offers&) = delete;
+    offers& operator=(offers&&) = delete;
 
     /// The node is on offer from now on, for the first time.
     [[nodiscard]] place offer(const node_id&);

@@ -23,8 +23,7 @@ public:
 
     secret_source(); ///< throws std::bad_alloc, and std::runtime_error if OpenSSL has no randomness
     ~secret_source();
-    secret_source(const secret_source&) = delete;
-    secret_source& operator=(const secret_source&) = delete;
+    secret_source& operator=(secret_source&&) = delete;
 
     /// Throws std::bad_alloc if OpenSSL has no memory.
     [[nodiscard]] std::array<committed_secret, at_once> make() const;

@@ -60,8 +60,7 @@ public:
         made_ = made_ && EVP_DigestFinal_ex(context.get(), bytes_.data(), &size) == 1 && size == bytes_.size();
     }
     ~md5() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
-    md5(const md5&) = delete;
-    md5& operator=(const md5&) = delete;
+    md5& operator=(md5&&) = delete;
 
     [[nodiscard]] bool made() const noexcept { return made_; }
     [[nodiscard]] std::string_view bytes() const noexcept

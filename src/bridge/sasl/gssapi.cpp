@@ -37,14 +37,12 @@ gss_buffer_desc buffer_of(std::string_view text) noexcept
 /// What a call of GSSAPI makes.
 class made_buffer {
 public:
-    made_buffer() = default;
     ~made_buffer()
     {
         OM_uint32 minor = 0;
         ::gss_release_buffer(&minor, &buffer_);
     }
-    made_buffer(const made_buffer&) = delete;
-    made_buffer& operator=(const made_buffer&) = delete;
+    made_buffer& operator=(made_buffer&&) = delete;
 
     [[nodiscard]] gss_buffer_t get() noexcept { return &buffer_; }
     [[nodiscard]] std::string_view text() const noexcept

@@ -15,8 +15,7 @@ class stops_with_process {
 public:
     stops_with_process() noexcept;
     ~stops_with_process();
-    stops_with_process(const stops_with_process&) = delete;
-    stops_with_process& operator=(const stops_with_process&) = delete;
+    stops_with_process& operator=(stops_with_process&&) = delete;
 };
 
 /// Around what must not be unwound in between: a destructor that gives back what Kerberos's libraries have made.
@@ -24,8 +23,7 @@ class not_stopped_here {
 public:
     not_stopped_here() noexcept;
     ~not_stopped_here();
-    not_stopped_here(const not_stopped_here&) = delete;
-    not_stopped_here& operator=(const not_stopped_here&) = delete;
+    not_stopped_here& operator=(not_stopped_here&&) = delete;
 
 private:
     int before_ = 0;

@@ -44,9 +44,7 @@ struct sasl_step {
 /// Not thread-safe: all calls come one after the other, each from any thread. No call blocks or asks anybody.
 class mechanism {
 public:
-    mechanism() = default;
-    mechanism(const mechanism&) = delete;
-    mechanism& operator=(const mechanism&) = delete;
+    mechanism& operator=(mechanism&&) = delete;
     virtual ~mechanism() = default;
 
     /// What the client sends first. It was made before the server was dialed.

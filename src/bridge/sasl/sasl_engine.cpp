@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <utility>
 
 namespace zklock::bridge {
 

@@ -6,7 +6,6 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace zklock::bridge {
 

@@ -31,8 +31,7 @@ class own_errors {
 public:
     own_errors() noexcept { clear(); }
     ~own_errors() { clear(); }
-    own_errors(const own_errors&) = delete;
-    own_errors& operator=(const own_errors&) = delete;
+    own_errors& operator=(own_errors&&) = delete;
 
 private:
     static void clear() noexcept

@@ -2,7 +2,6 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include <string>
 #include <utility>
 
 #include <sys/socket.h>

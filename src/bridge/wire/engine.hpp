@@ -22,9 +22,7 @@ public:
         failed ///< failure() tells why; what is pending() tells the server
     };
 
-    engine() = default;
-    engine(const engine&) = delete;
-    engine& operator=(const engine&) = delete;
+    engine& operator=(engine&&) = delete;
     virtual ~engine() = default;
 
     [[nodiscard]] virtual state now_in() const noexcept = 0;

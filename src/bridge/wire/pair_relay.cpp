@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>

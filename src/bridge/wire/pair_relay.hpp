@@ -29,8 +29,7 @@ public:
     };
 
     explicit pair_relay(std::unique_ptr<engine> speaks) noexcept : engine_(std::move(speaks)) {}
-    pair_relay(const pair_relay&) = delete;
-    pair_relay& operator=(const pair_relay&) = delete;
+    pair_relay& operator=(pair_relay&&) = delete;
 
     [[nodiscard]] state now_in() const noexcept;
 

@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <climits>
-#include <cstdint>
-#include <utility>
 #include <variant>
 
 namespace zklock::bridge {

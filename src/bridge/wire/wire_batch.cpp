@@ -1,7 +1,6 @@
 #include "bridge/wire/result_codes.hpp"
 #include "bridge/wire/store_requests.hpp"
 #include "bridge/wire/wire_library.hpp"
-#include "store/access_size.hpp"
 #include "store/path_check.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "queue/node_name.hpp"
 #include "recipes/session/session.hpp"
-#include "zklock/detail/event_sink.hpp"
+#include "store/tell_listener.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -83,7 +83,7 @@ void acquire_events::tell(lock_event::kind what, boost::system::error_code ec) n
     event_.what = what;
     event_.error = ec;
     event_.at = session_.scheduler.now();
-    session_.notify(listener_, event_);
+    store::tell_listener(*listener_, event_, session_.log);
 }
 
 } // namespace zklock::recipes

@@ -52,7 +52,7 @@ struct named_options : mutex_options {
 
     queue::name_rules rules;
 };
-/// As the acquires of one lock share them.
+/// As the acquires of one lock share them. Null only once it was moved from.
 struct shared_options : std::shared_ptr<const named_options> {
     shared_options(mutex_options o = {}) : shared_ptr(std::make_shared<const named_options>(std::move(o))) {}
 };

@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/lease/held_lease.hpp"
+#include "recipes/lease/lease.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/events.hpp"
 
@@ -38,7 +38,7 @@ public:
         now_ = state::lost;
     }
     /// The client goes away: what is held is lost.
-    void close(const session& s) noexcept
+    void close(session& s) noexcept
     {
         if (!holding())
             return;

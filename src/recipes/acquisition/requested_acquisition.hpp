@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace zklock::recipes {
@@ -82,6 +83,7 @@ public:
 protected:
     /// If the path is null, it can only fail.
     template <class Request>
+        requires(!std::is_reference_v<Request>) // it is moved from, base by base
     requested_acquisition(session& s, Path* path, Request&& request)
         : timed_acquisition(s, static_cast<acquire_call&&>(request)), request_(static_cast<Wanted&&>(request)),
           path_(path)

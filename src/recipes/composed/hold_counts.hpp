@@ -24,7 +24,7 @@ struct hold_count {
 };
 
 /// How often each owner holds each lock, and whether it still does, for anybody who asks, from any thread. In a
-/// process that was forked off since the first acquire there are none, and nothing is changed.
+/// process that was forked off since the first grant there are none, and nothing is changed.
 class hold_counts {
 public:
     using key = std::pair<std::string, owner_id>;

@@ -143,14 +143,14 @@ void multi_acquisition::roll_back()
 
 void multi_acquisition::expect_time_out()
 {
-    if (call_.done && reached_ != 0 && members_[reached_ - 1].now->handle)
+    if (call_.done && reached_ != 0)
         members_[reached_ - 1].now->handle->expect_time_out();
 }
 
 known_wait multi_acquisition::describe_wait()
 {
     return waited_for_.tell([this] {
-        const bool waits = call_.done && reached_ != 0 && members_[reached_ - 1].now->handle;
+        const bool waits = call_.done && reached_ != 0;
         return waits ? members_[reached_ - 1].now->handle->describe_wait() : known_wait();
     });
 }

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace zklock::recipes {
 
@@ -24,8 +23,7 @@ class reentrant_locks {
 public:
     reentrant_locks(locks&, store::scheduler&, std::shared_ptr<hold_counts>);
     ~reentrant_locks();
-    reentrant_locks(const reentrant_locks&) = delete;
-    reentrant_locks& operator=(const reentrant_locks&) = delete;
+    reentrant_locks& operator=(reentrant_locks&&) = delete;
 
     /// An owner that holds the lock gets one hold more, without a request. One that is acquiring it gets the same
     /// grant, or the same failure, under a deadline of its own. Any other queues for it, as by locks::acquire().

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -26,10 +25,10 @@ public:
 
     /// `shared`: its contenders are readers and writers.
     tenure(reentrant_locks&, key who, shared_options, bool shared);
-    /// Nobody will be told anything any more.
+    tenure& operator=(tenure&&) = delete;
+
+    /// Nobody will be told anything any more, and its holds count no more.
     void detach();
-    tenure(const tenure&) = delete;
-    tenure& operator=(const tenure&) = delete;
 
     [[nodiscard]] const shared_options& options() const noexcept { return options_; }
     [[nodiscard]] bool shared() const noexcept { return shared_; }
@@ -88,7 +87,7 @@ private:
     template <class Tell> void tell_holders(Tell tell);
     void count();
 
-    reentrant_locks& all_;
+    reentrant_locks& all_; ///< a hold may keep a tenure for longer, but detach() comes first
     const key who_;
     const shared_options options_;
     const bool shared_;

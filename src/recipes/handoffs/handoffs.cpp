@@ -1,6 +1,7 @@
 #include "recipes/handoffs/handoffs.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 #include <ranges>
 #include <vector>
@@ -13,7 +14,7 @@ constexpr std::size_t most_told_before = 64;
 
 } // namespace
 
-handoffs::handoffs(store::peers& p, counters::counter& taken) : peers(p), taken_(taken), room_(sizeof(offered_node)) {}
+handoffs::handoffs(store::peers& p) : peers(p), room_(sizeof(offered_node)) {}
 
 auto handoffs::follow(handoff_source& source, const store::commitment& commitment, std::string node) -> followed
 {
@@ -87,26 +88,6 @@ void handoffs::on_awaited(const store::commitment& commitment)
 {
     if (const auto found = may_linger_.find(commitment); found != may_linger_.end())
         found->second->on_awaited();
-}
-
-// --- reads behind grants by certificate ------------------------------------------------------------------------------
-
-void handoffs::unseen(std::size_t before, std::size_t now) noexcept
-{
-    if (before == now)
-        return;
-    unseen_ += now;
-    unseen_ -= before;
-    if (unseen_ == 0 && synced_ >= only_by_sync_)
-        synced_ = certified_grants_;
-}
-
-void handoffs::unseen_for_ever(std::size_t count) noexcept
-{
-    if (count == 0)
-        return;
-    only_by_sync_ = certified_grants_;
-    unseen_ -= count;
 }
 
 // --- nodes on offer --------------------------------------------------------------------------------------------------

@@ -1,11 +1,7 @@
 #pragma once
-#include "counters/counters.hpp"
 #include "recipes/handoffs/user_writes.hpp"
 #include "store/peers.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -36,11 +32,7 @@ class offered_node;
 /// How a client tells others which of its nodes it has let go, and hears it from them, past the servers. A node's name
 /// has the commitment to a secret, which is shown when the node is let go: so a certificate is true whoever brings it,
 /// and stays true.
-///
-/// **Reads.** A grant by event comes after all that the server of this connection must have done before. One by
-/// certificate may come before that server knows what earlier holders have read, or what they knew to be written: so a
-/// sync goes before the next read for a user, unless the nodes that were passed over have been seen gone by then.
-class handoffs {
+class handoffs final : public store::peers_observer {
 public:
     struct takes_back {
         void operator()(offered_node*) const noexcept;
@@ -56,10 +48,8 @@ public:
     using followed = std::multimap<store::commitment, node_of_others>::iterator;
     using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
 
-    /// `taken` counts the grants by certificate: one for each hand-off.
-    handoffs(store::peers&, counters::counter& taken);
-    handoffs(const handoffs&) = delete;
-    handoffs& operator=(const handoffs&) = delete;
+    explicit handoffs(store::peers&);
+    handoffs& operator=(handoffs&&) = delete;
 
     store::peers& peers;
     const std::shared_ptr<user_writes> writes = std::make_shared<user_writes>(); ///< of users
@@ -84,54 +74,20 @@ public:
     }
     void forget(lingering_nodes::iterator node) noexcept { may_linger_.erase(node); }
 
-    // --- reads behind grants by certificate --------------------------------------------------------------------------
-
-    /// A contender was granted over nodes that were let go, and may still be there. `by_certificate`: over one of them
-    /// it is the first.
-    void granted_over_let_go(bool by_certificate) noexcept
-    {
-        ++certified_grants_;
-        if (by_certificate)
-            taken_.add();
-    }
-    /// So many of those were not seen gone yet at a path, where it was `before`.
-    void unseen(std::size_t before, std::size_t now) noexcept;
-    /// A path goes away that has so many of them: only a sync makes up for those.
-    void unseen_for_ever(std::size_t count) noexcept;
-    /// How many of those grants a read for a user has to come after; 0 if a server of this connection is past them all.
-    [[nodiscard]] std::uint64_t to_catch_up() const noexcept
-    {
-        return synced_ == certified_grants_ ? 0 : certified_grants_;
-    }
-    /// Whether an answer to a read that had to come after so many may be older.
-    [[nodiscard]] bool behind(std::uint64_t grants) const noexcept { return synced_ < grants; }
-    /// A sync is under way that was sent after them all, or has to be sent.
-    [[nodiscard]] bool catching_up() const noexcept { return asked_ == certified_grants_; }
-    void catches_up() noexcept { asked_ = certified_grants_; }
-    void caught_up(std::uint64_t grants) noexcept { synced_ = std::max(synced_, grants); }
-    /// The sync was refused, or its answer lost.
-    void did_not_catch_up() noexcept { asked_ = synced_; }
-
     // --- what the peers tell -----------------------------------------------------------------------------------------
 
     /// A client says that the node of that secret will never serve anybody again.
-    void on_certificate(const store::node_secret&);
+    void on_certificate(const store::node_secret&) override;
     /// A client waits for the node of this client that has that commitment.
-    void on_awaited(const store::commitment&);
+    void on_awaited(const store::commitment&) override;
 
 private:
     [[nodiscard]] followed find(const store::commitment&, bool node_of_others::*which);
 
-    counters::counter& taken_;
     boost::pool<> room_; ///< for nodes on offer, of which hundreds come and go in a turn
     std::multimap<store::commitment, node_of_others> followed_;
     lingering_nodes may_linger_;
     std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last
-    std::uint64_t certified_grants_ = 0;                                       ///< over nodes that were let go
-    std::uint64_t asked_ = 0;        ///< those of them that were before the last sync
-    std::uint64_t synced_ = 0;       ///< those that this client's reads come after
-    std::uint64_t only_by_sync_ = 0; ///< those whose nodes nobody looks at any more
-    std::size_t unseen_ = 0;
 };
 
 /// A node of this client that others may ask for, from before its create on: it is not on offer any more when this is
@@ -139,8 +95,7 @@ private:
 class offered_node {
 public:
     explicit offered_node(handoffs&);
-    offered_node(const offered_node&) = delete;
-    offered_node& operator=(const offered_node&) = delete;
+    offered_node& operator=(offered_node&&) = delete;
     ~offered_node() { withdraw(); }
 
     [[nodiscard]] const store::node_secret& secret() const noexcept { return node_.secret; }

@@ -38,22 +38,13 @@ private:
     std::size_t open_ = 0;      ///< that wait, or are under way
 };
 
-/// One of those writes, from the call until its end is certain. It counts nothing if there are no counters.
+/// One of those writes, from the call until its end is certain. It counts nothing unless it has begun.
 class user_write {
 public:
-    user_write() = default;
-    explicit user_write(std::shared_ptr<user_writes> in) noexcept : in_(std::move(in))
+    void begin(std::shared_ptr<user_writes> in) noexcept
     {
-        if (in_)
-            ++in_->open_;
-    }
-    user_write(user_write&&) noexcept = default;
-    user_write& operator=(user_write&& other) noexcept
-    {
-        std::swap(in_, other.in_);
-        std::swap(under_way_, other.under_way_);
-        std::swap(lost_, other.lost_);
-        return *this;
+        in_ = std::move(in);
+        ++in_->open_;
     }
     ~user_write()
     {

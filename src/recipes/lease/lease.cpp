@@ -1,6 +1,7 @@
 #include "recipes/lease/lease.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace zklock::recipes {
 namespace {

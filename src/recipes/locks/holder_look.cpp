@@ -1,6 +1,5 @@
 #include "recipes/locks/holder_look.hpp"
 
-#include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/node_owner.hpp"
 

@@ -57,9 +57,7 @@ private:
 /// The last such look at a path, which serves all who give up within a moment.
 class last_holder_look {
 public:
-    last_holder_look() = default;
-    last_holder_look(const last_holder_look&) = delete;
-    last_holder_look& operator=(const last_holder_look&) = delete;
+    last_holder_look& operator=(last_holder_look&&) = delete;
     ~last_holder_look() { forget(); }
 
     /// Null if there is none.

@@ -130,15 +130,15 @@ bool lock_nodes::reserve(lock_contender& contender)
     if (contender.reserved != 0)
         return true;
     switch (session_.budget().reserve(node_cost_, queue_.own().with_node() == 0)) {
-    case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
-    case node_budget::verdict::wait:
+    case budget_line::verdict::granted: contender.reserved = node_cost_; return true;
+    case budget_line::verdict::wait:
         wants_budget_ = true;
         session_.budget().wait(lock_);
         // among readers, for the others are no obstacle
         for (queue::contender_id id : queue_.own().looking_without_node())
             lock_.refuse(*contenders_.at(id), errc::busy);
         return false;
-    case node_budget::verdict::exhausted: break;
+    case budget_line::verdict::exhausted: break;
     }
     lock_.refuse(contender, errc::over_budget);
     return false;

@@ -1,6 +1,6 @@
 #pragma once
 #include "recipes/locks/path_part.hpp"
-#include "recipes/session/write_source.hpp"
+#include "recipes/session/group_commit.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@ std::size_t cost_of_a_node(const session& s, const std::string& path, const path
     using kind = queue::contender_kind;
     const kind longest = options.shared ? kind::writer : kind::mutex; // a reader's name is no longer
     const std::string prefix = options.rules.prefix(options.names, longest, std::string(36, '-'));
-    return node_budget::cost(s.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
+    return budget_line::cost(s.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
 }
 
 } // namespace

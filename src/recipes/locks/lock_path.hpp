@@ -51,8 +51,7 @@ public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session&, std::string path, path_options, std::function<void()> idle);
     ~lock_path() override;
-    lock_path(const lock_path&) = delete;
-    lock_path& operator=(const lock_path&) = delete;
+    lock_path& operator=(lock_path&&) = delete;
 
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;

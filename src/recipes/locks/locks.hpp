@@ -19,8 +19,7 @@ class locks {
 public:
     explicit locks(recipes::session& s) : session_(s), paths_(s) {}
     ~locks() { session_.stop_sending(); } ///< with them the session goes: nothing is sent any more
-    locks(const locks&) = delete;
-    locks& operator=(const locks&) = delete;
+    locks& operator=(locks&&) = delete;
 
     /// Queues for the lock of a path. Errors come through `request.done` too, later.
     std::shared_ptr<acquisition> acquire(acquire_request&& request);

@@ -7,7 +7,6 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace zklock::recipes {
@@ -25,7 +24,7 @@ path_handoffs::~path_handoffs()
 {
     for (const handoffs::followed each : known_)
         all_.drop(each);
-    all_.unseen_for_ever(unseen_);
+    session_.catch_up().unseen_for_ever(unseen_);
 }
 
 void path_handoffs::give_way()
@@ -75,7 +74,9 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
     if (contender.offer)
         contender.offer->hold_begins();
     if (how.over_let_go) {
-        all_.granted_over_let_go(how.by_certificate);
+        session_.catch_up().granted_over_let_go();
+        if (how.by_certificate)
+            session_.counters.handoff.taken.add();
         settle();
     }
     if (how.by_certificate && session_.log.on(log_level::debug))
@@ -234,7 +235,7 @@ void path_handoffs::on_certified(std::string_view node, const store::node_secret
 void path_handoffs::settle()
 {
     const std::size_t unseen = queue_.known().places().passed_over();
-    all_.unseen(unseen_, unseen);
+    session_.catch_up().unseen(unseen_, unseen);
     unseen_ = unseen;
     for (const handoffs::followed each : known_) {
         if (each->second.endpoint.empty() || waits_behind(each->second) == each->second.wanted)

@@ -20,8 +20,7 @@ class path_handoffs final : path_part, handoff_source {
 public:
     explicit path_handoffs(const path_part&); ///< of a client that has handoffs
     ~path_handoffs();
-    path_handoffs(const path_handoffs&) = delete;
-    path_handoffs& operator=(const path_handoffs&) = delete;
+    path_handoffs& operator=(path_handoffs&&) = delete;
 
     /// The path goes next: asks for nothing any more.
     void give_way();

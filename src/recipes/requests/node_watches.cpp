@@ -84,16 +84,11 @@ watched_path& node_watches::at(const std::string& path)
 void node_watches::forget(watched_path& idle)
 {
     const auto gone = paths_.extract(idle.path());
-    if (session_.listeners().stop_listening(idle.path(), *this, idle.armed()) && session_.connected())
-        take_back(idle);
-}
-
-void node_watches::take_back(const watched_path& from)
-{
-    const bool wanted = session_.listeners().wanted(from.path());
-    if (wanted && !from.armed_for_creation())
+    if (!session_.listeners().stop_listening(idle.path(), *this, idle.armed()) || !session_.connected())
         return;
-    session_.requests().enter(std::make_shared<watch_return>(*this, from.path(), from.armed_for_creation()));
+    const bool wanted = session_.listeners().wanted(idle.path());
+    if (!wanted || idle.armed_for_creation())
+        session_.requests().enter(std::make_shared<watch_return>(*this, idle.path(), idle.armed_for_creation()));
 }
 
 /// A path may go in its own step.

@@ -23,8 +23,7 @@ class node_watches final : private session_member {
 public:
     explicit node_watches(session&);
     ~node_watches() override;
-    node_watches(const node_watches&) = delete;
-    node_watches& operator=(const node_watches&) = delete;
+    node_watches& operator=(node_watches&&) = delete;
 
     /// Begins to wait at a path.
     std::shared_ptr<node_wait> wait(const std::string& path, node_wait::goal, std::optional<node_stat> seen,
@@ -38,20 +37,14 @@ private:
 
     void epoch_began() override;
     void epoch_ended() override;
-    void session_ended() override {} // the nodes are looked at in the next
-    void lease_lapsed() override {}
-    void refuse_all(errc) override {}
     void stop(errc why) override;
-    void advance() override {}
     void on_own_event(store::event_kind, std::string_view path) override;
-    void on_node_event(store::event_kind, std::string_view, std::string_view) override {}
 
     // -----------------------------------------------------------------------------------------------------------------
 
     watched_path& at(const std::string& path);
     /// Nobody waits there any more, and no answer is due.
     void forget(watched_path&);
-    void take_back(const watched_path&);
     template <class Step> void for_each_path(Step step);
 
     session& session_;

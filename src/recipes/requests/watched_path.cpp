@@ -4,7 +4,6 @@
 #include "recipes/session/error_mapping.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace zklock::recipes {
@@ -61,11 +60,9 @@ void node_wait::end(error_code ec, const std::optional<node_stat>& found)
 {
     if (std::exchange(ended_, true))
         return;
-    how_ = ec;
-    found_ = found;
-    session_.news().tell(shared_from_this(), [](node_wait& w) {
+    session_.news().tell(shared_from_this(), [ec, found](node_wait& w) {
         if (const auto done = std::exchange(w.done_, nullptr))
-            done(w.how_, w.found_);
+            done(ec, found);
     });
 }
 
@@ -131,7 +128,7 @@ void watched_path::add(const std::shared_ptr<node_wait>& wait)
     const side s = side_of(wait->for_);
     watch_of& w = of(s);
     // What the watch has told may be older than what the holder has seen that handed its lock over past the servers.
-    const bool up_to_date = !session_.handoffs() || session_.handoffs()->to_catch_up() == 0;
+    const bool up_to_date = session_.catch_up().to_catch_up() == 0;
     if (w.armed && up_to_date && wait->is_met_by(w.found))
         return wait->end({}, w.found);
     wait->place_ = w.waits.insert(w.waits.end(), wait);

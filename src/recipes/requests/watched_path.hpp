@@ -51,8 +51,6 @@ private:
     std::optional<node_stat> seen_;
     done_function done_;
     bool ended_ = false;
-    error_code how_;
-    std::optional<node_stat> found_;
     watched_path* where_ = nullptr; ///< as long as it waits
     std::list<std::shared_ptr<node_wait>>::iterator place_;
 };
@@ -71,8 +69,7 @@ class watched_path {
 public:
     watched_path(session&, node_watches& all, std::string path);
     ~watched_path();
-    watched_path(const watched_path&) = delete;
-    watched_path& operator=(const watched_path&) = delete;
+    watched_path& operator=(watched_path&&) = delete;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     /// It has a watch on the server.

@@ -11,8 +11,7 @@ namespace zklock::recipes {
 using store::outcome;
 
 maximum_permits::maximum_permits(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
-    : semaphore_part(semaphore, s, layout), path_(semaphore.options().count_path),
-      parents_(s.store, s.lost_containers())
+    : semaphore_part(semaphore, s, layout), path_(semaphore.options().count_path), parents_(s)
 {
     if (!exists())
         maximum_ = semaphore.options().permits;

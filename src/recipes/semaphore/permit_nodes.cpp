@@ -5,7 +5,6 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
-#include "store/access_size.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -18,7 +17,7 @@ using phase = permit_node::phase;
 
 permit_nodes::permit_nodes(semaphore_path& semaphore, session& s, const semaphore_layout& layout)
     : semaphore_part(semaphore, s, layout),
-      cost_(node_budget::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name()))
+      cost_(budget_line::cost(s.options.chroot.size() + layout.permits.size() + 1 + layout.longest_name()))
 {
 }
 

@@ -21,7 +21,7 @@ namespace zklock::recipes {
 class semaphore_acquisition;
 
 /// The nodes that stand for the permits of one client at one semaphore: made, looked for when it is not known whether
-/// they were, and deleted.
+/// they were, watched, and deleted.
 class permit_nodes final : private semaphore_part {
 public:
     permit_nodes(semaphore_path&, session&, const semaphore_layout&);

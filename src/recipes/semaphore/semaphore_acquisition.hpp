@@ -100,6 +100,7 @@ private:
 
     [[nodiscard]] known_wait waits_for() override;
     void time_out(errc why) override { fail(why); }
+    /// There is one while it holds.
     [[nodiscard]] const std::string& first_node() const noexcept { return nodes.front()->name; }
     void leave_line();
     void give_back() override;

@@ -13,8 +13,7 @@ public:
         : semaphore_(semaphore), session_(s), layout_(layout)
     {
     }
-    semaphore_part(const semaphore_part&) = delete;
-    semaphore_part& operator=(const semaphore_part&) = delete;
+    semaphore_part& operator=(semaphore_part&&) = delete;
 
 protected:
     semaphore_path& semaphore_;

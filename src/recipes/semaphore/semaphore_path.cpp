@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 namespace zklock::recipes {
 
@@ -76,7 +75,7 @@ void semaphore_path::make_nodes(semaphore_acquisition& head)
     parents_.made.add(locks_.containers_above(layout_.line));
     // A head that waited would hold up the line: its nodes are made now or not at all.
     if (head.request().count > session_.options.node_budget_limit / nodes_.cost() ||
-        session_.budget().reserve(head.request().count * nodes_.cost(), true) != node_budget::verdict::granted)
+        session_.budget().reserve(head.request().count * nodes_.cost(), true) != budget_line::verdict::granted)
         return head.fail(errc::over_budget);
     head.no_room = false;
     heads_.push_back(head.shared_from_this());

@@ -53,8 +53,7 @@ public:
     /// `idle` is called, later, when nobody needs the path any more.
     semaphore_path(locks&, const std::string& path, semaphore_path_options, std::function<void()> idle);
     ~semaphore_path() override;
-    semaphore_path(const semaphore_path&) = delete;
-    semaphore_path& operator=(const semaphore_path&) = delete;
+    semaphore_path& operator=(semaphore_path&&) = delete;
 
     [[nodiscard]] const semaphore_path_options& options() const noexcept { return options_; }
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
@@ -165,7 +164,7 @@ private:
     maximum_permits maximum_;
     permits_in_use in_use_;
     std::uint64_t last_id_ = 0;                                                    ///< of an acquisition
-    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids
+    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids, until their nodes are gone
     /// With the lock of the line: one, unless that lock was lost.
     std::vector<std::shared_ptr<semaphore_acquisition>> heads_;
     std::size_t waiting_ = 0; ///< acquires that have not ended

@@ -14,8 +14,7 @@ namespace zklock::recipes {
 class semaphores {
 public:
     explicit semaphores(locks& l) : locks_(l), paths_(l.session()) {}
-    semaphores(const semaphores&) = delete;
-    semaphores& operator=(const semaphores&) = delete;
+    semaphores& operator=(semaphores&&) = delete;
 
     /// Waits for some permits. Errors come through `request.done` too, later.
     std::shared_ptr<semaphore_acquisition> acquire(permits_request request);

@@ -4,19 +4,20 @@
 
 namespace zklock::recipes {
 
-budget_line::budget_line(session& s) : session_(s), budget_(s.options.node_budget, s.options.node_budget_limit) {}
-
-node_budget::verdict budget_line::reserve(std::size_t bytes, bool first_of_path)
+auto budget_line::reserve(std::size_t bytes, bool first_of_path) -> verdict
 {
     // The member that has waited longest comes first, even if another has just freed some of its own.
     if (!first_of_path && !waiting_.empty())
-        return node_budget::verdict::wait;
-    return budget_.reserve(bytes, first_of_path);
+        return verdict::wait;
+    if (used_ + bytes > (first_of_path ? session_.options.node_budget_limit : session_.options.node_budget))
+        return first_of_path ? verdict::exhausted : verdict::wait;
+    used_ += bytes;
+    return verdict::granted;
 }
 
 void budget_line::release(std::size_t bytes)
 {
-    budget_.release(bytes);
+    used_ -= bytes;
     share_soon();
 }
 

@@ -3,6 +3,7 @@
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -46,29 +47,41 @@ std::uint64_t catch_up::for_users()
 
 std::uint64_t catch_up::with_handoffs()
 {
-    handoffs* const past_servers = session_.handoffs().get();
-    const std::uint64_t grants = past_servers ? past_servers->to_catch_up() : 0;
-    if (grants == 0 || !session_.connected() || past_servers->catching_up())
+    const std::uint64_t grants = to_catch_up();
+    if (grants == 0 || !session_.connected() || asked_ == grants)
         return grants;
-    send([past_servers, grants](bool is_done) {
+    send([this, grants](bool is_done) {
         if (is_done)
-            past_servers->caught_up(grants);
+            synced_ = std::max(synced_, grants);
         else
-            past_servers->did_not_catch_up();
+            asked_ = synced_;
     });
-    past_servers->catches_up();
+    asked_ = grants;
     return grants;
+}
+
+void catch_up::unseen(std::size_t before, std::size_t now) noexcept
+{
+    if (before == now)
+        return;
+    unseen_ += now;
+    unseen_ -= before;
+    if (unseen_ == 0 && synced_ >= only_by_sync_)
+        synced_ = certified_grants_;
+}
+
+void catch_up::unseen_for_ever(std::size_t count) noexcept
+{
+    if (count == 0)
+        return;
+    only_by_sync_ = certified_grants_;
+    unseen_ -= count;
 }
 
 bool catch_up::behind_users(std::uint64_t grants) const noexcept
 {
     const bool behind_epoch = reconnected_ && !done();
     return behind_epoch || behind_handoffs(grants);
-}
-
-bool catch_up::behind_handoffs(std::uint64_t grants) const noexcept
-{
-    return session_.handoffs() && session_.handoffs()->behind(grants);
 }
 
 bool catch_up::connected() noexcept
@@ -81,8 +94,7 @@ bool catch_up::connected() noexcept
 void catch_up::contact_lost() noexcept
 {
     now_ = state::not_asked;
-    if (session_.handoffs())
-        session_.handoffs()->did_not_catch_up();
+    asked_ = synced_;
 }
 
 } // namespace zklock::recipes

@@ -1,20 +1,18 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
 #include "zklock/errc.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace zklock::recipes {
 
-class session;
-
 /// Has the server catch up, by syncs, with what was done before: before this epoch, or by locks that were handed over
 /// past the servers.
-class catch_up {
+class catch_up : session_part {
 public:
-    explicit catch_up(session& s) : session_(s) {}
-    catch_up(const catch_up&) = delete;
-    catch_up& operator=(const catch_up&) = delete;
+    using session_part::session_part;
 
     /// With all that was done before this epoch: one sync serves everybody who asks. A caller that sends a read after
     /// this call asks done() when the answer comes.
@@ -34,9 +32,27 @@ public:
     std::uint64_t with_handoffs();
     /// Whether an answer to a read that had to come after that may be older: the sync was refused, or its answer lost.
     [[nodiscard]] bool behind_users(std::uint64_t grants) const noexcept;
-    [[nodiscard]] bool behind_handoffs(std::uint64_t grants) const noexcept;
+    [[nodiscard]] bool behind_handoffs(std::uint64_t grants) const noexcept { return synced_ < grants; }
     /// The error for users whose reads were answered behind a sync that was refused.
     [[nodiscard]] errc refusal() const noexcept { return refusal_; }
+
+    // --- grants over nodes that were let go --------------------------------------------------------------------------
+    //
+    // A grant by event comes after all that the server of this connection must have done before. One by certificate may
+    // come before that server knows what earlier holders have read, or what they knew to be written: so a sync goes
+    // before the next read for a user, unless the nodes that were passed over have been seen gone by then.
+
+    /// A contender was granted over nodes that were let go, and may still be there.
+    void granted_over_let_go() noexcept { ++certified_grants_; }
+    /// So many of those were not seen gone yet at a path, where it was `before`.
+    void unseen(std::size_t before, std::size_t now) noexcept;
+    /// A path goes away that has so many of them: only a sync makes up for those.
+    void unseen_for_ever(std::size_t count) noexcept;
+    /// How many of those grants a read for a user has to come after; 0 if a server of this connection is past them all.
+    [[nodiscard]] std::uint64_t to_catch_up() const noexcept
+    {
+        return synced_ == certified_grants_ ? 0 : certified_grants_;
+    }
 
     // --- called by the session ---------------------------------------------------------------------------------------
 
@@ -53,12 +69,17 @@ private:
     template <class F> void send(F answered);
     void refused(store::outcome);
 
-    session& session_;
     state now_ = state::not_asked; ///< in this epoch
     errc refusal_{};               ///< the last
     bool refusal_logged_ = false;  ///< in this epoch
     bool connected_before_ = false;
     bool reconnected_ = false; ///< this epoch is not the first
+
+    std::uint64_t certified_grants_ = 0; ///< over nodes that were let go
+    std::uint64_t asked_ = 0;            ///< those of them that were before the last sync
+    std::uint64_t synced_ = 0;           ///< those that this client's reads come after
+    std::uint64_t only_by_sync_ = 0;     ///< those whose nodes nobody looks at any more
+    std::size_t unseen_ = 0;
 };
 
 } // namespace zklock::recipes

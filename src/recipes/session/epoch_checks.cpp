@@ -9,40 +9,54 @@ namespace zklock::recipes {
 void epoch_checks::session_began(time_point before_is_over) noexcept
 {
     const std::string& chroot = session_.options.chroot;
-    if (!chroot.empty() && chroot != "/")
-        chroot_.session_began(before_is_over);
+    chroot_due_ = !chroot.empty() && chroot != "/";
+    before_is_over_ = before_is_over;
 }
 
 void epoch_checks::begin(const store::connect_reply& answer)
 {
     may_lag_ = !answer.renewed && (may_lag_ || answer.may_lag || session_.own_writes().known_by_event());
-    const bool waits = chroot_.due() && chroot_.known();
-    if (chroot_.due())
+    const bool waits = chroot_due_ && chroot_;
+    if (chroot_due_)
         look_at_chroot();
     if (!waits)
         go_on();
 }
 
-/// See chroot_check. What the first session finds is only taken note of.
+/// What the first session finds is only taken note of.
 void epoch_checks::look_at_chroot()
 {
-    const bool begins = chroot_.known();
-    session_.store.exists("/", false, [this, begins](const store::stat_reply& seen) {
-        if (chroot_.is_another(seen))
-            session_.log(log_level::warning, "the node of the chroot ", session_.options.chroot,
-                         " is another than in the session before: the names of the servers have led to another "
-                         "ensemble, or it was made meanwhile; nothing is done for ",
-                         std::max(chroot_.not_before() - session_.scheduler.now(), lease_clock::duration::zero()),
-                         ", until the session before should be over");
-        if (begins && !chroot_.due() && !session_.over())
+    session_.store.exists("/", false, [this, begins = chroot_.has_value()](const store::stat_reply& seen) {
+        if (seen.result == store::outcome::unknown)
+            return; // to be looked at on the next connection
+        chroot_due_ = false;
+        judge_chroot(seen);
+        if (begins && !session_.over())
             go_on();
     });
 }
 
+void epoch_checks::judge_chroot(const store::stat_reply& seen)
+{
+    const mark is{seen.stat.czxid, seen.stat.created};
+    const bool shown = seen.result == store::outcome::ok || seen.result == store::outcome::no_node;
+    const bool another = shown && chroot_ && *chroot_ != is;
+    if (shown)
+        chroot_ = is;
+    if (!another)
+        return;
+    not_before_ = std::max(not_before_, before_is_over_);
+    session_.log(log_level::warning, "the node of the chroot ", session_.options.chroot,
+                 " is another than in the session before: the names of the servers have led to another ensemble, or it "
+                 "was made meanwhile; nothing is done for ",
+                 std::max(not_before_ - session_.scheduler.now(), lease_clock::duration::zero()),
+                 ", until the session before should be over");
+}
+
 void epoch_checks::go_on()
 {
-    if (session_.scheduler.now() < chroot_.not_before())
-        wait_.plan(chroot_.not_before(), [this] { catch_up_first(); });
+    if (session_.scheduler.now() < not_before_)
+        wait_.plan(not_before_, [this] { catch_up_first(); });
     else if (may_lag_)
         catch_up_first();
     else

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 namespace zklock::recipes {
 namespace {
@@ -250,13 +249,16 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
     if (sent_again) {
         on_failure(together, answer);
     } else {
-        note_done(together->all(), answer);
         store::create_reply created;
         static_cast<store::reply&>(created) = answer;
         auto node = answer.created.begin();
-        for (const node_write& w : together->all()) {
+        const writes all = together->all();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const node_write& w = all[i];
             if (w.creates && answer.result == store::outcome::ok)
                 created.path = *node++;
+            if (answer.result == store::outcome::ok)
+                note_done(w, w.creates ? created.path : w.node, i + 1 == all.size() || all[i + 1].by != w.by);
             w.answered(created);
         }
     }
@@ -271,22 +273,13 @@ void group_commit::on_answer(const shared_batch& together, const store::batch_re
 
 /// They were done together: of those of one source, which stand together, the last stands for all. But each that was
 /// deleted may come back.
-void group_commit::note_done(writes together, const store::batch_reply& answer)
+void group_commit::note_done(const node_write& w, std::string_view node, bool last_of_source)
 {
-    const bool all_done = answer.result == store::outcome::ok;
-    if (!all_done)
-        return;
-    auto node = answer.created.begin();
-    for (std::size_t i = 0; i < together.size(); ++i) {
-        const node_write& w = together[i];
-        const std::string_view done = w.creates ? *node++ : std::string_view(w.node);
-        if (i + 1 < together.size() && together[i + 1].by == w.by) {
-            if (!w.creates)
-                session_.own_writes().deleted(done);
-            continue;
-        }
-        w.creates ? session_.own_writes().made(done) : session_.own_writes().removed(done);
-    }
+    own_writes& known = session_.own_writes();
+    if (last_of_source)
+        w.creates ? known.made(node) : known.removed(node);
+    else if (!w.creates)
+        known.deleted(node);
 }
 
 /// One write was refused, and so none was done. It has its answer; the others go alone. Where the answer shows that
@@ -333,20 +326,21 @@ void group_commit::learn_czxid(const shared_batch& together, std::string_view on
                 session_.own_writes().numbered(w.node, answer.stat.czxid);
             w.by->on_czxid(w, known ? answer.stat.czxid : 0);
         }
-        tell_sources(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
+        tell_sources(together->all(), true); // the others may be gone by now
         put_back(together);
         proceed();
     });
 }
 
 /// Lets each who has one of those writes do what is next, once.
-template <class Which> void group_commit::tell_sources(writes together, Which which)
+void group_commit::tell_sources(writes together, bool only_of_creates)
 {
+    const auto concerns = [=](const node_write& w) { return w.creates || !only_of_creates; };
     for (const node_write& w : together)
-        if (which(w))
+        if (concerns(w))
             w.by->touched_ = true;
     for (const node_write& w : together)
-        if (which(w) && std::exchange(w.by->touched_, false))
+        if (concerns(w) && std::exchange(w.by->touched_, false))
             w.by->writes_answered();
 }
 

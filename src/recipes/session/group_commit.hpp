@@ -1,19 +1,86 @@
 #pragma once
-#include "recipes/session/write_source.hpp"
+#include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
+
+#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace zklock::recipes {
 
-class session;
+class write_source;
+
+/// A create or a delete of one node.
+struct node_write {
+    /// Its source is told what became of it.
+    void answered(const store::create_reply&) const;
+
+    write_source* by = nullptr;
+    std::uint64_t id = 0; ///< the source's own, by which it knows the node
+    bool creates = false; ///< an ephemeral sequential node; or deletes
+    // What it says, as the source has filled it in:
+    std::string node;                    ///< full path; of a create, without the number
+    std::string_view data;               ///< of a create; to be kept by the source until the answer
+    const access_list* access = nullptr; ///< of a create, kept as the data are; null: the client's
+};
+
+/// One that makes and deletes nodes by way of group_commit. It has its writes that wait there. All nodes that it makes
+/// have one parent.
+class write_source {
+public:
+    write_source& operator=(write_source&&) = delete;
+
+    /// The write is about to be sent: fills in what it says. False if it is not needed any more, or cannot be done. If
+    /// it is a create, name_create() is called in either case: after false, not with the same node again.
+    virtual bool prepare(node_write&) = 0;
+    /// A create that was refused together with others is sent alone.
+    virtual void create_goes_again(std::uint64_t id) = 0;
+    virtual void on_created(std::uint64_t id, const store::create_reply&) = 0;
+    virtual void on_removed(std::uint64_t id, store::outcome) = 0;
+    /// The czxid of a node follows. The czxids are told because tokens are made of them.
+    virtual void expect_czxid() = 0;
+    /// The czxid of the node that was made by that write; 0 if it could not be learnt.
+    virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;
+    /// Some of its writes were prepared, and are sent.
+    virtual void writes_sent() = 0;
+    /// Some of its writes were answered: it does what is next.
+    virtual void writes_answered() = 0;
+
+protected:
+    ~write_source() = default;
+
+private:
+    friend class group_commit;
+    using ids = boost::container::deque<std::uint64_t>;
+
+    [[nodiscard]] bool has_write(bool urgent) const noexcept
+    {
+        return !urgent_removes_.empty() || !removes_.empty() || (!urgent && create_ != 0);
+    }
+
+    ids urgent_removes_;       ///< others may be waiting for them
+    ids removes_;              ///< may wait, and go along with other writes
+    std::uint64_t create_ = 0; ///< 0: none
+    bool in_line_ = false;
+    bool in_urgent_line_ = false;
+    bool touched_ = false; ///< writes_sent() or writes_answered() is to be called
+};
+
+inline void node_write::answered(const store::create_reply& answer) const
+{
+    if (creates)
+        by->on_created(id, answer);
+    else
+        by->on_removed(id, answer.result);
+}
 
 inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths and data: a quarter of what servers read
 
@@ -31,11 +98,9 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 /// And a token counts a node's place among those that its path makes in one transaction, which is known only when that
 /// is put together. (nghttp2 asks for the data of an HTTP/2 stream in the same way.) Each source has ids of its own,
 /// because no source is to wait for all that another one has, and a source takes back what is its own.
-class group_commit {
+class group_commit : session_part {
 public:
-    explicit group_commit(session& s) : session_(s) {}
-    group_commit(const group_commit&) = delete;
-    group_commit& operator=(const group_commit&) = delete;
+    using session_part::session_part;
 
     /// The node of that id is to be deleted. `urgent`: another client may be waiting for that.
     void remove(write_source&, std::uint64_t id, bool urgent);
@@ -78,16 +143,12 @@ private:
     void alone_answered(const shared_batch& of, write_source&);
     void send_together(const shared_batch&);
     void on_answer(const shared_batch&, const store::batch_reply&);
-    void note_done(writes, const store::batch_reply&);
+    void note_done(const node_write&, std::string_view node, bool last_of_source);
     void on_failure(const shared_batch&, const store::batch_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
     void learn_czxid(const shared_batch&, std::string_view one, lease_clock::time_point sent);
-    struct all {
-        bool operator()(const node_write&) const noexcept { return true; }
-    };
-    template <class Which = all> static void tell_sources(writes, Which which = {});
+    static void tell_sources(writes, bool only_of_creates = false);
 
-    session& session_;
     std::deque<write_source*> line_;        ///< those that have writes, each once
     std::deque<write_source*> urgent_line_; ///< those that have a delete that does not wait, each once
     std::vector<write_source*> served_;     ///< whose writes were prepared for what is being sent

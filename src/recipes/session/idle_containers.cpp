@@ -17,7 +17,7 @@ constexpr std::size_t most_waiting = 4096;
 
 } // namespace
 
-idle_containers::idle_containers(session& s) : session_(s) {}
+idle_containers::idle_containers(session& s) : session_part(s) {}
 idle_containers::~idle_containers() = default;
 
 void idle_containers::enter(recipe_path& member)
@@ -86,19 +86,16 @@ void idle_containers::begin_round()
 /// those who may read it) is left to the servers: somebody has taken that permission from the client that made it.
 void idle_containers::look()
 {
-    const std::uint64_t round = ++round_;
     looks_due_ = under_way_.size();
-    session_.store.sync("/", [this, round](const store::reply& answer) {
-        if (round == round_)
-            caught_up_ = answer.result == outcome::ok;
+    session_.store.sync("/", [this](const store::reply& answer) {
+        caught_up_ = answer.result == outcome::ok;
         session_.lease().heard(answer);
     });
     for (std::size_t i = 0; i != under_way_.size(); ++i)
-        session_.store.exists(under_way_[i].node, false, [this, round, i](const store::stat_reply& answer) {
+        session_.store.exists(under_way_[i].node, false, [this, i](const store::stat_reply& answer) {
             if (answer.result == outcome::unknown)
                 session_.contact_lost();
-            if (round == round_)
-                on_look(under_way_[i], answer);
+            on_look(under_way_[i], answer);
         });
 }
 
@@ -131,23 +128,20 @@ void idle_containers::on_looks()
 
 void idle_containers::send()
 {
-    const std::uint64_t round = ++round_;
     if (under_way_.size() == 1) {
         const removal& r = under_way_.front();
-        return session_.store.remove(r.node, r.version, [this, round](const store::reply& answer) {
+        return session_.store.remove(r.node, r.version, [this](const store::reply& answer) {
             session_.wrote(answer);
-            if (round == round_)
-                on_answer(answer, 0);
+            on_answer(answer, 0);
         });
     }
     std::vector<store::batch_write> batch;
     batch.reserve(under_way_.size());
     for (const removal& r : under_way_)
         batch.push_back({.what = store::batch_write::kind::remove, .path = r.node, .version = r.version});
-    session_.store.batch(batch, [this, round](const store::batch_reply& answer) {
+    session_.store.batch(batch, [this](const store::batch_reply& answer) {
         session_.wrote(answer);
-        if (round == round_)
-            on_answer(answer, answer.failed);
+        on_answer(answer, answer.failed);
     });
 }
 
@@ -193,15 +187,6 @@ void idle_containers::end_round()
     in_round_ = false;
     caught_up_ = false;
     proceed();
-}
-
-void idle_containers::epoch_ended()
-{
-    ++round_;
-    while (!under_way_.empty())
-        end_last(outcome::unknown);
-    in_round_ = false;
-    caught_up_ = false;
 }
 
 } // namespace zklock::recipes

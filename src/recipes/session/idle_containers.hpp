@@ -1,5 +1,6 @@
 #pragma once
 #include "recipes/session/parent_maker.hpp"
+#include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -12,8 +13,6 @@
 namespace zklock::recipes {
 
 class recipe_path;
-class session;
-
 using line_of_paths =
     boost::intrusive::list<recipe_path, boost::intrusive::base_hook<boost::intrusive::list_base_hook<>>>;
 
@@ -24,12 +23,10 @@ using line_of_paths =
 /// other is under way meanwhile, so that no lock's write waits for more than that. One that cannot be deleted, for
 /// somebody else has just made a node in it, makes the servers refuse its company: so after a refusal fewer go
 /// together, and more again as long as it goes well.
-class idle_containers {
+class idle_containers : session_part {
 public:
     explicit idle_containers(session&);
     ~idle_containers();
-    idle_containers(const idle_containers&) = delete;
-    idle_containers& operator=(const idle_containers&) = delete;
 
     /// It is idle, and has made some. It is asked which one, by recipe_path::next_making(), when it comes up.
     void enter(recipe_path&);
@@ -37,8 +34,6 @@ public:
     void forget(recipe_path&) noexcept;
     /// There is a connection.
     void proceed();
-    /// What was asked for has been answered, or never will be.
-    void epoch_ended();
 
 private:
     static constexpr std::size_t most_together = 64;
@@ -63,12 +58,10 @@ private:
     void end_last(store::outcome);
     void end_round();
 
-    session& session_;
     line_of_paths waiting_;
     std::vector<removal> under_way_;
     std::size_t together_ = most_together;
     std::size_t looks_due_ = 0;
-    std::uint64_t round_ = 0;
     bool in_round_ = false;
     bool caught_up_ = false; ///< the sync of this round went well
     bool gathering_ = false; ///< until the end of the turn

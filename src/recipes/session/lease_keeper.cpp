@@ -2,6 +2,7 @@
 
 #include "recipes/session/session.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -27,7 +28,7 @@ double chance_of(std::int64_t session, store::scheduler::time_point now) noexcep
 lease_keeper::lease_keeper(session& s)
     : session_(s),
       lease_({s.options.clock_drift, s.options.server_tick, s.options.lease_margin, s.options.loss_notice, {}}),
-      beat_timer_(s), lapse_timer_(s), holders_timer_(s)
+      beat_timer_(s), lapse_timer_(s), holders_timer_(s), over_timer_(s)
 {
 }
 
@@ -41,6 +42,7 @@ void lease_keeper::open(const store::connect_reply& answer, time_point now)
     // A leader that takes over knows of no other time than the one the session began with; and what the server that the
     // session has just left reports of it may come late. So the shortest of these times and the new one counts.
     const std::chrono::nanoseconds granted = answer.session_timeout;
+    over_timer_.call_off();
     if (awaited_since_)
         awaited_since_ = now; // over this connection
     if (answer.renewed)
@@ -73,10 +75,27 @@ void lease_keeper::epoch_began()
     taken_up_.reset();
 }
 
-lease_keeper::time_point lease_keeper::connection_ended(time_point now) noexcept
+void lease_keeper::connection_ended(time_point now)
 {
     taken_up_.reset();
-    return now + std::max(first_granted_, last_granted_) + times().margin() + times().tick;
+    over_at_ = now + std::max(first_granted_, last_granted_) + times().margin() + times().tick;
+    over_timer_.plan(over_at_, [this] { session_should_be_over(); });
+}
+
+void lease_keeper::session_should_be_over()
+{
+    if (session_.id() == 0)
+        return; // the client has failed
+    session_.log(log_level::warning, "session ", store::session_name{session_.id()},
+                 " should be over: nothing was heard of it for ", session_.scheduler.now() - span()->heard(),
+                 "; it goes on if the servers still know it");
+    session_.tell_overdue();
+}
+
+void lease_keeper::end()
+{
+    lease_.end();
+    over_timer_.call_off();
 }
 
 void lease_keeper::heard(const store::reply& answer)
@@ -95,8 +114,7 @@ void lease_keeper::heard(const store::reply& answer, time_point now)
     if (!awaited_since_ || !renewable(now))
         return;
     awaited_since_.reset();
-    for (session_member* member : session_.members())
-        member->advance();
+    session_.tell_members(&session_member::advance);
 }
 
 errc lease_keeper::time_is_up(bool others) const noexcept
@@ -151,8 +169,7 @@ void lease_keeper::beat()
 void lease_keeper::end_tries(time_point now)
 {
     if (awaited_since_ && now - *awaited_since_ >= times().timeout)
-        for (session_member* member : session_.members())
-            member->refuse_tries();
+        session_.tell_members(&session_member::refuse_tries);
 }
 
 // --- the end of the lease --------------------------------------------------------------------------------------------
@@ -167,8 +184,7 @@ void lease_keeper::notice_lapse(time_point now)
 
 void lease_keeper::tell_lapse()
 {
-    for (session_member* member : session_.members())
-        member->lease_lapsed();
+    session_.tell_members(&session_member::lease_lapsed);
 }
 
 void lease_keeper::plan_watch()

@@ -1,5 +1,4 @@
 #pragma once
-#include "recipes/lease/held_lease.hpp"
 #include "recipes/lease/lease.hpp"
 #include "recipes/session/session_timer.hpp"
 #include "store/repeats.hpp"
@@ -7,7 +6,6 @@
 #include "store/store.hpp"
 #include "zklock/errc.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -25,8 +23,7 @@ public:
     using time_point = store::scheduler::time_point;
 
     explicit lease_keeper(session&);
-    lease_keeper(const lease_keeper&) = delete;
-    lease_keeper& operator=(const lease_keeper&) = delete;
+    lease_keeper& operator=(lease_keeper&&) = delete;
 
     [[nodiscard]] bool fresh() const;
     [[nodiscard]] bool fresh(time_point now) const { return lease_.fresh(now); }
@@ -47,11 +44,6 @@ public:
     [[nodiscard]] held_lease held_since(time_point now) const noexcept { return {span(), times().notice, now}; }
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
     [[nodiscard]] bool impossible() const noexcept { return !times().possible(); }
-    /// For how long a leader answers syncs, at most, that others have replaced without its knowing: see lease.
-    [[nodiscard]] lease_clock::duration old_leader_answers() const noexcept
-    {
-        return std::max(times().margin(), times().tick);
-    }
 
     /// With what an acquire ends whose time is up: with `errc::timed_out` if others keep it waiting, as the last look
     /// in this session has shown, and the servers were heard from within its time-out; else with `errc::not_connected`.
@@ -80,10 +72,14 @@ public:
     void epoch_began();
     /// Plans the next heartbeat, while there is a connection.
     void plan_beat();
-    /// The connection is gone. Gives when the session should be over, if nothing is heard of it any more.
-    [[nodiscard]] time_point connection_ended(time_point now) noexcept;
+    /// The connection is gone. When the session should be over, by the longest time that it was granted, and by a clock
+    /// that runs on while the machine sleeps, that is told, unless there is another connection by then: the servers,
+    /// which may have heard of it until now, keep it no longer, if they run.
+    void connection_ended(time_point now);
+    /// When the last session should be over that has lost its connection.
+    [[nodiscard]] time_point session_over_at() const noexcept { return over_at_; }
     /// The session is over, or no longer ours to use.
-    void end() noexcept { lease_.end(); }
+    void end();
     void tell_lapse();
     /// How much time the servers have given the session last.
     [[nodiscard]] std::chrono::milliseconds granted_timeout() const noexcept
@@ -101,6 +97,7 @@ private:
     void count_beat_not_sent(time_point now) noexcept;
     void plan_watch();
     void watch();
+    void session_should_be_over();
     void look_at_later(session_member&);
     void plan_look(time_point now);
     void look_for_long_holders();
@@ -123,6 +120,8 @@ private:
     session_timer beat_timer_;
     session_timer lapse_timer_;
     session_timer holders_timer_;
+    time_point over_at_{}; ///< the session should be
+    session_timer over_timer_;
 };
 
 } // namespace zklock::recipes

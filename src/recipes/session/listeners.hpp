@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
 
 #include <functional>
@@ -9,17 +10,14 @@
 
 namespace zklock::recipes {
 
-class session;
 class session_member;
 
 /// Which members listen at which paths. The servers keep one watch of a kind for each node and session. So members
 /// share it, and pass it on to each other; and one who has no use for it any more hears whether it should be taken
 /// back.
-class listeners {
+class listeners : session_part {
 public:
-    explicit listeners(const session& s) : session_(s) {}
-    listeners(const listeners&) = delete;
-    listeners& operator=(const listeners&) = delete;
+    using session_part::session_part;
 
     /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
     void listen(std::string_view path, session_member& member) { by_path_.emplace(path, &member); }
@@ -53,7 +51,6 @@ private:
     template <class Is> [[nodiscard]] bool any_at(std::string_view path, Is) const;
     template <class F> void tell_all(std::string_view path, F);
 
-    const session& session_;
     std::multimap<std::string_view, session_member*> by_path_;
     std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include "store/scheduler.hpp"
 #include "zklock/errc.hpp"
 
@@ -7,16 +8,12 @@
 
 namespace zklock::recipes {
 
-class session;
-
 /// Why locks and places are lost, as far as it is known, and what the log says of it.
-class losses {
+class losses : session_part {
 public:
     using time_point = store::scheduler::time_point;
 
-    explicit losses(const session& s) : session_(s) {}
-    losses(const losses&) = delete;
-    losses& operator=(const losses&) = delete;
+    using session_part::session_part;
 
     /// The loss of a lock that was granted at `held_since`: it is lost now, for the reason that is known.
     [[nodiscard]] lock_loss of(time_point held_since) const noexcept;
@@ -36,7 +33,6 @@ public:
     void context_gone() noexcept { context_gone_ = true; }
 
 private:
-    const session& session_;
     time_point began_{}; ///< the present session, for all we know
     bool context_gone_ = false;
 };

@@ -104,9 +104,11 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
 
 void lost_creates::missed(names& all, std::int64_t changed)
 {
+    const lease_times& times = session_.lease().times();
+    const auto old_leader_answers = std::max(times.margin(), times.tick); // at most: see lease
     std::erase_if(all, [&](const auto& each) {
         const create& c = each.second;
-        return c.looked_for && c.missed && epoch_began_ - *c.missed >= session_.lease().old_leader_answers();
+        return c.looked_for && c.missed && epoch_began_ - *c.missed >= old_leader_answers;
     });
     for (auto& [name, create] : all) {
         if (create.looked_for && !create.missed)

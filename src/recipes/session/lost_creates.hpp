@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 
@@ -12,8 +13,6 @@
 
 namespace zklock::recipes {
 
-class session;
-
 /// Creates whose answer was lost, and whose node the first look-up on the next connection did not find. (That look-up
 /// is known_queue::look_up_unknown(), or permit_nodes::on_look_up().) It may have been answered by a leader that
 /// others had replaced without its knowing: then the node may be there all the same, nobody would ever delete it, and
@@ -26,11 +25,9 @@ class session;
 ///
 /// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for
 /// one.
-class lost_creates {
+class lost_creates : session_part {
 public:
-    explicit lost_creates(session& s) : session_(s) {}
-    lost_creates(const lost_creates&) = delete;
-    lost_creates& operator=(const lost_creates&) = delete;
+    using session_part::session_part;
 
     /// A look-up of this epoch, complete as far as the server knew, found no child of `parent` whose name begins so.
     void not_found(const std::string& parent, std::string name);
@@ -58,7 +55,6 @@ private:
     void missed(names&, std::int64_t changed);
     void remove(const std::string& parent, const std::string& name, std::string_view child);
 
-    session& session_;
     std::map<std::string, names, std::less<>> lost_; ///< by parent
     std::set<std::string> to_be_looked_up_;          ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;

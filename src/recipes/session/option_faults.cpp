@@ -3,7 +3,6 @@
 #include "queue/owner_data.hpp"
 #include "recipes/lease/lease.hpp"
 #include "recipes/session/session.hpp"
-#include "store/access_size.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,83 @@
 
 namespace zklock {
 namespace recipes {
+namespace {
+
+bool is_control(unsigned char c) noexcept
+{
+    return c < ' ' || c == 0x7f;
+}
+
+/// The shortest session that has time for a lease with these options.
+std::chrono::milliseconds shortest_session(lease_times times)
+{
+    std::int64_t too_short = 0, enough = std::numeric_limits<std::int32_t>::max();
+    while (enough - too_short > 1) {
+        const std::int64_t middle = (too_short + enough) / 2;
+        times.timeout = std::chrono::milliseconds(middle);
+        (times.possible() ? enough : too_short) = middle;
+    }
+    return std::chrono::milliseconds(enough);
+}
+
+constexpr std::string_view longest_data = "64 KiB at most, together with the identifier and the other properties";
+
+std::optional<option_fault> fault_of_property(const std::string& key, const std::string& value)
+{
+    if (key.empty() || key.find_first_of("=\n") != key.npos)
+        return option_fault("properties", "a key " + in_words(key),
+                            "keys that are not empty, without '=' or line feed");
+    if (value.find('\n') != value.npos)
+        return option_fault("properties", "a value " + in_words(value) + " of " + in_words(key),
+                            "values without a line feed");
+    if (key == queue::handoff_key && queue::looks_like_endpoint(value))
+        return option_fault("properties", in_words(key) + " that is an address", "another key: zklock uses that one");
+    return std::nullopt;
+}
+
+/// Whether it can be a hash in base 64, of any algorithm the servers' `digestAlg` names: the shortest has 16 bytes.
+bool may_be_hash(std::string_view text)
+{
+    constexpr std::size_t shortest = 24;
+    constexpr std::size_t most_padding = 2;
+    const auto is_letter = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+    };
+    const std::string_view letters = text.substr(0, text.find('='));
+    const std::string_view padding = text.substr(letters.size());
+    return text.size() >= shortest && text.size() % 4 == 0 && std::ranges::all_of(letters, is_letter) &&
+           padding.size() <= most_padding && padding.find_first_not_of('=') == padding.npos;
+}
+
+/// The first digest in the list whose hash cannot be one, if there is such. Servers take any text for a hash, such as a
+/// password: then the entry is for nobody, and anybody can read it who may read the list.
+std::optional<option_fault> find_digest_fault(const access_list& access)
+{
+    constexpr const char* accepted =
+        "of digests user:hash, with the hash in base 64, as digest_entry() makes them of user and password";
+    for (const access_entry& entry : access.entries()) {
+        if (entry.scheme != "digest")
+            continue;
+        const std::string_view id = entry.id;
+        const auto colon = id.find(':');
+        if (colon == id.npos) // it may be secret
+            return option_fault("access", "an entry of the scheme digest whose id has no hash", accepted);
+        if (!may_be_hash(id.substr(colon + 1)))
+            return option_fault(
+                "access", "an entry of the digest of " + in_words(id.substr(0, colon)) + " whose hash cannot be one",
+                accepted);
+    }
+    return std::nullopt;
+}
+
+/// Whether the servers know again who it is: by credentials, by SASL, or by the certificate that TLS shows.
+bool has_identity(const client_options& o)
+{
+    return !o.auth.empty() || (o.tls.enabled && (o.tls.context || !o.tls.certificate_file.empty())) ||
+           o.sasl.mechanism != sasl_mechanism::off;
+}
+
+} // namespace
 
 std::string in_words(std::chrono::milliseconds time)
 {
@@ -27,22 +103,9 @@ std::string in_words(double number)
     return {text.data(), end.ptr};
 }
 
-namespace {
-
-bool is_control(unsigned char c) noexcept
-{
-    return c < ' ' || c == 0x7f;
-}
-
-} // namespace
-
 std::string in_words(naming names)
 {
-    switch (names) {
-    case naming::curator: return "naming::curator";
-    case naming::kazoo: return "naming::kazoo";
-    }
-    return std::to_string(static_cast<unsigned>(names));
+    return "naming::" + std::string(to_string(names));
 }
 
 std::string in_words(std::string_view text)
@@ -90,22 +153,6 @@ std::optional<option_fault> out_of_bounds(std::string_view option, std::size_t v
     return option_fault(std::string(option), std::to_string(value), std::move(accepted));
 }
 
-namespace {
-
-/// The shortest session that has time for a lease with these options.
-std::chrono::milliseconds shortest_session(lease_times times)
-{
-    std::int64_t too_short = 0, enough = std::numeric_limits<std::int32_t>::max();
-    while (enough - too_short > 1) {
-        const std::int64_t middle = (too_short + enough) / 2;
-        times.timeout = std::chrono::milliseconds(middle);
-        (times.possible() ? enough : too_short) = middle;
-    }
-    return std::chrono::milliseconds(enough);
-}
-
-} // namespace
-
 std::string too_short_for_a_lease(const client_options& o, std::chrono::milliseconds granted)
 {
     const lease_times times{o.clock_drift, o.server_tick, o.lease_margin, o.loss_notice, {}};
@@ -116,25 +163,6 @@ std::string too_short_for_a_lease(const client_options& o, std::chrono::millisec
            ", loss_notice " + in_words(o.loss_notice) + " and clock_drift " + in_words(o.clock_drift) +
            ": every acquire is refused; the servers' minSessionTimeout and maxSessionTimeout limit what they grant";
 }
-
-namespace {
-
-constexpr std::string_view longest_data = "64 KiB at most, together with the identifier and the other properties";
-
-std::optional<option_fault> fault_of_property(const std::string& key, const std::string& value)
-{
-    if (key.empty() || key.find_first_of("=\n") != key.npos)
-        return option_fault("properties", "a key " + in_words(key),
-                            "keys that are not empty, without '=' or line feed");
-    if (value.find('\n') != value.npos)
-        return option_fault("properties", "a value " + in_words(value) + " of " + in_words(key),
-                            "values without a line feed");
-    if (key == queue::handoff_key && queue::looks_like_endpoint(value))
-        return option_fault("properties", in_words(key) + " that is an address", "another key: zklock uses that one");
-    return std::nullopt;
-}
-
-} // namespace
 
 std::optional<option_fault> find_fault(std::string_view identifier,
                                        const std::map<std::string, std::string>& properties)
@@ -156,51 +184,12 @@ std::optional<option_fault> find_fault(std::string_view identifier,
 std::optional<option_fault> find_fault(naming names, parent_kind parents)
 {
     if (names != naming::curator && names != naming::kazoo)
-        return option_fault("names", in_words(names), "naming::curator or naming::kazoo");
+        return option_fault("names", std::to_string(static_cast<unsigned>(names)), "naming::curator or naming::kazoo");
     if (parents != parent_kind::container && parents != parent_kind::persistent)
         return option_fault("parents", std::to_string(static_cast<unsigned>(parents)),
                             "parent_kind::container or parent_kind::persistent");
     return std::nullopt;
 }
-
-namespace {
-
-/// Whether it can be a hash in base 64, of any algorithm the servers' `digestAlg` names: the shortest has 16 bytes.
-bool may_be_hash(std::string_view text)
-{
-    constexpr std::size_t shortest = 24;
-    constexpr std::size_t most_padding = 2;
-    const auto is_letter = [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-    };
-    const std::string_view letters = text.substr(0, text.find('='));
-    const std::string_view padding = text.substr(letters.size());
-    return text.size() >= shortest && text.size() % 4 == 0 && std::ranges::all_of(letters, is_letter) &&
-           padding.size() <= most_padding && padding.find_first_not_of('=') == padding.npos;
-}
-
-/// The first digest in the list whose hash cannot be one, if there is such. Servers take any text for a hash, such as a
-/// password: then the entry is for nobody, and anybody can read it who may read the list.
-std::optional<option_fault> find_digest_fault(const access_list& access)
-{
-    constexpr const char* accepted =
-        "of digests user:hash, with the hash in base 64, as digest_entry() makes them of user and password";
-    for (const access_entry& entry : access.entries()) {
-        if (entry.scheme != "digest")
-            continue;
-        const std::string_view id = entry.id;
-        const auto colon = id.find(':');
-        if (colon == id.npos) // it may be secret
-            return option_fault("access", "an entry of the scheme digest whose id has no hash", accepted);
-        if (!may_be_hash(id.substr(colon + 1)))
-            return option_fault(
-                "access", "an entry of the digest of " + in_words(id.substr(0, colon)) + " whose hash cannot be one",
-                accepted);
-    }
-    return std::nullopt;
-}
-
-} // namespace
 
 std::optional<option_fault> find_fault(const std::optional<access_list>& access)
 {
@@ -228,17 +217,6 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
     return find_digest_fault(*access);
 }
 
-namespace {
-
-/// Whether the servers know again who it is: by credentials, by SASL, or by the certificate that TLS shows.
-bool has_identity(const client_options& o)
-{
-    return !o.auth.empty() || (o.tls.enabled && (o.tls.context || !o.tls.certificate_file.empty())) ||
-           o.sasl.mechanism != sasl_mechanism::off;
-}
-
-} // namespace
-
 std::optional<option_fault> find_fault(const std::optional<access_list>& access, const client_options& of_client)
 {
     if (auto fault = find_fault(access); fault || !access)
@@ -262,15 +240,13 @@ void log_refusal(session& s, const std::string& path, const std::optional<access
 
 errc report_fault(session& s, const std::string& path, const option_fault& fault)
 {
-    if (s.log.on(log_level::error))
-        s.log(log_level::error, path, " is refused: ", to_string(fault));
+    s.log(log_level::error, path, " is refused: ", to_string(fault));
     return errc::invalid_option;
 }
 
 errc report_path_fault(const session& s, std::string_view path, std::string_view fault)
 {
-    if (s.log.on(log_level::error))
-        s.log(log_level::error, "the path ", in_words(path), " is refused: ", fault);
+    s.log(log_level::error, "the path ", in_words(path), " is refused: ", fault);
     return errc::invalid_path;
 }
 

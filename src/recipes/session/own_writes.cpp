@@ -16,7 +16,6 @@ using store::outcome;
 
 constexpr std::size_t most_parents = 16;
 constexpr std::size_t most_looks = 64; // at children of all of them: nobody hears of the epoch before
-constexpr std::size_t most_deleted = 1024;
 
 /// Which leader's transaction it is.
 constexpr std::int64_t leader_of(std::int64_t zxid) noexcept
@@ -41,8 +40,6 @@ std::size_t key_of(std::string_view name) noexcept
 }
 
 } // namespace
-
-own_writes::own_writes(session& s) : session_(s), deleted_(most_deleted) {}
 
 void own_writes::made(std::string_view node, std::int64_t czxid)
 {

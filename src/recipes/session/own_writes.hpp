@@ -1,9 +1,9 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
 
 #include <boost/circular_buffer.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,8 +12,6 @@
 #include <vector>
 
 namespace zklock::recipes {
-
-class session;
 
 /// What this session has written last at each of a few parents. By that it finds out, when it goes on over another
 /// connection, whether the servers were set back to a backup that has the session, and less of what it has done. (Once
@@ -38,11 +36,9 @@ class session;
 /// Not found out are nodes at parents that are not remembered any more; any if the servers were set back, and then
 /// elected as many leaders as this client has seen; and one whose create went unanswered, if others had deleted it
 /// before it was looked for.
-class own_writes {
+class own_writes : session_part {
 public:
-    explicit own_writes(session&);
-    own_writes(const own_writes&) = delete;
-    own_writes& operator=(const own_writes&) = delete;
+    using session_part::session_part;
 
     /// The answer says that this ephemeral node was made; by that transaction, if it is known already.
     void made(std::string_view node, std::int64_t czxid = 0);
@@ -113,16 +109,17 @@ private:
     void ask_for_next();
     void all_known();
 
-    session& session_;
+    static constexpr std::size_t most_deleted = 1024;
+
     std::vector<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
-    boost::circular_buffer<std::size_t> deleted_; ///< the last nodes that were, at any parent, by their keys
-    std::int64_t largest_ = 0;                    ///< zxid that is known: of this session, or of a parent's children
-    std::vector<write> asked_;                    ///< those still to be asked for, the last at the back
-    std::string above_;                           ///< what is looked at there
-    std::vector<std::string> children_;           ///< likewise, the lowest number last
-    std::size_t looks_left_ = 0;                  ///< at such, in this epoch
-    std::size_t looks_due_ = 0;                   ///< those whose answers matter, in the order of the numbers
+    boost::circular_buffer<std::size_t> deleted_{most_deleted}; ///< the last nodes, at any parent, by their keys
+    std::int64_t largest_ = 0;          ///< zxid that is known: of this session, or of a parent's children
+    std::vector<write> asked_;          ///< those still to be asked for, the last at the back
+    std::string above_;                 ///< what is looked at there
+    std::vector<std::string> children_; ///< likewise, the lowest number last
+    std::size_t looks_left_ = 0;        ///< at such, in this epoch
+    std::size_t looks_due_ = 0;         ///< those whose answers matter, in the order of the numbers
     std::function<void()> known_;
 };
 

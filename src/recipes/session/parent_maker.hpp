@@ -1,11 +1,12 @@
 #pragma once
-#include "recipes/session/lost_containers.hpp"
+#include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,39 @@
 #include <vector>
 
 namespace zklock::recipes {
+
+/// Containers that this client has found missing, and that it may have made: the answer to its create was lost. At the
+/// beginning of the next epoch, before anything else is asked for there and behind a sync, it looks: what it finds then
+/// counts as made by it, and nothing that comes later; where there is nothing, it has made none. So others have made
+/// what it takes for its own only if they did so between those two looks.
+///
+/// Left to the servers is one that a leader does not know of whom others have replaced unawares, and one that this
+/// client may not look at.
+class lost_containers : session_part {
+public:
+    using session_part::session_part;
+
+    /// The answer to the create of a container there is lost.
+    void lost(const std::string& path);
+    /// Whether the node with that czxid counts as made by this client.
+    [[nodiscard]] bool found(std::string_view path, std::int64_t czxid) const noexcept;
+    /// The container at that path is deleted, or known to be made by another create, or is not to be deleted.
+    void forget(std::string_view path) noexcept;
+
+    void epoch_began(); ///< called by session
+
+private:
+    static constexpr std::size_t most = 4096; ///< the oldest of more are left to the servers
+
+    struct entry {
+        std::string path;
+        std::int64_t czxid = 0; ///< of what was found there; 0: nobody has looked yet
+    };
+
+    [[nodiscard]] std::list<entry>::iterator find(std::string_view path) noexcept;
+
+    std::list<entry> all_; ///< the last that was lost is the last
+};
 
 /// A container at a path, or above it, that this client has made itself, or may have: then it had found the node
 /// missing, and the answer to its create was lost.
@@ -68,7 +102,7 @@ private:
 /// Makes a lock's path, and what is missing above it, when a create has failed because it is not there.
 class parent_maker {
 public:
-    parent_maker(store::node_store& store, lost_containers& lost) : store_(store), lost_(lost) {}
+    explicit parent_maker(session& s) : session_(s) {}
 
     /// Answers `ok` when `path` was there or has been made; `no_node` when the chroot itself is missing; otherwise why
     /// it could not be made. One at a time, always for the same path; the maker has to live until the answer. What it
@@ -86,8 +120,7 @@ private:
     void create_next();
     void finish(store::outcome);
 
-    store::node_store& store_;
-    lost_containers& lost_;
+    session& session_;
     store::node_kind kind_ = store::node_kind::persistent;
     std::optional<access_list> access_;
     std::vector<std::string> missing_; ///< the one to be created next is the last

@@ -3,8 +3,6 @@
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
-#include <utility>
-
 namespace zklock::recipes {
 
 using store::outcome;

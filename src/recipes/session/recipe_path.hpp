@@ -1,13 +1,15 @@
 #pragma once
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/parent_maker.hpp"
-#include "recipes/session/requesting_member.hpp"
+#include "recipes/session/session.hpp"
+#include "recipes/session/session_member.hpp"
 #include "store/scheduler.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/intrusive/list_hook.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,7 +25,7 @@ class resting_paths;
 /// What a recipe does at one path. It stays for a while when nobody uses it any more, because what it knows saves the
 /// next user requests. Before it goes, the containers that this client has made for it are deleted, as far as they are
 /// empty: servers clear away so few in a second that those of a path for each order, say, would pile up.
-class recipe_path : public requesting_member, public boost::intrusive::list_base_hook<> {
+class recipe_path : public session_member, public boost::intrusive::list_base_hook<> {
 public:
     ~recipe_path() override;
 
@@ -68,9 +70,37 @@ public:
 
 protected:
     recipe_path(session& s, std::string path, std::function<void()> idle)
-        : requesting_member(s), path_(std::move(path)), parents_(s.store, s.lost_containers()),
-          on_idle_(std::move(idle))
+        : session_(s), path_(std::move(path)), parents_(s), on_idle_(std::move(idle))
     {
+    }
+
+    /// As long as an answer is due, it has to stay.
+    [[nodiscard]] bool answers_due() const noexcept { return answers_due_ + waits_ != 0; }
+    /// An answer is due that does not come by way of expect(); answer_came() is called when it has come.
+    void answer_due() noexcept { ++answers_due_; }
+    void answer_came() noexcept { --answers_due_; }
+    /// Wraps the function that takes an answer.
+    template <class F> [[nodiscard]] auto expect(F f)
+    {
+        answer_due();
+        return [this, f = std::move(f)](const auto& answer) {
+            answer_came();
+            if (answer.result == store::outcome::unknown)
+                session_.contact_lost();
+            f(answer);
+            advance();
+        };
+    }
+    /// Calls `f` after a second: for requests that the server has refused, and may not refuse for ever.
+    void after_a_while(std::function<void()> f)
+    {
+        constexpr std::chrono::seconds before_next_attempt{1};
+        session_.news().later(before_next_attempt, [this, f = std::move(f)] {
+            --waits_;
+            f();
+            advance();
+        });
+        ++waits_;
     }
 
     /// Where its nodes are.
@@ -92,6 +122,7 @@ protected:
     /// Calls `idle`, later, if it is idle, and that was not told.
     void tell_if_idle();
 
+    session& session_;
     const std::string path_;
     parent_maker parents_;
 
@@ -106,6 +137,8 @@ private:
     };
 
     const std::function<void()> on_idle_;
+    std::size_t answers_due_ = 0;
+    std::size_t waits_ = 0; ///< that have not ended
     resting_paths* rests_with_ = nullptr;
     place place_ = place::nowhere;
     bool used_ = false; ///< since it was looked at last, or retired
@@ -119,8 +152,7 @@ class resting_paths {
 public:
     resting_paths(session& s, std::size_t most) : session_(s), most_(most) {}
     ~resting_paths();
-    resting_paths(const resting_paths&) = delete;
-    resting_paths& operator=(const resting_paths&) = delete;
+    resting_paths& operator=(resting_paths&&) = delete;
 
     void add(recipe_path&);
     void forget(recipe_path&) noexcept;

@@ -2,7 +2,6 @@
 #include "recipes/session/recipe_path.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -16,8 +15,7 @@ namespace zklock::recipes {
 template <class Path> class recipe_paths {
 public:
     explicit recipe_paths(session& s) : resting_(s, most_resting) {}
-    recipe_paths(const recipe_paths&) = delete;
-    recipe_paths& operator=(const recipe_paths&) = delete;
+    recipe_paths& operator=(recipe_paths&&) = delete;
 
     /// The path; null if nothing is known of it.
     [[nodiscard]] Path* find(const std::string& path) const

@@ -81,7 +81,7 @@ protected:
     void writes()
     {
         if (session_.handoffs())
-            write_ = user_write(session_.handoffs()->writes);
+            write_.begin(session_.handoffs()->writes);
     }
     /// Makes the next request.
     virtual void send() = 0;
@@ -97,8 +97,10 @@ protected:
             return;
         end_.emplace(ec, std::move(values)...);
         write_.close();
-        session_.news().tell(std::static_pointer_cast<request_for>(shared_from_this()),
-                             [](request_for& r) { r.deliver(); });
+        session_.news().tell(std::static_pointer_cast<request_for>(shared_from_this()), [](request_for& r) {
+            if (const auto done = std::exchange(r.done_, nullptr))
+                std::apply(done, std::move(*r.end_));
+        });
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost. `weight`: see request_line.
@@ -148,12 +150,6 @@ protected:
     session& session_;
 
 private:
-    void deliver()
-    {
-        if (const auto done = std::exchange(done_, nullptr))
-            std::apply(done, std::move(*end_));
-    }
-
     /// It was answered by a server that may be behind.
     void did_not_catch_up()
     {

@@ -2,7 +2,6 @@
 
 #include "recipes/session/session.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -47,7 +46,6 @@ void request_line::leave(user_request& gone) noexcept
 
 void request_line::sends(user_request& request, std::size_t weight) noexcept
 {
-    request.under_way_ += weight;
     under_way_ += weight;
     bytes_ += weight * request.bytes_;
 }
@@ -55,8 +53,6 @@ void request_line::sends(user_request& request, std::size_t weight) noexcept
 /// What carries many bytes has weight 1.
 void request_line::answered(user_request& request, std::size_t weight) noexcept
 {
-    weight = std::min(weight, request.under_way_);
-    request.under_way_ -= weight;
     under_way_ -= weight;
     bytes_ -= weight * request.bytes_;
 }
@@ -112,11 +108,6 @@ void request_line::proceed()
         else
             return;
     }
-}
-
-void request_line::epoch_began()
-{
-    proceed();
 }
 
 void request_line::epoch_ended()

@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -12,8 +13,6 @@ enum class errc;
 
 namespace zklock::recipes {
 
-class session;
-
 /// Something that a user has asked for, and may want no more.
 class withdrawable {
 public:
@@ -23,10 +22,8 @@ public:
         too_late   ///< it was sent, and is not one to be repeated: it may be done
     };
 
-    withdrawable() = default;
     virtual ~withdrawable() = default;
-    withdrawable(const withdrawable&) = delete;
-    withdrawable& operator=(const withdrawable&) = delete;
+    withdrawable& operator=(withdrawable&&) = delete;
 
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
     virtual withdrawal withdraw() = 0;
@@ -55,7 +52,6 @@ private:
     friend class request_line;
     const std::size_t bytes_;
     std::uint64_t place_in_line_ = 0; ///< in the order of the calls
-    std::size_t under_way_ = 0;       ///< by weight
     bool goes_on_ = false;            ///< it is among those that have more to send
     std::list<std::shared_ptr<user_request>>::iterator going_on_at_;
 };
@@ -66,7 +62,7 @@ private:
 /// Those that are made of many, such as lists, send the first when they come up, and then one after the other, a
 /// request each, while every second request is of those that are still to come up. So neither waits for all of the
 /// other.
-class request_line {
+class request_line : session_part {
 public:
     /// How many of these requests may be under way at once, each of weight 1. All requests of a client go one after the
     /// other through one connection: a heartbeat, a create or a delete that is sent now waits for these answers, and
@@ -79,9 +75,7 @@ public:
     /// as for the transactions of locks.
     static constexpr std::size_t most_bytes_under_way = 256 * 1024;
 
-    explicit request_line(session& s) : session_(s) {}
-    request_line(const request_line&) = delete;
-    request_line& operator=(const request_line&) = delete;
+    using session_part::session_part;
 
     /// Enters it, or ends it if there is a reason.
     std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> why_not);
@@ -103,7 +97,6 @@ public:
 
     // --- called by the session --------------------------------------------------------------------------------------
 
-    void epoch_began();
     void epoch_ended();
     void stop(errc why);
 
@@ -115,7 +108,6 @@ private:
     void send(user_request&);
     void send_one();
 
-    session& session_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, in the order of the calls
     requests going_on_;                                              ///< one after the other
     std::uint64_t last_place_ = 0;

@@ -3,19 +3,16 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 
-#include <chrono>
-#include <utility>
-
 namespace zklock::recipes {
 
 session::session(store::node_store& servers, store::scheduler& time, counters::connection_counters& counted,
                  const client_options& asked_for, std::function<std::string()> uuids, store::peers* peers)
-    : surroundings(servers, time, counted, asked_for, std::move(uuids)),
-      handoffs_(peers ? std::make_unique<recipes::handoffs>(*peers, counted.handoff.taken) : nullptr)
+    : surroundings{servers, time, counted, asked_for, std::move(uuids)},
+      handoffs_(peers ? std::make_unique<recipes::handoffs>(*peers) : nullptr)
 {
     store.attach(*this);
     if (peers)
-        peers->attach(*this);
+        peers->attach(*handoffs_);
 }
 
 session::~session()
@@ -40,25 +37,13 @@ std::optional<errc> session::why_unusable(const std::string& path, bool known) c
     return std::nullopt;
 }
 
-void session::on_certificate(const store::node_secret& secret)
-{
-    if (!over_)
-        handoffs_->on_certificate(secret);
-}
-
-void session::on_awaited(const store::commitment& commitment)
-{
-    if (!over_)
-        handoffs_->on_awaited(commitment);
-}
-
 void session::fail(const boost::system::error_code& why, std::string_view words) noexcept
 {
     connected_ = false;
     shown_.set_id(0);
     log(log_level::error, "the client has failed, and has cut its connection: ", words,
         "; all its locks are lost, and its session is left to its time-out");
-    shown_.fail(why);
+    shown_.tell_listener(connection_state::failed, why);
 }
 
 // --- what the store tells --------------------------------------------------------------------------------------------
@@ -71,11 +56,10 @@ void session::on_connected(const store::connect_reply& answer)
     if (answer.renewed) {
         losses_.session_began(now);
         own_writes_.session_began(); // not at the end of the one before, which has some nodes told of as lost
-        checks_.session_began(overdue_.over_at());
+        checks_.session_began(lease_.session_over_at());
     }
     lease_.notice_lapse(now);
     shown_.set_id(answer.session_id);
-    overdue_.connected();
     if (catch_up_.connected())
         counters.reconnects.add();
     server_proved_ = false;
@@ -98,10 +82,9 @@ void session::begin_epoch(const std::optional<store::reply>& caught_up)
     connected_ = true;
     lost_containers_.epoch_began(); // first of all: what users make now must not be taken for what was lost
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
-    requests_.epoch_began();
+    requests_.proceed();
     lost_creates_.epoch_began();
-    for (session_member* member : members())
-        member->epoch_began();
+    tell_members(&session_member::epoch_began);
     containers_.proceed();
     lease_.plan_beat();
     if (lease_.impossible())
@@ -127,8 +110,7 @@ void session::refuse_all()
 {
     if (log.on(log_level::error))
         log(log_level::error, too_short_for_a_lease(options, lease_.granted_timeout()));
-    for (session_member* member : members())
-        member->refuse_all(errc::invalid_option);
+    tell_members(&session_member::refuse_all, errc::invalid_option);
 }
 
 void session::unwatch(const std::string& path)
@@ -153,10 +135,13 @@ void session::on_disconnected()
     if (over_)
         return;
     counters.disconnects.add();
-    overdue_.connection_ended(lease_.connection_ended(scheduler.now()));
     checks_.call_off();
     contact_lost(); // known to all before the end of the epoch makes one of them have another do something
-    end_epoch();
+    listeners_.epoch_ended();
+    writes_.epoch_ended();
+    requests_.epoch_ended();
+    tell_members(&session_member::epoch_ended);
+    lease_.connection_ended(scheduler.now());
     shown_.change(connection_state::suspended);
 }
 
@@ -167,10 +152,8 @@ void session::on_expired()
     counters.expiries.add();
     shown_.set_id(0);
     lease_.end();
-    overdue_.call_off();
     lost_creates_.session_ended();
-    for (session_member* member : members())
-        member->session_ended();
+    tell_members(&session_member::session_ended);
     shown_.change(connection_state::connecting);
 }
 
@@ -214,22 +197,10 @@ void session::on_node_event(store::event_kind kind, std::string_view node)
     listeners_.tell_event(kind, node);
 }
 
-void session::end_epoch()
-{
-    listeners_.epoch_ended();
-    writes_.epoch_ended();
-    requests_.epoch_ended();
-    for (session_member* member : members())
-        member->epoch_ended();
-    containers_.epoch_ended();
-    overdue_.begin();
-}
-
 void session::tell_overdue()
 {
     shown_.change(connection_state::connecting);
-    for (session_member* member : members())
-        member->session_overdue();
+    tell_members(&session_member::session_overdue);
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------
@@ -239,11 +210,9 @@ void session::stop(errc why)
     over_ = why;
     connected_ = false;
     checks_.call_off();
-    overdue_.call_off();
     shown_.set_id(0);
     lease_.end();
-    for (session_member* member : members())
-        member->stop(why);
+    tell_members(&session_member::stop, why);
     requests_.stop(why);
 }
 

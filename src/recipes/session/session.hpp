@@ -1,4 +1,5 @@
 #pragma once
+#include "counters/counters.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/handoffs/handoffs.hpp"
 #include "recipes/session/budget_line.hpp"
@@ -9,20 +10,18 @@
 #include "recipes/session/lease_keeper.hpp"
 #include "recipes/session/listeners.hpp"
 #include "recipes/session/losses.hpp"
-#include "recipes/session/lost_containers.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/news.hpp"
-#include "recipes/session/overdue_watch.hpp"
 #include "recipes/session/own_writes.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
 #include "recipes/session/shown_state.hpp"
-#include "recipes/session/surroundings.hpp"
 #include "recipes/session/token_order.hpp"
+#include "store/logger.hpp"
 #include "store/peers.hpp"
+#include "store/scheduler.hpp"
 #include "store/store.hpp"
-#include "store/tell_listener.hpp"
-#include "zklock/detail/event_sink.hpp"
+#include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/events.hpp"
 
@@ -38,18 +37,27 @@
 
 namespace zklock::recipes {
 
+/// What a session is given, for itself and for its recipes. A copy's log would refer to the options of the first.
+struct surroundings {
+    store::node_store& store;
+    store::scheduler& scheduler;
+    counters::connection_counters& counters;
+    const client_options options;
+    const std::function<std::string()> new_uuid; ///< 36 fresh characters
+    const store::logger log{options.log};
+};
+
 /// The session of one client, as its recipes share it: what the connection tells, and the parts that serve them all.
 /// Everything is called on one strand unless it says otherwise; no function given to it is called inside a call to it,
 /// but for the log's, which may not call back; and it must not be destroyed inside a function it calls.
-class session final : public surroundings, store::observer, store::peers_observer {
+class session final : public surroundings, store::observer {
 public:
     /// Uses store, scheduler, counters and peers until it is destroyed. `new_uuid` gives 36 fresh characters at each
     /// call. Without peers, locks are handed to other clients by the servers alone.
     session(store::node_store&, store::scheduler&, counters::connection_counters&, const client_options&,
             std::function<std::string()> new_uuid, store::peers* = nullptr);
     ~session() override; ///< calls nobody; pending functions are dropped
-    session(const session&) = delete;
-    session& operator=(const session&) = delete;
+    session& operator=(session&&) = delete;
 
     /// Who is told of changes of state(), if anybody: of the last one, if several come at once.
     void on_state(std::function<void(connection_state)> f) { shown_.on_change(std::move(f)); }
@@ -110,12 +118,6 @@ public:
     /// The client has failed, and this is destroyed next: nothing is sent any more. The log and the listener hear why.
     void fail(const boost::system::error_code& why, std::string_view words) noexcept;
 
-    template <class Event>
-    void notify(const std::shared_ptr<detail::event_sink<Event>>& to, const Event& event) const noexcept
-    {
-        store::tell_listener(*to, event, log);
-    }
-
     // --- members -----------------------------------------------------------------------------------------------------
 
     void add(session_member&);
@@ -123,8 +125,12 @@ public:
     /// Whether that child of a path is known as a node of ours: to one who listens there, or to lost_creates.
     [[nodiscard]] bool owns_child(std::string_view path, std::string_view child) const;
 
-    /// All members in the order in which they came; a copy, because they may go while it is gone through.
-    [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
+    /// Calls that function of all members, in the order in which they came. They may go meanwhile.
+    template <class... Args> void tell_members(void (session_member::*what)(Args...), Args... args)
+    {
+        for (session_member* member : std::vector(members_.begin(), members_.end()))
+            (member->*what)(args...);
+    }
 
     /// Something has happened to a node: an event tells, or an answer.
     void on_node_event(store::event_kind, std::string_view node) override;
@@ -151,7 +157,6 @@ public:
     [[nodiscard]] budget_line& budget() noexcept { return budget_; }
     [[nodiscard]] recipes::catch_up& catch_up() noexcept { return catch_up_; }
     [[nodiscard]] recipes::losses& losses() noexcept { return losses_; }
-    [[nodiscard]] const recipes::losses& losses() const noexcept { return losses_; }
     [[nodiscard]] token_order& tokens() noexcept { return tokens_; }
     [[nodiscard]] recipes::news& news() noexcept { return news_; }
 
@@ -160,11 +165,8 @@ private:
     void on_disconnected() override;
     void on_expired() override;
     void on_authentication_failed() override;
-    void on_certificate(const store::node_secret&) override;
-    void on_awaited(const store::commitment&) override;
 
     void refuse_all();
-    void end_epoch();
     void stop(errc why); ///< nothing will be sent any more
     void tell_closed();
 
@@ -187,7 +189,6 @@ private:
     recipes::news news_{*this};
     shown_state shown_{*this};
     epoch_checks checks_{*this};
-    overdue_watch overdue_{*this};
     std::list<session_member*> members_;
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
     bool closing_ = false;

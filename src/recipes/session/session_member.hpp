@@ -5,9 +5,7 @@
 
 #include <list>
 #include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace zklock::recipes {
 
@@ -25,20 +23,20 @@ public:
     /// The end of the connection; also of one with which no epoch began.
     virtual void epoch_ended() = 0;
     /// The nodes of the session are gone.
-    virtual void session_ended() = 0;
+    virtual void session_ended() {}
     /// The session should be over, and the servers cannot be asked: who waits for its end waits no longer. It may go on
     /// all the same, so what is due stays due.
     virtual void session_overdue() {}
     /// What is held is lost, although its session may live on.
-    virtual void lease_lapsed() = 0;
+    virtual void lease_lapsed() {}
     /// Nobody can be granted under the lease that the server gives.
-    virtual void refuse_all(errc why) = 0;
+    virtual void refuse_all(errc /*why*/) {}
     /// The servers answer, but too slowly for a grant: what waits for that and looks once ends with `not_connected`.
     virtual void refuse_tries() {}
     /// Nothing will be sent any more: what waits, and releases under way, end with `why`; what is held is lost.
     virtual void stop(errc why) = 0;
     /// Does whatever can be done now: the lease is fresh again, say.
-    virtual void advance() = 0;
+    virtual void advance() {}
     /// Is called some time after lease_keeper::granted(), and has the nodes of those watched that still hold. False
     /// when there is none to look at again.
     virtual bool notice_long_holder(store::scheduler::time_point /*now*/) { return false; }
@@ -63,7 +61,7 @@ public:
     /// An event of the node at a path that it listens to.
     virtual void on_own_event(store::event_kind, std::string_view path) = 0;
     /// An event of a child of such a path.
-    virtual void on_node_event(store::event_kind, std::string_view path, std::string_view child) = 0;
+    virtual void on_node_event(store::event_kind, std::string_view /*path*/, std::string_view /*child*/) {}
 
 private:
     friend class session;

@@ -9,6 +9,7 @@ namespace zklock::recipes {
 
 void session_timer::plan(time_point when, std::function<void()> f)
 {
+    call_off();
     const auto due = session_.log.on(log_level::warning) ? std::max(when, session_.scheduler.now()) : when;
     id_ = session_.scheduler.call_at(when, [this, due, f = std::move(f)] {
         id_ = 0;

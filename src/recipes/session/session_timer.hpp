@@ -14,10 +14,9 @@ public:
 
     explicit session_timer(session& s) noexcept : session_(s) {}
     ~session_timer() { call_off(); }
-    session_timer(const session_timer&) = delete;
-    session_timer& operator=(const session_timer&) = delete;
+    session_timer& operator=(session_timer&&) = delete;
 
-    /// Calls `f` at that time, once.
+    /// Calls `f` at that time, once, and not what was planned before.
     void plan(time_point when, std::function<void()> f);
     void call_off();
     /// Its turn is still to come.

@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/session_part.hpp"
 #include "zklock/events.hpp"
 
 #include <boost/system/error_code.hpp>
@@ -6,20 +7,17 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace zklock::recipes {
 
-class session;
-
 /// What users are told of the connection and of the session's id.
-class shown_state {
+class shown_state : session_part {
 public:
-    explicit shown_state(session& s) : session_(s) {}
-    shown_state(const shown_state&) = delete;
-    shown_state& operator=(const shown_state&) = delete;
+    using session_part::session_part;
 
     /// Who is told of changes, if anybody: of the last one, if several come at once.
-    void on_change(std::function<void(connection_state)>);
+    void on_change(std::function<void(connection_state)> f) { on_change_ = std::move(f); }
     /// May be called from any thread.
     [[nodiscard]] connection_state now() const noexcept { return now_; }
     /// How long it has been so.
@@ -30,14 +28,11 @@ public:
     /// There is that session; 0: none. Told with the next change.
     void set_id(std::int64_t id) noexcept { id_ = id; }
     void change(connection_state);
-    /// The client has failed, and is destroyed next: only the listener hears why.
-    void fail(const boost::system::error_code& why) noexcept;
+    /// Each state, even if others follow at once. That the client has failed, and is destroyed next, only the listener
+    /// hears.
+    void tell_listener(connection_state, const boost::system::error_code& why) noexcept;
 
 private:
-    /// Each state, even if others follow at once.
-    void tell_listener(connection_state, const boost::system::error_code& why = {}) noexcept;
-
-    session& session_;
     std::function<void(connection_state)> on_change_;
     std::atomic<connection_state> now_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};

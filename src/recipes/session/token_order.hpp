@@ -1,16 +1,17 @@
 #pragma once
-#include "recipes/session/surroundings.hpp"
+#include "recipes/session/session_part.hpp"
+#include "store/scheduler.hpp"
 
 #include <cstdint>
 
 namespace zklock::recipes {
 
 /// Notices that zxids, of which fencing tokens are made, have become smaller: the ensemble was set back, or is another.
-class token_order {
+class token_order : session_part {
 public:
     using time_point = store::scheduler::time_point;
 
-    explicit token_order(const surroundings& s) : surroundings_(s) {}
+    using session_part::session_part;
 
     /// Something was granted on a node that this transaction made.
     void granted_by(std::int64_t czxid);
@@ -19,7 +20,6 @@ public:
     void made_by(std::int64_t czxid, time_point sent) noexcept;
 
 private:
-    const surroundings& surroundings_;
     std::int64_t largest_ = 0; ///< that something was granted by, in any session
     time_point known_{};       ///< since then
 };

@@ -207,14 +207,14 @@ void check(const std::map<std::string, node>& nodes, error_code ec, const std::v
 }
 
 template <class As>
-void list(recipes::queue_requests& queues, manual_scheduler& scheduler, const std::map<std::string, node>& nodes)
+void list(recipes::session& session, manual_scheduler& scheduler, const std::map<std::string, node>& nodes)
 {
     int answers = 0;
     const auto answered = [&](error_code ec, const std::vector<contender>& listed) {
         ++answers;
         check<As>(nodes, ec, listed);
     };
-    queues.contenders(std::string(path), answered, As::what());
+    recipes::list_contenders(session, std::string(path), answered, As::what());
     scheduler.run();
     require(answers == 1, "the list is answered once");
 }
@@ -235,9 +235,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     connected.renewed = true;
     connected.sent = scheduler.now();
     store.observer->on_connected(connected);
-    recipes::queue_requests queues(session);
 
-    list<as_queue>(queues, scheduler, nodes);
-    list<as_leases>(queues, scheduler, nodes);
+    list<as_queue>(session, scheduler, nodes);
+    list<as_leases>(session, scheduler, nodes);
     return 0;
 }

@@ -45,6 +45,7 @@ public:
 
     /// They finish in this order, one of each kind. What the end of one brings up for an earlier one has to be posted.
     enum class kind { scheduler, peers, store, client };
+    /// In place of the one before of that kind, which has to be done with turns.
     void add(kind of, std::weak_ptr<finisher> one) { finishers_[static_cast<std::size_t>(of)] = std::move(one); }
     /// Whom it tells that a turn has failed. Without an owner, every exception is passed on to who runs the turn.
     void belong_to(std::weak_ptr<owner> who) { owner_ = std::move(who); }
@@ -101,7 +102,7 @@ private:
         return who != nullptr;
     }
 
-    std::array<std::weak_ptr<finisher>, 4> finishers_; ///< by their kinds
+    std::array<std::weak_ptr<finisher>, static_cast<std::size_t>(kind::client) + 1> finishers_; ///< by their kinds
     std::weak_ptr<owner> owner_;
     bool open_ = false;
     bool failed_ = false;

@@ -240,7 +240,7 @@ TEST_CASE("a parent that was changed under another leader: nodes that should be 
         asked(s).only("children /p").list({s.node(22, 9), s.node(21, 8), s.node(20, 6)});
         asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(9, zxid(3, 90)));
         asked(s).all_of({"exists /p/" + s.node(21, 8), "exists /p/" + s.node(22, 9)}); // at once
-        asked(s).to("exists /p/" + s.node(21, 8)).stat(s.node_of(9, zxid(4, 1))); // nor is any after it
+        asked(s).to("exists /p/" + s.node(21, 8)).stat(s.node_of(9, zxid(4, 1)));      // nor is any after it
         asked(s).to("exists /p/" + s.node(22, 9)).ends(outcome::no_node);
         asked(s).only("exists /q/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
         CHECK(s.trusts());

@@ -41,6 +41,8 @@ private:
 /// One of those writes, from the call until its end is certain. It counts nothing unless it has begun.
 class user_write {
 public:
+    user_write() = default;
+    user_write& operator=(user_write&&) = delete;
     void begin(std::shared_ptr<user_writes> in) noexcept
     {
         in_ = std::move(in);

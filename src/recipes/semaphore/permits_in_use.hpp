@@ -17,7 +17,7 @@ namespace zklock::recipes {
 class semaphore_acquisition;
 
 /// What is seen of the permits in use. The head of a semaphore's line looks before it is granted at how many there are,
-/// and of how many; it alone watches the list of all nodes. Others look, too, before they come to the head: one that looks
+/// and of how many; it alone watches the list of all nodes. Others look before they come to the head: one that looks
 /// once sees whether there is room. One whose time is nearly up sees who holds permits.
 class permits_in_use final : private semaphore_part {
 public:

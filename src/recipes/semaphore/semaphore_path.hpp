@@ -163,8 +163,9 @@ private:
     permit_nodes nodes_;
     maximum_permits maximum_;
     permits_in_use in_use_;
-    std::uint64_t last_id_ = 0;                                                    ///< of an acquisition
-    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids, until their nodes are gone
+    std::uint64_t last_id_ = 0; ///< of an acquisition
+    /// By their ids, until their nodes are gone.
+    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_;
     /// With the lock of the line: one, unless that lock was lost.
     std::vector<std::shared_ptr<semaphore_acquisition>> heads_;
     std::size_t waiting_ = 0; ///< acquires that have not ended

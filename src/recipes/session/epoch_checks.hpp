@@ -38,10 +38,10 @@ private:
     void catch_up_first();
     void compare(std::optional<store::reply> caught_up);
 
-    std::optional<mark> chroot_;   ///< as it was seen last
+    std::optional<mark> chroot_;   ///< its node, as it was seen last
     bool chroot_due_ = false;      ///< it has to be looked at
-    time_point before_is_over_{};  ///< the session before
-    time_point not_before_{};      ///< something may be granted
+    time_point before_is_over_{};  ///< when the session before should be over
+    time_point not_before_{};      ///< when something may be granted again
     session_timer wait_{session_}; ///< until then
     /// The server may not have got as far as one of an earlier connection: no sync has shown it.
     bool may_lag_ = false;

@@ -6,13 +6,13 @@
 #include <boost/intrusive/list.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace zklock::recipes {
 
 class recipe_path;
+
 using line_of_paths =
     boost::intrusive::list<recipe_path, boost::intrusive::base_hook<boost::intrusive::list_base_hook<>>>;
 

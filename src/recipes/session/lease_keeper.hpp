@@ -17,7 +17,7 @@ class session;
 class session_member;
 
 /// Keeps a session's lease: by its heartbeat, which goes on while nobody waits or holds, so that a lock can be granted
-/// by the first answer. And it tells the members when the lease has ended.
+/// by the first answer. It tells the members when the lease has ended, and when the session should be over.
 class lease_keeper {
 public:
     using time_point = store::scheduler::time_point;
@@ -72,9 +72,9 @@ public:
     void epoch_began();
     /// Plans the next heartbeat, while there is a connection.
     void plan_beat();
-    /// The connection is gone. When the session should be over, by the longest time that it was granted, and by a clock
-    /// that runs on while the machine sleeps, that is told, unless there is another connection by then: the servers,
-    /// which may have heard of it until now, keep it no longer, if they run.
+    /// The connection is gone. Unless there is another by then, it is told when the session should be over: the servers
+    /// may have heard of it until now, and it may have the longest time that it was granted. That is measured by a
+    /// clock that runs on while the machine sleeps.
     void connection_ended(time_point now);
     /// When the last session should be over that has lost its connection.
     [[nodiscard]] time_point session_over_at() const noexcept { return over_at_; }
@@ -120,7 +120,7 @@ private:
     session_timer beat_timer_;
     session_timer lapse_timer_;
     session_timer holders_timer_;
-    time_point over_at_{}; ///< the session should be
+    time_point over_at_{}; ///< when the session should be over
     session_timer over_timer_;
 };
 

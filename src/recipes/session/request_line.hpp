@@ -1,5 +1,6 @@
 #pragma once
 #include "recipes/session/session_part.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <list>

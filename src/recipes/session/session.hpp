@@ -37,8 +37,10 @@
 
 namespace zklock::recipes {
 
-/// What a session is given, for itself and for its recipes. A copy's log would refer to the options of the first.
+/// What a session is given, for itself and for its recipes.
 struct surroundings {
+    surroundings& operator=(surroundings&&) = delete; // the log of a copy would refer to the options of the first
+
     store::node_store& store;
     store::scheduler& scheduler;
     counters::connection_counters& counters;
@@ -125,7 +127,8 @@ public:
     /// Whether that child of a path is known as a node of ours: to one who listens there, or to lost_creates.
     [[nodiscard]] bool owns_child(std::string_view path, std::string_view child) const;
 
-    /// Calls that function of all members, in the order in which they came. They may go meanwhile.
+    /// Calls that function of all members that there are now, in the order in which they came. None goes meanwhile, but
+    /// others may come.
     template <class... Args> void tell_members(void (session_member::*what)(Args...), Args... args)
     {
         for (session_member* member : std::vector(members_.begin(), members_.end()))

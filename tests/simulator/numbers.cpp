@@ -2,10 +2,14 @@
 
 #include "checker.hpp"
 
+#include <algorithm>
+
 namespace zklock::simulator {
 
+/// Who comes with other options does not know what was known of the path.
 numbers_checker::numbers_checker(world& w, const ensemble& e, const plan& p)
-    : world_(w), ensemble_(e), active_(is_calm(p, company::none) && p.set.may_run_short())
+    : world_(w), ensemble_(e),
+      active_(is_calm(p, company::none) && p.set.may_run_short() && std::ranges::none_of(p.steps, &step::other_options))
 {
 }
 

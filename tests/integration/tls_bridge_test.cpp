@@ -51,21 +51,27 @@ struct of_one_thread {
 
 TEST_CASE("the executor throws at the thread that has read the files: the client fails as it is used next")
 {
-    asio::io_context io;
-    const of_one_thread on{io.get_executor()};
-    client c(on, secure(server().secure_address()));
-    run_until(io, [&on] { return on.has_thrown->load(); });
-    std::optional<error_code> why;
-    const auto use = [&] { c.wait_connected(60s, [&why](error_code ec) { why = ec; }); };
-    wait_until("its refusal is known", default_limit, [&] { // which is after the throw
-        if (c.state() != connection_state::failed)
-            use();
-        return c.state() == connection_state::failed;
-    });
-    use(); // it may have failed by itself before
-    run_until(io, [&why] { return why.has_value(); });
-    CHECK(*why == errc::closed);
-    expect_clean(server());
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        asio::io_context io;
+        const of_one_thread on{io.get_executor()};
+        client c(on, secure(server().secure_address()));
+        run_until(io, [&] { return on.has_thrown->load() || c.state() == connection_state::connected; });
+        if (!on.has_thrown->load())
+            continue; // the strand was at work just then, and took what was read without asking the executor
+        std::optional<error_code> why;
+        const auto use = [&] { c.wait_connected(60s, [&why](error_code ec) { why = ec; }); };
+        wait_until("its refusal is known", default_limit, [&] { // which is after the throw
+            if (c.state() != connection_state::failed)
+                use();
+            return c.state() == connection_state::failed;
+        });
+        use(); // it may have failed by itself before
+        run_until(io, [&why] { return why.has_value(); });
+        CHECK(*why == errc::closed);
+        expect_clean(server());
+        return;
+    }
+    FAIL("it was never asked");
 }
 
 TEST_CASE("a server that is known by name and says nothing is given up in time: its address was looked up before")

@@ -32,6 +32,18 @@ struct chroot_scene : scene {
         const auto& all = servers.requests;
         return std::any_of(all.begin(), all.end(), [](const auto& r) { return r.what.starts_with("create /p/"); });
     }
+    /// Another node was found: nothing is granted before the session of before should be over, and then it is.
+    void waits_for_the_session_before()
+    {
+        CHECK(warnings.find("another ensemble") != std::string::npos);
+        clock.pass(10s); // the time-out
+        CHECK_FALSE(asked_for_the_lock());
+        CHECK(session->state() == connection_state::connecting);
+        clock.pass(5s); // margin and tick
+        asked(*this).to("batch check /").ends(outcome::ok);
+        CHECK(asked_for_the_lock());
+        CHECK(session->state() == connection_state::connected);
+    }
 };
 
 } // namespace
@@ -68,14 +80,7 @@ TEST_CASE("another node: nothing is granted before the session of before should 
             asked(s).to("exists /").ends(outcome::no_node);
         else
             asked(s).to("exists /").czxid(8);
-        CHECK(s.warnings.find("another ensemble") != std::string::npos);
-        s.clock.pass(10s); // the time-out
-        CHECK_FALSE(s.asked_for_the_lock());
-        CHECK(s.session->state() == connection_state::connecting);
-        s.clock.pass(5s); // margin and tick
-        asked(s).to("batch check /").ends(outcome::ok);
-        CHECK(s.asked_for_the_lock());
-        CHECK(s.session->state() == connection_state::connected);
+        s.waits_for_the_session_before();
     }
 }
 TEST_CASE("a chroot that the first session did not find may be another ensemble's, too")
@@ -84,12 +89,7 @@ TEST_CASE("a chroot that the first session did not find may be another ensemble'
     s.expire();
     const auto a = s.acquire("/p");
     asked(s).to("exists /").czxid(8);
-    CHECK(s.warnings.find("another ensemble") != std::string::npos);
-    s.clock.pass(10s);
-    CHECK_FALSE(s.asked_for_the_lock());
-    s.clock.pass(5s);
-    asked(s).to("batch check /").ends(outcome::ok);
-    CHECK(s.asked_for_the_lock());
+    s.waits_for_the_session_before();
 }
 TEST_CASE("a chroot that is not there yet delays nothing")
 {

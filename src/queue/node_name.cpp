@@ -216,6 +216,12 @@ std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept
     return uuid;
 }
 
+std::string_view uuid_part(std::string_view child) noexcept
+{
+    constexpr std::size_t digits = 32, with_dashes = 36;
+    return child.starts_with(curators) ? child.substr(curators.size(), with_dashes) : child.substr(0, digits);
+}
+
 bool has_uuid(std::string_view child, const std::array<char, 36>& uuid) noexcept
 {
     if (child.starts_with(curators)) // which saves the look at each character, at each release

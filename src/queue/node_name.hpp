@@ -81,6 +81,9 @@ private:
 
 /// The uuid by which the client knows the node that gave it that name, in the usual spelling; empty if there is none.
 [[nodiscard]] std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept;
+/// The part of a name that has its uuid, if it has one: no other node's is the same, and a reader that was a writer
+/// keeps it. It takes no look at each character.
+[[nodiscard]] std::string_view uuid_part(std::string_view child) noexcept;
 /// Whether uuid_of() finds that one, which is one in the usual spelling.
 [[nodiscard]] bool has_uuid(std::string_view child, const std::array<char, 36>& uuid) noexcept;
 

@@ -32,6 +32,13 @@ path_fault fault_of_component(std::string_view component) noexcept
     return std::nullopt;
 }
 
+/// Several times as fast as rfind(). npos if there is none.
+std::size_t last_slash(std::string_view path) noexcept
+{
+    const void* const slash = path.empty() ? nullptr : ::memrchr(path.data(), '/', path.size());
+    return slash ? static_cast<std::size_t>(static_cast<const char*>(slash) - path.data()) : path.npos;
+}
+
 } // namespace
 
 path_fault find_node_path_fault(std::string_view path) noexcept
@@ -58,7 +65,15 @@ path_fault find_node_path_fault(std::string_view path) noexcept
 
 std::string_view parent_of(std::string_view path) noexcept
 {
-    return path.substr(0, path.rfind('/'));
+    return path.substr(0, last_slash(path));
+}
+
+bool is_child_of(std::string_view node, std::string_view parent) noexcept
+{
+    if (node.size() <= parent.size() || node[parent.size()] != '/')
+        return false;
+    const bool ends_alike = parent.empty() || node[parent.size() - 1] == parent.back(); // which paths mostly do not
+    return ends_alike && node.starts_with(parent) && node.find('/', parent.size() + 1) == node.npos;
 }
 
 std::string child_of(std::string_view parent, std::string_view name)
@@ -77,9 +92,7 @@ void child_of(std::string_view parent, std::string_view name, std::string& path)
 
 std::string_view name_of(std::string_view path) noexcept
 {
-    // Several times as fast as rfind().
-    const void* const slash = path.empty() ? nullptr : ::memrchr(path.data(), '/', path.size());
-    return slash ? path.substr(static_cast<std::size_t>(static_cast<const char*>(slash) - path.data()) + 1) : path;
+    return path.substr(last_slash(path) + 1); // npos + 1 is 0
 }
 
 } // namespace zklock::queue

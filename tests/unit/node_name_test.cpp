@@ -125,7 +125,8 @@ TEST_CASE("the uuid that a name was made of is read back")
     const std::string uuid = "01234567-89ab-4cde-8f01-23456789abcd";
     for (const naming names : {naming::curator, naming::kazoo})
         for (const contender_kind kind : {contender_kind::mutex, contender_kind::writer, contender_kind::reader}) {
-            const auto found = uuid_of(name_rules().prefix(names, kind, uuid) + "0000000007");
+            const std::string its = name_rules().prefix(names, kind, uuid) + "0000000007";
+            const auto found = uuid_of(its);
             REQUIRE(found);
             CHECK(std::string(found->data(), found->size()) == uuid);
             for (std::size_t i = 0; i <= uuid.size(); ++i) {
@@ -134,8 +135,11 @@ TEST_CASE("the uuid that a name was made of is read back")
                     given[i] = given[i] == 'e' ? 'f' : 'e';
                 const std::string name = name_rules().prefix(names, kind, given) + "0000000007";
                 CHECK(has_uuid(name, *found) == (given == uuid));
+                CHECK((uuid_part(name) == uuid_part(its)) == (given == uuid));
                 CHECK_FALSE(has_uuid(name.substr(0, 30), *found));
             }
+            if (kind == contender_kind::writer)
+                CHECK(uuid_part(reader_name(its)) == uuid_part(its));
         }
     const auto marked = uuid_of(name_rules("own-", {}).prefix(naming::curator, contender_kind::mutex, uuid) + "0");
     REQUIRE(marked);
@@ -249,4 +253,12 @@ TEST_CASE("come apart and go together")
     CHECK(parent_of("/a") == "");
     CHECK(name_of("/a/b") == "b");
     CHECK(child_of("/a", "b") == "/a/b");
+}
+
+TEST_CASE("a child is told from what stands beside it, above it, and further below")
+{
+    CHECK(is_child_of("/a/b/c", "/a/b"));
+    CHECK(is_child_of("/a", ""));
+    for (const auto* none : {"/a/b", "/a", "/", "", "/a/x/c", "/x/b/c", "/a/b/c/d", "/a/bb"})
+        CHECK_FALSE_MESSAGE(is_child_of(none, "/a/b"), none);
 }

@@ -32,11 +32,9 @@ std::string_view number_of(std::string_view name) noexcept
     return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
 }
 
-/// Of its uuid, which a writer that becomes a reader keeps.
 std::size_t key_of(std::string_view name) noexcept
 {
-    const auto uuid = queue::uuid_of(name);
-    return std::hash<std::string_view>()(uuid ? std::string_view(uuid->data(), uuid->size()) : name);
+    return std::hash<std::string_view>()(queue::uuid_part(name)); // a writer that becomes a reader keeps it
 }
 
 } // namespace
@@ -56,8 +54,8 @@ void own_writes::found(std::string_view node, std::int64_t changed)
         note(node, state::made);
         writes_.front().after = changed;
     } else {
-        std::rotate(writes_.begin(), its, std::next(its));
-        writes_.front().found = std::max(writes_.front().found, changed);
+        to_front(its);
+        its->found = std::max(its->found, changed);
     }
     if (changed == 0)
         writes_.front().numbered = false;
@@ -76,10 +74,7 @@ void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
 
 void own_writes::removed(std::string_view node)
 {
-    const auto its = last_at(queue::parent_of(node));
-    const bool numbered = its == writes_.end() || its->numbered; // so is its create
     note(node, state::removed);
-    writes_.front().numbered = numbered;
 }
 
 /// Answers come in order: so the last write there was done by then.
@@ -125,9 +120,9 @@ bool own_writes::all_gone(std::string_view parent, bool ordered)
     const auto its = last_at(parent);
     if (its == writes_.end())
         return false;
-    std::rotate(writes_.begin(), its, std::next(its));
-    writes_.front().now = state::all_removed;
-    writes_.front().ordered = ordered;
+    to_front(its);
+    its->now = state::all_removed;
+    its->ordered = ordered;
     return true;
 }
 
@@ -149,28 +144,34 @@ void own_writes::all_lost_to_others(std::string_view parent)
         known_by_event_ = true;
 }
 
-auto own_writes::last_at(std::string_view parent) -> std::vector<write>::iterator
+auto own_writes::last_at(std::string_view parent) -> std::list<write>::iterator
 {
-    const auto here = [parent](const write& w) { return queue::parent_of(w.node) == parent; };
-    return std::find_if(writes_.begin(), writes_.end(), here);
+    return std::ranges::find_if(writes_, [parent](const write& w) { return queue::is_child_of(w.node, parent); });
 }
 
-/// Most writes are at the parent of the one before.
+void own_writes::to_front(std::list<write>::iterator its) noexcept
+{
+    writes_.splice(writes_.begin(), writes_, its);
+}
+
 void own_writes::note(std::string_view node, state now)
 {
     auto its = last_at(queue::parent_of(node));
     if (its == writes_.end()) {
-        if (writes_.size() == most_parents)
-            writes_.pop_back();
-        its = writes_.emplace(writes_.end());
+        if (writes_.size() < most_parents)
+            writes_.emplace_back();
+        its = std::prev(writes_.end());
+        *its = {.node = std::move(its->node)}; // whose memory is used again
     }
+    to_front(its);
     its->node = node;
-    std::rotate(writes_.begin(), its, std::next(its));
-    writes_.front().after = largest_;
-    writes_.front().found = 0;
-    writes_.front().numbered = writes_.front().ordered = true;
-    const bool all = now == state::removed && writes_.front().now == state::all_removed;
-    writes_.front().now = all ? state::all_removed : now; // until another is made
+    its->after = largest_;
+    its->found = 0;
+    its->ordered = true;
+    if (now == state::made)
+        its->numbered = true; // that of a delete is known if that of its create is
+    const bool all = now == state::removed && its->now == state::all_removed;
+    its->now = all ? state::all_removed : now; // until another is made
     known_by_event_ = false;
     if (now == state::removed)
         deleted(node);

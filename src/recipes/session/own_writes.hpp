@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,7 +95,8 @@ private:
         state now = state::made;
     };
 
-    [[nodiscard]] std::vector<write>::iterator last_at(std::string_view parent);
+    [[nodiscard]] std::list<write>::iterator last_at(std::string_view parent);
+    void to_front(std::list<write>::iterator) noexcept;
     void note(std::string_view node, state);
     /// False if nothing of ours is known there.
     bool all_gone(std::string_view parent, bool ordered);
@@ -111,7 +113,7 @@ private:
 
     static constexpr std::size_t most_deleted = 1024;
 
-    std::vector<write> writes_; ///< one for each parent, the last first
+    std::list<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
     boost::circular_buffer<std::size_t> deleted_{most_deleted}; ///< the last nodes, at any parent, by their keys
     std::int64_t largest_ = 0;          ///< zxid that is known: of this session, or of a parent's children

@@ -4,6 +4,7 @@
 #include "support/expect_clean.hpp"
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
 #include "support/options_for.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
@@ -37,6 +38,21 @@ inline constexpr milliseconds long_session{30'000}; ///< its heartbeats are too 
 {
     static int count = 0;
     return "/faults/" + std::to_string(count++);
+}
+
+/// The value; or the error, which fails the test.
+template <class T> T must(result<T> r)
+{
+    if (r.has_error())
+        throw std::runtime_error("unexpected error: " + r.error().message());
+    if constexpr (!std::is_void_v<T>)
+        return std::move(r).value();
+}
+
+/// Success has none.
+template <class T> [[nodiscard]] error_code error_in(const result<T>& r)
+{
+    return r.has_error() ? r.error() : error_code();
 }
 
 /// Waits, in a coroutine, until `holds` is true: for what no operation of the library reports.
@@ -108,6 +124,34 @@ template <class Held = guard, class Lock> [[nodiscard]] pending<Held> begin_acqu
     pending<> p;
     std::move(held).release(p.handler());
     return p;
+}
+
+/// Waits for the grant.
+template <class Held> awaitable<Held> granted(pending<Held> attempt)
+{
+    const error_code ec = co_await attempt.end();
+    if (ec)
+        throw std::runtime_error("no grant: " + ec.message());
+    co_return std::move(attempt.value());
+}
+
+/// Releases them, one after the other.
+template <class... Held> awaitable<void> release(Held&&... held)
+{
+    (must(co_await std::move(held).release()), ...);
+}
+
+/// Acquires, with a limit if there is one, and releases.
+template <class Lock> awaitable<void> take_turn(Lock lock, auto... limit)
+{
+    auto held = must(co_await lock.acquire(limit...));
+    co_await release(held);
+}
+/// Waits for the grant, and releases.
+template <class Held> awaitable<void> take_turn(pending<Held> attempt)
+{
+    Held held = co_await granted(std::move(attempt));
+    co_await release(held);
 }
 
 inline awaitable<void> release_well(pending<guard>& held)
@@ -226,6 +270,12 @@ inline awaitable<void> visit(mutex lock, critical_section& section)
     return found != all.end() && std::find(found->second.begin(), found->second.end(), session) != found->second.end();
 }
 
+/// Until the program's server has a watch of that client on the node. (A proxy between them does not see the look.)
+inline awaitable<void> until_watched(const client& zk, std::string node)
+{
+    co_await until("the node is watched", [&] { return watches_node(server().port(), zk.session_id(), node); });
+}
+
 /// The contenders under a path, in the order of their numbers.
 [[nodiscard]] inline std::vector<std::string> queue_of(admin_client& admin, const std::string& path)
 {
@@ -246,6 +296,14 @@ inline awaitable<void> until_queued(admin_client& admin, const std::string& path
         return admin.children(path).size() == count;
     };
     co_await until("so many are in the queue", look, limit);
+}
+
+/// An acquire that has begun, as soon as it is the last of so many in the queue.
+template <class Held>
+awaitable<pending<Held>> queued(admin_client& admin, const std::string& path, std::size_t count, pending<Held> attempt)
+{
+    co_await until_queued(admin, path, count);
+    co_return attempt;
 }
 
 /// A contender's node, and not the path of a lock: on that, clients keep a watch for a while.

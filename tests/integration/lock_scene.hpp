@@ -18,35 +18,6 @@ namespace zklock::test {
     return fault_options(server().address(), long_session);
 }
 
-/// The value; or the error, which fails the test.
-template <class T> T must(result<T> r)
-{
-    if (r.has_error())
-        throw std::runtime_error("unexpected error: " + r.error().message());
-    if constexpr (!std::is_void_v<T>)
-        return std::move(r).value();
-}
-
-/// Success has none.
-template <class T> [[nodiscard]] error_code error_in(const result<T>& r)
-{
-    return r.has_error() ? r.error() : error_code();
-}
-
-/// Waits for the grant.
-template <class Held> awaitable<Held> granted(pending<Held> attempt)
-{
-    const error_code ec = co_await attempt.end();
-    if (ec)
-        throw std::runtime_error("no grant: " + ec.message());
-    co_return std::move(attempt.value());
-}
-
-template <class Held> awaitable<void> release(Held held)
-{
-    must(co_await std::move(held).release());
-}
-
 /// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their
 /// own, by which a contender notices that somebody deletes its node.
 inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::string> nodes)

@@ -60,10 +60,8 @@ TEST_CASE("a writer writes and reads again without a request; with its last hold
         CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
 
         // Readers wait as long as the owner writes, and no longer; writers wait on.
-        auto waiting = begin_read(there);
-        co_await until_queued(admin, path, 2);
-        auto writer = begin_write(there);
-        co_await until_queued(admin, path, 3);
+        auto waiting = co_await queued(admin, path, 2, begin_read(there));
+        auto writer = co_await queued(admin, path, 3, begin_write(there));
         one.link.forget();
         must(co_await lock.release(me, first));
         CHECK(requests(one.link) == 0);
@@ -104,8 +102,7 @@ TEST_CASE("a writer writes and reads again without a request; with its last hold
         must(co_await std::move(again).release());
         CHECK(lock.hold_count_shared(me) == 0);
         co_await release(std::move(theirs));
-        guard w = co_await granted(writer);
-        co_await release(std::move(w));
+        co_await take_turn(writer);
         co_await nothing_left(server().port());
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_register"}}, story);
@@ -120,8 +117,7 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         const lock_owner me;
         const std::string holder = foreign_reader(admin, path);
 
-        auto writer = begin_acquire(lock.owned_by(me));
-        co_await until_queued(admin, path, 2);
+        auto writer = co_await queued(admin, path, 2, begin_acquire(lock.owned_by(me)));
         auto reader = begin_acquire(lock.shared(me));
         auto too = begin_acquire(lock.owned_by(me));
         CHECK(error_in(co_await lock.shared(me).acquire(10ms)) == condition::not_in_time);
@@ -153,13 +149,11 @@ TEST_CASE("acquires of one owner wait together; each has its own deadline and ca
         co_await release(std::move(r));
 
         const std::string blocks = foreign_writer(admin, path);
-        reader = begin_acquire(lock.shared(me));
-        co_await until_queued(admin, path, 2);
+        reader = co_await queued(admin, path, 2, begin_acquire(lock.shared(me)));
         CHECK(error_in(co_await lock.owned_by(me).acquire()) == errc::not_upgradable);
         CHECK_FALSE(reader.ended());
         admin.remove(blocks);
-        guard last = co_await granted(reader);
-        co_await release(std::move(last));
+        co_await take_turn(reader);
         co_await nothing_left(server().port());
     });
 }
@@ -178,8 +172,7 @@ TEST_CASE("asked to let go, in a multi-lock, in a run, and with bad input")
         CHECK(must(co_await lock.revoke_holders()) == 1);
         CHECK_FALSE(co_await asked.end());
         CHECK_FALSE(co_await asked_too.end());
-        co_await release(std::move(reader));
-        co_await release(std::move(again));
+        co_await release(reader, again);
 
         multi_lock both(lock.owned_by(me), beside);
         multi_guard all = must(co_await both.acquire());

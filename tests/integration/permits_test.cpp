@@ -2,7 +2,6 @@
 // program: semaphores
 // permits: their holder is asked to let go, and writes only while all of them are there.
 #include "integration/semaphore_scene.hpp"
-#include "integration/watched_scene.hpp"
 
 using namespace zklock::test;
 
@@ -37,11 +36,11 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             auto wait = begin_wait_revoked(held);
             auto second = begin_wait_revoked(held);
             for (const std::string& node : nodes)
-                co_await until_watched(remote, node);
+                co_await until_watched(remote.zk, node);
             admin.set(nodes[1], "somebody else\nnote=1");
-            admin.set(nodes[2], request + "\n");
+            admin.set(nodes[2], revoke_request + "\n");
             CHECK_FALSE(wait.ended());
-            admin.set(nodes[1], request);
+            admin.set(nodes[1], revoke_request);
             CHECK(!co_await wait.end());
             CHECK(!co_await second.end());
             CHECK(held);
@@ -55,12 +54,12 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             held = must(co_await gate.permits_of(3).acquire());
             permits part = must(co_await held.split(1));
             CHECK(part.node() != held.node());
-            admin.set(part.node(), request);
+            admin.set(part.node(), revoke_request);
             auto wait_rest = begin_wait_revoked(held);
             must(co_await part.wait_revoked());
-            co_await until_watched(remote, held.node());
+            co_await until_watched(remote.zk, held.node());
             CHECK_FALSE(wait_rest.ended());
-            admin.set(held.node(), request);
+            admin.set(held.node(), revoke_request);
             CHECK(!co_await wait_rest.end());
             must(co_await held.release(1)); // as it was asked to
             CHECK(held.count() == 1);
@@ -112,9 +111,9 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         held = must(co_await gate.permits_of(2).acquire());
         const std::vector<std::string> nodes = co_await nodes_of(gate);
         auto wait = begin_wait_revoked(held);
-        co_await until_watched(remote, nodes.at(1));
+        co_await until_watched(remote.zk, nodes.at(1));
         co_await remote.cut_off();
-        admin.set(nodes.at(1), request);
+        admin.set(nodes.at(1), revoke_request);
         CHECK_FALSE(wait.ended());
         remote.link.accept();
         CHECK(!co_await wait.end());

@@ -44,11 +44,12 @@ inline awaitable<void> until_struck(const proxy& link)
 inline awaitable<void> warm_up(remote_client& remote, std::string path)
 {
     co_await remote.connect();
-    mutex elsewhere(remote.zk, std::move(path));
-    guard held = must(co_await elsewhere.acquire());
-    co_await release(std::move(held));
+    co_await take_turn(mutex(remote.zk, std::move(path)));
     remote.link.forget();
 }
+
+/// What Curator writes on a holder's node to ask it to let go.
+inline const std::string revoke_request = "__REVOKE__";
 
 /// Begins to wait until the holder is asked to let go.
 template <class Held> pending<> begin_wait_revoked(const Held& held)

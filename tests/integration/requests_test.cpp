@@ -3,7 +3,6 @@
 // What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the
 // sessions are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"
-#include "integration/watched_scene.hpp"
 
 using namespace zklock::test;
 
@@ -76,7 +75,7 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
 
         const std::string holder = foreign();
         auto attempt = begin_acquire(lock);
-        co_await until_watched(remote, holder);
+        co_await until_watched(remote.zk, holder);
         expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 1}, {opcode::get_data, 3}});
         const std::string own = path + "/" + queue_of(admin, path).back();
         CHECK(watches_node(server().port(), remote.zk.session_id(), own));
@@ -118,7 +117,7 @@ TEST_CASE("a waiter that gives up takes its node and its watch with it: two requ
         mutex lock(remote.zk, path);
         const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         auto attempt = begin_acquire(lock);
-        co_await until_watched(remote, holder);
+        co_await until_watched(remote.zk, holder);
         remote.link.forget();
         attempt.cancel();
         co_await until_only_left(server().port(), holder);
@@ -174,9 +173,9 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
             sessions.push_back(std::make_unique<remote_client>(executor, server().port(), 120s));
             co_await warm_up(*sessions[i], elsewhere);
             attempts.push_back(begin_acquire(mutex(sessions[i]->zk, path)));
-            co_await until_watched(*sessions[i], predecessor);
+            co_await until_watched(sessions[i]->zk, predecessor);
             if (!before.empty())
-                co_await until_watched(*sessions[i], before); // it looks ahead
+                co_await until_watched(sessions[i]->zk, before); // it looks ahead
             before = predecessor;
             predecessor = path + "/" + queue_of(admin, path).back();
             // Watches: of the path, which it uses for the first time, its own node, and the nearest two before that.

@@ -3,7 +3,6 @@
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "integration/watched_scene.hpp"
 
 using namespace zklock::test;
 
@@ -32,7 +31,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         CHECK(other.link.count(opcode::set_data) == 3);
         CHECK(!co_await first_asked.end());
         CHECK(!co_await second_asked.end());
-        CHECK(admin.get(foreign) == request);
+        CHECK(admin.get(foreign) == revoke_request);
         std::vector<contender> queue = must(co_await ours.contenders());
         REQUIRE(queue.size() == 5);
         for (std::size_t i = 0; i < queue.size(); ++i)
@@ -44,7 +43,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         admin.remove(foreign);
         guard writes = co_await granted(writer);
         auto writer_asked = begin_wait_revoked(writes);
-        co_await until_watched(host, writes.node());
+        co_await until_watched(host.zk, writes.node());
         CHECK_FALSE(writer_asked.ended());
         CHECK(must(co_await ours.revoke_holders()) == 1);
         CHECK(!co_await writer_asked.end());
@@ -52,7 +51,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
 
         guard last = co_await granted(behind);
         auto last_asked = begin_wait_revoked(last);
-        co_await until_watched(other, last.node());
+        co_await until_watched(other.zk, last.node());
         CHECK_FALSE(last_asked.ended());
         queue = must(co_await theirs.contenders());
         must(co_await theirs.revoke(queue.at(0)));
@@ -65,7 +64,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         // A guard that was asked for nothing ends its wait with itself.
         guard lost = must(co_await ours.shared().acquire());
         auto until_lost = begin_wait_revoked(lost);
-        co_await until_watched(other, lost.node());
+        co_await until_watched(other.zk, lost.node());
         other.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await std::move(lost).release()) == errc::lost);
@@ -84,12 +83,12 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
 
         // Before: and the writer has not noticed.
         guard held = must(co_await theirs.acquire());
-        admin.set(held.node(), request);
+        admin.set(held.node(), revoke_request);
         host.link.forget();
         held = must(co_await theirs.downgrade(std::move(held)));
         CHECK(host.link.count(opcode::multi) == 2); // the first is refused
         CHECK(host.link.count(opcode::get_data) >= 1);
-        CHECK(admin.get(held.node()) == request);
+        CHECK(admin.get(held.node()) == revoke_request);
         must(co_await held.wait_revoked());
         co_await release(std::move(held));
 
@@ -113,7 +112,7 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
             held = must(co_await theirs.acquire());
             const std::vector<contender> queue = must(co_await ours.contenders());
             auto waits = begin_wait_revoked(held);
-            co_await until_watched(host, held.node());
+            co_await until_watched(host.zk, held.node());
             host.link.forget();
             held = must(co_await theirs.downgrade(std::move(held)));
             CHECK(host.link.count(opcode::multi) == 1);
@@ -165,7 +164,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
                 two = must(co_await theirs.permits_of(2).acquire());
                 one = must(co_await ours.acquire());
                 one_asked = begin_wait_revoked(one);
-                co_await until_watched(other, one.node());
+                co_await until_watched(other.zk, one.node());
                 two_asked = begin_wait_revoked(two);
                 std::vector<contender> holders = must(co_await ours.holders());
                 const auto is_ours = [](const contender& each) { return each.ours; };

@@ -1,7 +1,7 @@
 // sanitizers: address
 // program: recipes
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
-#include "integration/watched_scene.hpp"
+#include "integration/recipe_scene.hpp"
 
 #include <array>
 
@@ -28,18 +28,18 @@ TEST_CASE("a holder is asked by data on its node; before the wait, too; other da
         guard held = must(co_await lock.acquire());
         remote.link.forget();
         auto wait = begin_wait_revoked(held);
-        co_await until_watched(remote, held.node());
+        co_await until_watched(remote.zk, held.node());
         CHECK(remote.link.count(opcode::get_data) == 1);
         CHECK(remote.link.count(opcode::any) == 1);
         auto second = begin_wait_revoked(held); // costs nothing more
         admin.set(held.node(), "host:1\nnote=1");
         co_await until_read(remote, 2);
-        co_await until_watched(remote, held.node());
-        admin.set(held.node(), request + "\n");
+        co_await until_watched(remote.zk, held.node());
+        admin.set(held.node(), revoke_request + "\n");
         co_await until_read(remote, 3);
-        co_await until_watched(remote, held.node());
+        co_await until_watched(remote.zk, held.node());
         CHECK_FALSE(wait.ended());
-        admin.set(held.node(), request);
+        admin.set(held.node(), revoke_request);
         CHECK(!co_await wait.end());
         CHECK(!co_await second.end());
         CHECK(held);                        // asked, not forced
@@ -49,14 +49,14 @@ TEST_CASE("a holder is asked by data on its node; before the wait, too; other da
         CHECK(co_await lost.end() == asio::error::operation_aborted);
 
         held = must(co_await lock.acquire());
-        admin.set(held.node(), request);
+        admin.set(held.node(), revoke_request);
         must(co_await held.wait_revoked());
         co_await release(std::move(held));
 
         // Nor does the next one inherit it.
         held = must(co_await lock.acquire());
         auto idle = begin_wait_revoked(held);
-        co_await until_watched(remote, held.node());
+        co_await until_watched(remote.zk, held.node());
         co_await release(std::move(held));
         CHECK(co_await idle.end() == asio::error::operation_aborted);
     });
@@ -111,7 +111,7 @@ TEST_CASE("asking: a contender with one request, the holder with two; "
         guard held = must(co_await theirs.acquire());
         auto waits = begin_acquire(ours);
         co_await until_queued(admin, path, 2);
-        co_await until_watched(other, held.node());
+        co_await until_watched(other.zk, held.node());
         auto asked = begin_wait_revoked(held);
         other.link.forget();
         CHECK(must(co_await ours.revoke_holders()) == 1);
@@ -171,9 +171,9 @@ TEST_CASE("asked while the connection is away: heard at the next one; asking wai
         mutex lock(remote.zk, path);
         guard held = must(co_await lock.acquire());
         auto wait = begin_wait_revoked(held);
-        co_await until_watched(remote, held.node());
+        co_await until_watched(remote.zk, held.node());
         co_await remote.cut_off();
-        admin.set(held.node(), request);
+        admin.set(held.node(), revoke_request);
         pending<> late;
         held.wait_revoked(late.handler());
         pending<std::size_t> asks;
@@ -225,7 +225,7 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         co_await release(std::move(inner));
         outer = must(co_await again.owned_by(me).acquire()); // a new node: nobody has asked for it
         auto fresh = begin_wait_revoked(outer);
-        co_await until_watched(remote, outer.node());
+        co_await until_watched(remote.zk, outer.node());
         CHECK_FALSE(fresh.ended());
         co_await release(std::move(outer));
         CHECK(co_await fresh.end() == asio::error::operation_aborted);

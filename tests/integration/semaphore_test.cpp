@@ -2,7 +2,6 @@
 // program: semaphores
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
-#include "integration/watched_scene.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -233,7 +232,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         permits one = must(co_await gate.acquire());
         CHECK(admin.get(count) == big_endian(1));
         auto two = begin(same, 2);
-        co_await until_watched(other, count);
+        co_await until_watched(other.zk, count);
         admin.set(count, big_endian(3));
         permits raised = co_await granted(two);
         CHECK(one);
@@ -241,7 +240,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         // Lowered: nothing is taken away, and nobody comes in until there is room under the new number.
         admin.set(count, big_endian(1));
         auto waits = begin(gate, 1);
-        co_await until_watched(remote, count);
+        co_await until_watched(remote.zk, count);
         remote.link.forget();
         co_await release(std::move(one));
         must(co_await raised.release(1));
@@ -256,7 +255,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         CHECK(co_await misled.end() == errc::invalid_option);
         admin.set(count, big_endian(0));
         auto none = begin(same, 1);
-        co_await until_watched(other, count);
+        co_await until_watched(other.zk, count);
         co_await release(std::move(one));
         CHECK_FALSE(none.ended());
         admin.remove(count); // and is made again, with what there is by convention

@@ -7,12 +7,14 @@
 
 namespace zklock::test {
 
-/// Options that differ from the defaults in one: with(&mutex_options::linger, 1h). What they inherit says for whom:
-/// with<election_options>(&election_options::linger, 1h).
-template <class Options = void, class Of, class Value>
-[[nodiscard]] auto with(Value Of::*which, std::type_identity_t<Value> value)
+/// Options that differ from the defaults in one, or in more: with(&mutex_options::linger, 1h, &mutex_options::mark,
+/// "x"). What they inherit says for whom: with<election_options>(&election_options::linger, 1h).
+template <class Options = void, class Of, class Value, class... More>
+[[nodiscard]] auto with(Value Of::*which, std::type_identity_t<Value> value, More... more)
 {
     std::conditional_t<std::is_void_v<Options>, Of, Options> options;
+    if constexpr (sizeof...(more) != 0)
+        options = with<decltype(options)>(std::move(more)...);
     options.*which = std::move(value);
     return options;
 }

@@ -65,8 +65,7 @@ TEST_CASE("first come, first elected; who stands, who leads; one create and one 
         const auto executor = co_await asio::this_coro::executor;
         admin.create_all(path);
         co_await warm_up(first_host, "/election/warm");
-        election first(first_host.zk, path, named("first"));
-        election second(second_host.zk, path, named("second"));
+        election first(first_host.zk, path, named("first")), second(second_host.zk, path, named("second"));
         const auto nobody = must(co_await first.leader());
         CHECK_FALSE(nobody);
 

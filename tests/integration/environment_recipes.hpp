@@ -107,8 +107,7 @@ template <class Lock> awaitable<void> until_listed(Lock lock, std::size_t count)
 
 inline awaitable<void> use_mutex(client& one, client& two, const wishes& w)
 {
-    mutex first(one, w.path, w.options);
-    mutex second(two, w.path, w.options);
+    mutex first(one, w.path, w.options), second(two, w.path, w.options);
     guard held = must(co_await first.acquire(60s));
     CHECK(held.node().starts_with(w.path + "/"));
     expect_guarded(w, held.node());
@@ -118,8 +117,7 @@ inline awaitable<void> use_mutex(client& one, client& two, const wishes& w)
     CHECK(must(co_await second.revoke_holders()) == 1);
     must(co_await held.wait_revoked());
     co_await release(std::move(held));
-    guard next = co_await granted(waits);
-    co_await release(std::move(next));
+    co_await take_turn(waits);
 }
 
 inline awaitable<void> use_reentrant_mutex(client& one, client& two, const wishes& w)
@@ -135,8 +133,7 @@ inline awaitable<void> use_reentrant_mutex(client& one, client& two, const wishe
     co_await release(std::move(outer));
     CHECK_FALSE(waits.ended());
     co_await release(std::move(inner));
-    guard next = co_await granted(waits);
-    co_await release(std::move(next));
+    co_await take_turn(waits);
 }
 
 inline awaitable<void> use_multi_lock(client& one, client& two, const wishes& w)
@@ -150,14 +147,12 @@ inline awaitable<void> use_multi_lock(client& one, client& two, const wishes& w)
     auto waits = begin_acquire(second);
     co_await until_listed(second, 2);
     must(co_await std::move(held).release());
-    guard next = co_await granted(waits);
-    co_await release(std::move(next));
+    co_await take_turn(waits);
 }
 
 inline awaitable<void> use_election(client& one, client& two, const wishes& w)
 {
-    election first(one, w.path, w.terms());
-    election second(two, w.path, w.terms());
+    election first(one, w.path, w.terms()), second(two, w.path, w.terms());
     int terms = 0;
     const auto reign = [&](leadership& term) -> awaitable<void> {
         ++terms;
@@ -175,8 +170,7 @@ inline awaitable<void> use_election(client& one, client& two, const wishes& w)
 
 inline awaitable<void> use_shared_mutex(client& one, client& two, const wishes& w)
 {
-    shared_mutex first(one, w.path, w.shared());
-    shared_mutex second(two, w.path, w.shared());
+    shared_mutex first(one, w.path, w.shared()), second(two, w.path, w.shared());
     guard reads = must(co_await first.shared().acquire(60s));
     guard reads_too = must(co_await second.shared().acquire(60s));
     expect_guarded(w, reads_too.node());
@@ -189,17 +183,14 @@ inline awaitable<void> use_shared_mutex(client& one, client& two, const wishes& 
     CHECK(error_in(co_await second.shared().try_acquire()) == errc::busy);
     guard reads_on = must(co_await first.downgrade(std::move(writes)));
     expect_guarded(w, reads_on.node());
-    reads_too = must(co_await second.shared().acquire(60s));
-    co_await release(std::move(reads_too));
+    co_await take_turn(second.shared(), 60s);
     co_await release(std::move(reads_on));
 }
 
 inline awaitable<void> use_owned_shared_mutex(client& one, client& two, const wishes& w)
 {
-    owned_shared_mutex first(one, w.path, w.shared());
-    owned_shared_mutex second(two, w.path, w.shared());
-    const lock_owner me;
-    const lock_owner other;
+    owned_shared_mutex first(one, w.path, w.shared()), second(two, w.path, w.shared());
+    const lock_owner me, other;
     guard writes = must(co_await first.owned_by(me).acquire(60s));
     guard reads = must(co_await first.shared(me).acquire());
     expect_guarded(w, reads.node());
@@ -213,9 +204,7 @@ inline awaitable<void> use_owned_shared_mutex(client& one, client& two, const wi
     expect_guarded(w, reads_on.node());
     expect_guarded(w, reads_too.node());
     CHECK(must(co_await second.contenders()).size() == 2);
-    co_await release(std::move(reads));
-    co_await release(std::move(reads_on));
-    co_await release(std::move(reads_too));
+    co_await release(reads, reads_on, reads_too);
     writes = must(co_await second.owned_by(other).acquire(60s));
     expect_guarded(w, writes.node());
     co_await release(std::move(writes));
@@ -223,16 +212,14 @@ inline awaitable<void> use_owned_shared_mutex(client& one, client& two, const wi
 
 inline awaitable<void> use_semaphore(client& one, client& two, const wishes& w)
 {
-    semaphore first(one, w.path, w.permits());
-    semaphore second(two, w.path, w.permits());
+    semaphore first(one, w.path, w.permits()), second(two, w.path, w.permits());
     permits held = must(co_await first.permits_of(2).acquire(60s));
     expect_guarded(w, held.node());
     auto waits = begin(second, 1);
     const std::vector<contender> holders = must(co_await second.holders());
     CHECK(holders.size() >= 2);
     must(co_await held.release(1));
-    permits next = co_await granted(waits);
-    co_await release(std::move(next));
+    co_await take_turn(waits);
     co_await release(std::move(held));
     co_await no_permit_left(server().port(), w.where.chroot + w.path);
 }

@@ -21,8 +21,7 @@ TEST_CASE("a mutex is held from the grant to the release, whatever becomes of th
         guard moved = std::move(held);
         CHECK(lock.is_held());
 
-        auto waiting = begin_acquire(theirs);
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(theirs));
         CHECK_FALSE(theirs.is_held()); // it waits
         co_await release(std::move(moved));
         CHECK_FALSE(lock.is_held());
@@ -145,8 +144,7 @@ TEST_CASE("a writer that becomes a reader is not alone any more, even before it 
         guard reads_on = co_await granted(downgrade);
         CHECK_FALSE(ours.is_held());
         CHECK(ours.shared().is_held());
-        co_await release(std::move(reads));
-        co_await release(std::move(reads_on));
+        co_await release(reads, reads_on);
         CHECK_FALSE(ours.shared().is_held());
     });
 }

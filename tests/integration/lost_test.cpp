@@ -101,8 +101,7 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
                 REQUIRE(!co_await h.held.end());
                 h.token = h.held.value().fencing_token();
                 h.lost = begin_wait_lost(h.held.value());
-                h.waiting = begin_acquire(mutex(next.zk, h.path));
-                co_await until_queued(admin, h.path, 2);
+                h.waiting = co_await queued(admin, h.path, 2, begin_acquire(mutex(next.zk, h.path)));
             }
             asio::steady_timer timer(executor);
             for (std::size_t i = 0; i < holders.size(); ++i) {

@@ -168,10 +168,8 @@ TEST_CASE("a flood without answers: a window of it is under way, and what locks 
         mutex held_lock(ours.zk, "/many/held"), free_lock(ours.zk, "/many/free"), long_one(ours.zk, queue);
         guard kept = must(co_await mutex(ours.zk, "/many/kept").acquire());
         guard held = must(co_await held_lock.acquire());
-        guard first = must(co_await free_lock.acquire());
-        co_await release(std::move(first));
-        auto theirs = begin_acquire(mutex(others.zk, "/many/held"));
-        co_await until_queued(admin, "/many/held", 2);
+        co_await take_turn(free_lock);
+        auto theirs = co_await queued(admin, "/many/held", 2, begin_acquire(mutex(others.zk, "/many/held")));
         auto lost = begin_wait_lost(kept);
 
         ours.link.block(direction::replies);

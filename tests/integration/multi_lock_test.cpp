@@ -33,8 +33,7 @@ TEST_CASE("all are taken in the order of their paths, and given back in reverse"
     const auto story = [&](remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, "/multi/warm");
         const lock_owner me;
-        mutex a(remote.zk, "/multi/a");
-        mutex b(remote.zk, "/multi/b");
+        mutex a(remote.zk, "/multi/a"), b(remote.zk, "/multi/b");
         reentrant_mutex c(remote.zk, "/multi/c");
         multi_lock all(b, c.owned_by(me), a);
         multi_guard held = must(co_await all.acquire());
@@ -98,9 +97,7 @@ TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadl
 {
     const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, "/multi/warm");
-        mutex a(remote.zk, "/multi/a");
-        mutex b(remote.zk, "/multi/b");
-        mutex c(remote.zk, "/multi/c");
+        mutex a(remote.zk, "/multi/a"), b(remote.zk, "/multi/b"), c(remote.zk, "/multi/c");
         multi_lock all(a, b, c);
         const std::string on_c = foreign(admin, "/multi/c");
 
@@ -115,8 +112,7 @@ TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadl
         CHECK(steady_clock::now() - before >= 50ms);
         co_await until_only_left(server().port(), on_c);
         for (const auto type : cancellation_types) {
-            auto waiting = begin_acquire<multi_guard>(all);
-            co_await until_queued(admin, "/multi/c", 2);
+            auto waiting = co_await queued(admin, "/multi/c", 2, begin_acquire<multi_guard>(all));
             CHECK(admin.children("/multi/a").size() == 1);
             waiting.cancel(type);
             CHECK(co_await waiting.end() == asio::error::operation_aborted);
@@ -136,8 +132,7 @@ TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadl
         admin.set_access("/multi/b", std::vector<access_rule>(1));
 
         // Somebody deletes what is held already: that release finds nothing, the others go on.
-        auto waiting = begin_acquire<multi_guard>(all);
-        co_await until_queued(admin, "/multi/c", 2);
+        auto waiting = co_await queued(admin, "/multi/c", 2, begin_acquire<multi_guard>(all));
         admin.remove(on_c);
         multi_guard held = co_await granted(waiting);
         auto told = begin_wait_lost(held);
@@ -153,9 +148,7 @@ TEST_CASE("some releases fail: the others go on, at a release, at a roll-back an
 {
     const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, "/multi/warm");
-        mutex a(remote.zk, "/multi/a");
-        mutex b(remote.zk, "/multi/b");
-        mutex c(remote.zk, "/multi/c");
+        mutex a(remote.zk, "/multi/a"), b(remote.zk, "/multi/b"), c(remote.zk, "/multi/c");
         multi_lock all(a, b, c);
         const auto allow_deletes = [&](const std::string& path, bool allowed) {
             std::vector<access_rule> rules(1);
@@ -184,8 +177,7 @@ TEST_CASE("some releases fail: the others go on, at a release, at a roll-back an
 
         // A roll-back: the error that caused it is told, not that of the giving back, and not later.
         const std::string on_c = foreign(admin, "/multi/c");
-        auto waiting = begin_acquire<multi_guard>(all);
-        co_await until_queued(admin, "/multi/c", 2);
+        auto waiting = co_await queued(admin, "/multi/c", 2, begin_acquire<multi_guard>(all));
         const std::string rolled_back = "/multi/b/" + queue_of(admin, "/multi/b").front();
         allow_deletes("/multi/b", false);
         waiting.cancel();
@@ -213,12 +205,10 @@ TEST_CASE("some releases fail: the others go on, at a release, at a roll-back an
 TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
 {
     play<1>({.clean = {"/multi/a", "/multi/b"}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        mutex a(remote.zk, "/multi/a");
-        mutex b(remote.zk, "/multi/b");
+        mutex a(remote.zk, "/multi/a"), b(remote.zk, "/multi/b");
         multi_lock both(b, a);
         const std::string on_b = foreign(admin, "/multi/b");
-        auto waiting = begin_acquire<multi_guard>(both);
-        co_await until_queued(admin, "/multi/b", 2);
+        auto waiting = co_await queued(admin, "/multi/b", 2, begin_acquire<multi_guard>(both));
         const auto first_session = remote.zk.session_id();
         remote.link.expire_session();
         co_await until("the waiter has queued again", [&] {
@@ -240,8 +230,7 @@ TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
 
         // Closed while it waits for the second.
         const std::string again = foreign(admin, "/multi/b");
-        waiting = begin_acquire<multi_guard>(both);
-        co_await until_queued(admin, "/multi/b", 2);
+        waiting = co_await queued(admin, "/multi/b", 2, begin_acquire<multi_guard>(both));
         co_await remote.close();
         CHECK(co_await waiting.end() == errc::closed);
         CHECK(error_in(co_await both.acquire()) == errc::closed);

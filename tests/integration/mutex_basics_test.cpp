@@ -183,8 +183,7 @@ TEST_CASE("try_acquire: busy writes nothing, free takes it")
     play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         remote_client trying(executor, server().port());
         client holder(executor, usual_options());
-        mutex theirs(holder, path);
-        mutex ours(trying.zk, path);
+        mutex theirs(holder, path), ours(trying.zk, path);
         CHECK(error_in(co_await ours.try_acquire()) == errc::not_connected); // it has not had the time to connect
         co_await trying.connect();
 
@@ -232,7 +231,6 @@ TEST_CASE("try_acquire while the servers are silent ends with the connection, a 
         CHECK(remote.zk.state() != connection_state::connected);
         CHECK(error_in(co_await lock.try_acquire()) == errc::not_connected); // at once, now that it is known
         remote.link.unblock();
-        held = must(co_await lock.acquire());
-        co_await release(std::move(held));
+        co_await take_turn(lock);
     });
 }

@@ -47,8 +47,7 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
         // Of several only the one that is meant.
         auto first = begin_acquire(lock);
         auto second = begin_acquire(lock);
-        auto third = begin_acquire(lock);
-        co_await until_queued(admin, path, 4);
+        auto third = co_await queued(admin, path, 4, begin_acquire(lock));
         second.cancel();
         CHECK(co_await second.end() == asio::error::operation_aborted);
         co_await until_queued(admin, path, 3);
@@ -56,8 +55,7 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
         guard held = co_await granted(first);
         CHECK_FALSE(third.ended());
         co_await release(std::move(held));
-        held = co_await granted(third);
-        co_await release(std::move(held));
+        co_await take_turn(third);
     });
 }
 
@@ -86,8 +84,7 @@ TEST_CASE("cancelled at every point at which an acquire is suspended")
                 // The client is as good as before.
                 for (const std::string& node : stays)
                     admin.remove(node);
-                guard held = must(co_await lock.acquire(60s));
-                co_await release(std::move(held));
+                co_await take_turn(lock, 60s);
             });
         }
 }
@@ -206,8 +203,7 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
     play<3>({.clean = {path}}, [&](admin_client& admin, client& a, client& b, client& c) -> awaitable<void> {
         guard first = must(co_await mutex(a, path).acquire());
         const std::string first_node = first.node();
-        auto second = begin_acquire(mutex(b, path));
-        co_await until_queued(admin, path, 2);
+        auto second = co_await queued(admin, path, 2, begin_acquire(mutex(b, path)));
         const std::string second_node = path + "/" + queue_of(admin, path).back();
         auto third = begin_acquire(mutex(c, path));
         const auto both_watched = [&] {
@@ -226,8 +222,7 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         CHECK_FALSE(third.ended());
 
         co_await release(std::move(first));
-        guard held = co_await granted(third);
-        co_await release(std::move(held));
+        co_await take_turn(third);
     });
 }
 
@@ -310,8 +305,7 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
         co_await until_only_left(server().port(), holder);
 
         // Granted, and nobody there to take it: the guard goes the way of every guard.
-        auto attempt = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto attempt = co_await queued(admin, path, 2, begin_acquire(lock));
         admin.remove(holder);
         {
             const guard held = co_await granted(attempt);
@@ -347,8 +341,7 @@ TEST_CASE("a coroutine that was cancelled before its release: it throws, never r
         cancel.emit(cancellation_type::terminal);
         co_await until("the coroutine ended", [&thrown] { return thrown != nullptr; });
         CHECK_THROWS_AS(std::rethrow_exception(thrown), boost::system::system_error);
-        guard again = must(co_await lock.acquire(60s));
-        co_await release(std::move(again));
+        co_await take_turn(lock, 60s);
     });
 }
 

@@ -158,8 +158,7 @@ TEST_CASE("two mutexes on one path in one session exclude each other, and so doe
 {
     const std::string path = "/basics/same";
     play<1>({.clean = {path + "/below"}}, [&](client& zk) -> awaitable<void> {
-        mutex one(zk, path);
-        mutex other(zk, path);
+        mutex one(zk, path), other(zk, path);
         CHECK(one.path() == path);
         guard first = must(co_await one.acquire());
         auto second = begin_acquire(other);
@@ -172,8 +171,7 @@ TEST_CASE("two mutexes on one path in one session exclude each other, and so doe
         CHECK(held.node() != node);
         CHECK_FALSE(third.ended());
         co_await release(std::move(held));
-        held = co_await granted(third);
-        co_await release(std::move(held));
+        co_await take_turn(third);
 
         // Different paths do not concern each other, also where one is below the other.
         mutex below(zk, path + "/below");

@@ -17,25 +17,20 @@ TEST_CASE("contenders of other programs are served by number, whatever their nam
 
         std::vector<std::string> nodes; // in the order of their numbers, which is not that of their names
         nodes.push_back(foreign("_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-"));
-        auto second = begin_acquire(mutex(zk, path));
-        co_await until_queued(admin, path, 2);
+        auto second = co_await queued(admin, path, 2, begin_acquire(mutex(zk, path)));
         nodes.push_back(queue_of(admin, path).back());
         nodes.push_back(foreign("00000000000000000000000000000000__lock__"));
-        auto fourth = begin_acquire(mutex(other, path, as_kazoo));
-        co_await until_queued(admin, path, 4);
+        auto fourth = co_await queued(admin, path, 4, begin_acquire(mutex(other, path, as_kazoo)));
         nodes.push_back(queue_of(admin, path).back());
         CHECK(nodes.back().find("__lock__") == 32);
         nodes.push_back(foreign("lock-"));
-        auto sixth = begin_acquire(mutex(zk, path));
-        co_await until_queued(admin, path, 6);
+        auto sixth = co_await queued(admin, path, 6, begin_acquire(mutex(zk, path)));
         nodes.push_back(queue_of(admin, path).back());
         nodes.push_back(foreign("x-72057594037927936-")); // ZooKeeper's WriteLock: the session in decimal digits
-        auto eighth = begin_acquire(mutex(other, path, as_kazoo));
-        co_await until_queued(admin, path, 8);
+        auto eighth = co_await queued(admin, path, 8, begin_acquire(mutex(other, path, as_kazoo)));
         nodes.push_back(queue_of(admin, path).back());
         nodes.push_back(foreign("x-0100000000000000-")); // the recipe in C: in hexadecimal ones
-        auto tenth = begin_acquire(mutex(zk, path));
-        co_await until_queued(admin, path, 10);
+        auto tenth = co_await queued(admin, path, 10, begin_acquire(mutex(zk, path)));
         nodes.push_back(queue_of(admin, path).back());
 
         const auto listed = must(co_await mutex(zk, path).contenders());
@@ -80,8 +75,7 @@ TEST_CASE("contenders of other programs are served by number, whatever their nam
         co_await until("the tenth watches the ninth", ninth_watched);
         CHECK_FALSE(tenth.ended());
         admin.remove(nodes[8]);
-        held = co_await granted(tenth);
-        co_await release(std::move(held));
+        co_await take_turn(tenth);
     });
 }
 
@@ -144,8 +138,7 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
         CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
         nodes.push_back(foreign("zz-order-"));
-        auto third = begin_acquire(mutex(other, path, marked));
-        co_await until_queued(admin, path, 3);
+        auto third = co_await queued(admin, path, 3, begin_acquire(mutex(other, path, marked)));
         nodes.push_back(path + "/" + queue_of(admin, path).back());
         CHECK(nodes.back().find("-stock-0000000002") != std::string::npos);
         nodes.push_back(foreign(""));
@@ -172,14 +165,12 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
 
         // And they are no obstacle when they come later.
         co_await release(std::move(held));
-        auto fifth = begin_acquire(mutex(other, path, marked));
-        co_await until_queued(admin, path, 2);
+        auto fifth = co_await queued(admin, path, 2, begin_acquire(mutex(other, path, marked)));
         const auto fourth_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[3]); };
         co_await until("the fifth watches the fourth", fourth_watched);
         const std::string last = foreign("");
         admin.remove(nodes[3]);
-        held = co_await granted(fifth);
-        co_await release(std::move(held));
+        co_await take_turn(fifth);
         admin.remove(last);
     });
 }
@@ -194,11 +185,9 @@ TEST_CASE("a mark of one's own, with kazoo's names: its node has it, and the nex
         mutex lock(zk, path, kazoos);
         guard held = must(co_await lock.acquire(5s));
         CHECK(held.node().find("-stock-0000000000") == path.size() + 1 + 32);
-        auto waiting = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(lock));
         co_await release(std::move(held));
-        held = co_await granted(waiting);
-        co_await release(std::move(held));
+        co_await take_turn(waiting);
         const auto wrong = with(&mutex_options::mark, "stock-1");
         CHECK(error_in(co_await mutex(zk, path + "/other", wrong).acquire(0s)) == errc::invalid_option);
     });

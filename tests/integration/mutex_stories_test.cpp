@@ -28,12 +28,10 @@ void tell_the_story(std::size_t members)
 
         remote_client b(executor, ensemble[0].port(), short_session);
         co_await b.connect();
-        auto b_turn = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
+        auto b_turn = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path)));
         client c(executor, fault_options(ensemble[1].address(), milliseconds{30'000}));
         mutex c_lock(c, path);
-        auto c_turn = begin_acquire(c_lock);
-        co_await until_queued(admin, path, 3);
+        auto c_turn = co_await queued(admin, path, 3, begin_acquire(c_lock));
         const auto listed = must(co_await c_lock.contenders());
         REQUIRE(listed.size() == 3);
         CHECK(listed[0].node == a_node);
@@ -63,12 +61,10 @@ void tell_the_story(std::size_t members)
         b.link.unblock();
 
         // Back again, B queues behind C, and is served when C releases.
-        auto again = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
+        auto again = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path)));
         CHECK_FALSE(again.ended());
         co_await release(std::move(c_guard));
-        b_guard = co_await granted(again);
-        co_await release(std::move(b_guard));
+        co_await take_turn(again);
 
         // All by releases: three on the followers and the leader, first come, first served.
         std::vector<client> sessions;
@@ -124,12 +120,10 @@ TEST_CASE("two clients: one holds, the other waits, then gets it")
 {
     const std::string path = "/stories/two";
     play<2>({.clean = {path}}, [&](admin_client& admin, client& one, client& two) -> awaitable<void> {
-        mutex ours(one, path);
-        mutex theirs(two, path);
+        mutex ours(one, path), theirs(two, path);
         for (int round = 0; round < 3; ++round) {
             guard held = must(co_await ours.acquire(60s));
-            auto waiting = begin_acquire(theirs, 60s);
-            co_await until_queued(admin, path, 2);
+            auto waiting = co_await queued(admin, path, 2, begin_acquire(theirs, 60s));
             CHECK(error_in(co_await theirs.acquire(50ms)) == condition::not_in_time);
             CHECK_FALSE(waiting.ended());
             co_await release(std::move(held));
@@ -180,8 +174,7 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
             CHECK_FALSE(attempt.ended());
 
             admin.remove(earlier);
-            guard held = co_await granted(attempt);
-            co_await release(std::move(held));
+            co_await take_turn(attempt);
             co_await nothing_left(server().port());
             co_await remote.close();
         }
@@ -218,8 +211,7 @@ TEST_CASE("missing parents are made, by many at once, and made again")
 
         // Somebody deletes the parent while nobody needs it.
         admin.remove_all("/stories/parents_deleted");
-        held = must(co_await lock.acquire());
-        co_await release(std::move(held));
+        co_await take_turn(lock);
     };
     play<2>({.clean = {"/stories/parents/a/b/c", "/stories/parents_deleted/a/b"}}, story);
 }
@@ -233,8 +225,7 @@ TEST_CASE("parents are containers, which the server deletes again and again, or 
         admin_client admin(cleaner.port());
         client zk(executor, fault_options(cleaner.address(), milliseconds{30'000}));
         mutex lasting_lock(zk, lasting_path, with(&mutex_options::parents, parent_kind::persistent));
-        guard first = must(co_await lasting_lock.acquire(60s));
-        co_await release(std::move(first));
+        co_await take_turn(lasting_lock, 60s);
 
         mutex lock(zk, path);
         std::int64_t last_token = 0;

@@ -31,8 +31,7 @@ TEST_CASE("a time-out ends at its time and leaves no node and no watch")
         co_await until_only_left(server().port(), holder);
 
         admin.remove(holder);
-        guard held = must(co_await lock.acquire(60s)); // no earlier attempt stands in its way
-        co_await release(std::move(held));
+        co_await take_turn(lock, 60s); // no earlier attempt stands in its way
     });
 }
 
@@ -106,8 +105,7 @@ TEST_CASE("no time at all looks once, a huge time never ends")
         admin.create_all(path);
         admin.create_all(busy_path);
         const std::string holder = foreign_contender(admin, busy_path);
-        mutex lock(zk, path);
-        mutex busy(zk, busy_path);
+        mutex lock(zk, path), busy(zk, busy_path);
         CHECK(error_in(co_await lock.acquire(0s)) == errc::not_connected); // it has not had the time to connect
         must(co_await zk.wait_connected(60s));
 

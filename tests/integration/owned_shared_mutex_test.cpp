@@ -32,8 +32,7 @@ TEST_CASE("a writer writes and reads again without a request; with its last hold
         owned_shared_mutex lock(one.zk, path);
         owned_shared_mutex same(one.zk, path); // another object, the same lock
         shared_mutex there(two.zk, path);
-        const lock_owner me;
-        const lock_owner other;
+        const lock_owner me, other;
         guard first = must(co_await lock.owned_by(me).acquire());
         CHECK(is_kind(first.node(), "-__WRIT__"));
         CHECK(lock.owned_by(me).is_held());

@@ -63,8 +63,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             CHECK(!co_await wait_rest.end());
             must(co_await held.release(1)); // as it was asked to
             CHECK(held.count() == 1);
-            co_await release(std::move(part));
-            co_await release(std::move(held));
+            co_await release(part, held);
             co_await no_permit_left(server().port(), path);
             co_await remote.close();
         };

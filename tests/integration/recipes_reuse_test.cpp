@@ -30,8 +30,7 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
         admin.create_all(path);
         co_await warm_up(remote, "/reuse/warm");
         reentrant_mutex lock(remote.zk, path, lingering());
-        const lock_owner one;
-        const lock_owner two;
+        const lock_owner one, two;
         guard outer = must(co_await lock.owned_by(one).acquire());
         guard inner = must(co_await lock.owned_by(one).acquire());
         const std::string node = outer.node();
@@ -52,8 +51,7 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
             CHECK(again.fencing_token() == held.fencing_token());
             token = held.fencing_token();
             CHECK(lock.hold_count(who) == 2);
-            co_await release(std::move(held));
-            co_await release(std::move(again));
+            co_await release(held, again);
             CHECK(lock.hold_count(who) == 0);
         }
         for (const opcode op : {opcode::create2, opcode::multi, opcode::remove})
@@ -161,8 +159,7 @@ TEST_CASE("a free lock that lingers is busy for another client's try, and not fo
     const std::string path = "/reuse/tries";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         admin.create_all(path);
-        mutex lock(remote.zk, path, lingering());
-        mutex foreign(other.zk, path);
+        mutex lock(remote.zk, path, lingering()), foreign(other.zk, path);
         guard held = must(co_await lock.acquire());
         const std::int64_t token = held.fencing_token();
         co_await release(std::move(held));

@@ -19,8 +19,7 @@ TEST_CASE("holds are counted: no request for a further one, one node and one tok
         reentrant_mutex lock(remote.zk, path);
         reentrant_mutex same(remote.zk, path); // another object, the same lock
         mutex plain(remote.zk, path);
-        const lock_owner me;
-        const lock_owner other;
+        const lock_owner me, other;
         CHECK(me != other);
         CHECK(lock.hold_count(me) == 0);
 
@@ -85,8 +84,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         const lock_owner me;
         const std::string holder = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
 
-        auto first = begin_acquire(lock.owned_by(me));
-        co_await until_queued(admin, path, 2);
+        auto first = co_await queued(admin, path, 2, begin_acquire(lock.owned_by(me)));
         auto second = begin_acquire(lock.owned_by(me));
         auto third = begin_acquire(lock.owned_by(me));
         CHECK(error_in(co_await lock.owned_by(me).acquire(10ms)) == condition::not_in_time);
@@ -107,8 +105,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         // The last who gives up takes the node along.
         const std::string again = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
         first = begin_acquire(lock.owned_by(me));
-        second = begin_acquire(lock.owned_by(me));
-        co_await until_queued(admin, path, 2);
+        second = co_await queued(admin, path, 2, begin_acquire(lock.owned_by(me)));
         second.cancel();
         first.cancel();
         co_await until_only_left(server().port(), again);

@@ -48,8 +48,7 @@ TEST_CASE("re-entrant: a create for the first hold and a delete for the last, no
                 expect_requests(remote.link, {{opcode::create2, 1}});
             guard second = must(co_await lock.owned_by(me).acquire());
             guard third = must(co_await lock.owned_by(me).try_acquire());
-            co_await release(std::move(first));
-            co_await release(std::move(third));
+            co_await release(first, third);
             expect_requests(remote.link, {});
             co_await release(std::move(second));
             expect_requests(remote.link, {{opcode::remove, 1}});
@@ -64,9 +63,7 @@ TEST_CASE("several locks as one: what each of them costs, and no more; the first
         for (const char* name : {"a", "b", "c"})
             admin.create_all(above + name);
         co_await warm_up(remote, elsewhere);
-        mutex a(remote.zk, above + "a");
-        mutex b(remote.zk, above + "b");
-        mutex c(remote.zk, above + "c");
+        mutex a(remote.zk, above + "a"), b(remote.zk, above + "b"), c(remote.zk, above + "c");
         multi_lock all(a, b, c);
         for (const bool first_time : {true, false}) {
             multi_guard held = must(co_await all.acquire());
@@ -204,8 +201,7 @@ namespace {
 /// A semaphore whose path is known already: what everything costs from now on is counted.
 awaitable<void> get_known(remote_client& remote, admin_client& admin, semaphore gate)
 {
-    permits held = must(co_await gate.acquire());
-    co_await release(std::move(held));
+    co_await take_turn(gate);
     const std::string line = gate.path() + "/locks";
     co_await until_queued(admin, line, 0);
     must(co_await remote.zk.exists("/")); // all that it has sent was answered
@@ -297,15 +293,13 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         expect_requests(remote.link, {{opcode::get_children2, 1}, {opcode::get_data, 4}});
 
         // Somebody else is the head of the line, so that those behind it are ours alone.
-        auto head = begin(semaphore(other.zk, path, 4), 1);
-        co_await until_permits(admin, path, 5);
+        auto head = co_await queued(admin, path + "/leases", 5, begin(semaphore(other.zk, path, 4), 1));
         const std::string line = path + "/locks";
         const std::string first = line + "/" + queue_of(admin, line).front();
         auto second = begin(gate, 2);
         co_await until_waits_behind(remote, first);
         expect_requests_of_waiter(remote.link);
-        auto third = begin(gate, 1);
-        co_await until_queued(admin, line, 3);
+        auto third = co_await queued(admin, line, 3, begin(gate, 1));
         expect_requests(remote.link, {{opcode::create2, 1}});
         third.cancel();
         co_await until_queued(admin, line, 2);
@@ -320,9 +314,7 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         CHECK(removes(remote.link) == 2);
         must(co_await all.release(1));
         permits two = co_await granted(second);
-        co_await release(std::move(one));
-        co_await release(std::move(two));
-        co_await release(std::move(all));
+        co_await release(one, two, all);
         co_await no_permit_left(server().port(), path);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);

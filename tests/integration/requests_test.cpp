@@ -81,10 +81,8 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
         CHECK(watches_node(server().port(), remote.zk.session_id(), own));
 
         // Those behind it in the same session cost a create each; nobody but the first needs a watch or a look.
-        auto behind = begin_acquire(lock);
-        co_await until_queued(admin, path, 3);
-        auto last = begin_acquire(lock);
-        co_await until_queued(admin, path, 4);
+        auto behind = co_await queued(admin, path, 3, begin_acquire(lock));
+        auto last = co_await queued(admin, path, 4, begin_acquire(lock));
         CHECK(remote.link.count(opcode::create2) == 2);
         CHECK(remote.link.count(opcode::get_data) == 0);
         CHECK(remote.link.count(opcode::any) == 2);
@@ -146,8 +144,7 @@ TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
         expect_requests(remote.link, {});
 
-        auto waiting = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(lock));
         remote.link.forget();
         const auto listed = must(co_await lock.contenders());
         CHECK(listed.size() == 2);
@@ -305,8 +302,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         const std::string other = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         co_await until_only_left(server().port(), other);
         expect_requests(remote.link, {{opcode::remove, 1}});
-        auto waiting = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(lock));
         CHECK_FALSE(waiting.ended());
         admin.remove(other);
         held = co_await granted(waiting);

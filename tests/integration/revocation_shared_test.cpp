@@ -12,17 +12,14 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
     const auto story = [&](admin_client& admin, remote_client& host, remote_client& other) -> awaitable<void> {
         co_await warm_up(host, path + "/elsewhere/a");
         co_await warm_up(other, path + "/elsewhere/b");
-        shared_mutex theirs(host.zk, path + "/lock");
-        shared_mutex ours(other.zk, path + "/lock");
+        shared_mutex theirs(host.zk, path + "/lock"), ours(other.zk, path + "/lock");
         CHECK(must(co_await ours.revoke_holders()) == 0);
 
         guard first = must(co_await theirs.shared().acquire());
         guard second = must(co_await ours.shared().acquire());
         const std::string foreign = foreign_reader(admin, path + "/lock");
-        auto writer = begin_write(theirs);
-        co_await until_queued(admin, path + "/lock", 4);
-        auto behind = begin_read(ours);
-        co_await until_queued(admin, path + "/lock", 5);
+        auto writer = co_await queued(admin, path + "/lock", 4, begin_write(theirs));
+        auto behind = co_await queued(admin, path + "/lock", 5, begin_read(ours));
         auto first_asked = begin_wait_revoked(first);
         auto second_asked = begin_wait_revoked(second);
         other.link.forget();
@@ -37,8 +34,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         for (std::size_t i = 0; i < queue.size(); ++i)
             CHECK(queue[i].revoked == (i < 3));
 
-        co_await release(std::move(first));
-        co_await release(std::move(second));
+        co_await release(first, second);
         CHECK_FALSE(writer.ended());
         admin.remove(foreign);
         guard writes = co_await granted(writer);
@@ -78,8 +74,7 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
     const auto story = [&](admin_client& admin, remote_client& host, remote_client& other) -> awaitable<void> {
         co_await warm_up(host, path + "/elsewhere/a");
         co_await warm_up(other, path + "/elsewhere/b");
-        shared_mutex theirs(host.zk, path + "/lock");
-        shared_mutex ours(other.zk, path + "/lock");
+        shared_mutex theirs(host.zk, path + "/lock"), ours(other.zk, path + "/lock");
 
         // Before: and the writer has not noticed.
         guard held = must(co_await theirs.acquire());
@@ -141,8 +136,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
             semaphore_options options;
             options.permits = 3;
             options.names = names;
-            semaphore theirs(host.zk, path, options);
-            semaphore ours(other.zk, path, options);
+            semaphore theirs(host.zk, path, options), ours(other.zk, path, options);
             CHECK(must(co_await ours.revoke_holders()) == 0);
             permits two = must(co_await theirs.permits_of(2).acquire());
             permits one = must(co_await ours.acquire());
@@ -156,8 +150,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
             for (const contender& each : asked)
                 CHECK(each.revoked);
             CHECK(two); // not forced
-            co_await release(std::move(two));
-            co_await release(std::move(one));
+            co_await release(two, one);
             CHECK(must(co_await ours.revoke_holders()) == 0);
 
             for (const bool by_the_last : {false, true}) {
@@ -176,8 +169,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
                 contender elsewhere = holders.front();
                 elsewhere.node = path + "/elsewhere/node";
                 CHECK(error_in(co_await ours.revoke(elsewhere)) == errc::invalid_path);
-                co_await release(std::move(two));
-                co_await release(std::move(one));
+                co_await release(two, one);
                 CHECK(co_await one_asked.end() == asio::error::operation_aborted);
             }
             co_await no_permit_left(server().port(), path);

@@ -104,13 +104,11 @@ TEST_CASE("asking: a contender with one request, the holder with two; "
     const auto story = [&](admin_client& admin, remote_client& holder, remote_client& other) -> awaitable<void> {
         co_await warm_up(holder, path);
         co_await warm_up(other, elsewhere);
-        mutex theirs(holder.zk, path);
-        mutex ours(other.zk, path);
+        mutex theirs(holder.zk, path), ours(other.zk, path);
         CHECK(must(co_await ours.revoke_holders()) == 0);
 
         guard held = must(co_await theirs.acquire());
-        auto waits = begin_acquire(ours);
-        co_await until_queued(admin, path, 2);
+        auto waits = co_await queued(admin, path, 2, begin_acquire(ours));
         co_await until_watched(other.zk, held.node());
         auto asked = begin_wait_revoked(held);
         other.link.forget();
@@ -217,8 +215,7 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         CHECK(!co_await wait_inner.end());
         guard late = must(co_await again.owned_by(me).acquire());
         must(co_await late.wait_revoked());
-        co_await release(std::move(late));
-        co_await release(std::move(outer));
+        co_await release(late, outer);
         CHECK(inner);
         std::vector<contender> queue = must(co_await again.contenders());
         must(co_await again.revoke(queue.at(0)));
@@ -230,8 +227,7 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         co_await release(std::move(outer));
         CHECK(co_await fresh.end() == asio::error::operation_aborted);
 
-        mutex a(remote.zk, path + "/a");
-        mutex b(remote.zk, path + "/b");
+        mutex a(remote.zk, path + "/a"), b(remote.zk, path + "/b");
         multi_lock both(a, b);
         multi_guard held = must(co_await both.acquire());
         auto one_of_them = begin_wait_revoked(held);

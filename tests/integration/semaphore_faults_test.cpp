@@ -9,15 +9,12 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
 {
     const std::string path = "/semaphore/cancelled";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore gate(remote.zk, path, 2);
-        semaphore same(other.zk, path, 2);
+        semaphore gate(remote.zk, path, 2), same(other.zk, path, 2);
         for (const auto type : cancellation_types) {
             permits held = must(co_await gate.acquire());
-            auto head = begin(same, 2);
-            co_await until_permits(admin, path, 3);
+            auto head = co_await queued(admin, path + "/leases", 3, begin(same, 2));
             auto behind = begin(same, 2);
-            auto last = begin(gate, 1);
-            co_await until_queued(admin, path + "/locks", 3);
+            auto last = co_await queued(admin, path + "/locks", 3, begin(gate, 1));
             behind.cancel(type);
             CHECK(co_await behind.end() == asio::error::operation_aborted);
             head.cancel(type);
@@ -30,8 +27,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
             CHECK(co_await late.end() == condition::not_in_time);
             CHECK(co_await late_too.end() == condition::not_in_time);
             co_await until_permits(admin, path, 2);
-            co_await release(std::move(got));
-            co_await release(std::move(held));
+            co_await release(got, held);
             co_await no_permit_left(server().port(), path);
         }
 
@@ -47,8 +43,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         CHECK(co_await making.end() == asio::error::operation_aborted);
         remote.link.release();
         co_await no_permit_left(server().port(), path);
-        permits all = must(co_await same.permits_of(2).acquire());
-        co_await release(std::move(all));
+        co_await take_turn(same.permits_of(2));
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
@@ -100,15 +95,12 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
 {
     const std::string path = "/semaphore/expired";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore gate(remote.zk, path, 2);
-        semaphore same(other.zk, path, 2);
+        semaphore gate(remote.zk, path, 2), same(other.zk, path, 2);
         permits held = must(co_await gate.permits_of(2).acquire());
         auto lost = begin_wait_lost(held);
-        auto head = begin(same, 1);
-        co_await until_permits(admin, path, 3);
+        auto head = co_await queued(admin, path + "/leases", 3, begin(same, 1));
         auto behind = begin(same, 1);
-        auto ours = begin(gate, 1);
-        co_await until_queued(admin, path + "/locks", 3);
+        auto ours = co_await queued(admin, path + "/locks", 3, begin(gate, 1));
         other.link.expire_session(); // of those who wait
         co_await until("the other has a new session", [&] { return other.link.sessions().size() == 2; });
         CHECK(held);
@@ -135,8 +127,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
 
         // The client is closed: what waits ends, what is held is lost.
         held = must(co_await gate.permits_of(2).acquire());
-        auto waits = begin(gate, 1);
-        co_await until_permits(admin, path, 3);
+        auto waits = co_await queued(admin, path + "/leases", 3, begin(gate, 1));
         co_await remote.close();
         CHECK(co_await waits.end() == errc::closed);
         CHECK_FALSE(held);
@@ -149,12 +140,10 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
 {
     const std::string path = "/semaphore/deleted";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore gate(remote.zk, path, 2);
-        semaphore same(other.zk, path, 2);
+        semaphore gate(remote.zk, path, 2), same(other.zk, path, 2);
         permits held = must(co_await gate.permits_of(2).acquire());
         auto lost = begin_wait_lost(held);
-        auto head = begin(same, 2);
-        co_await until_permits(admin, path, 4);
+        auto head = co_await queued(admin, path + "/leases", 4, begin(same, 2));
         const auto holders = must(co_await gate.holders());
         for (const contender& c : holders)
             if (!c.ours) {
@@ -173,8 +162,7 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
         co_await until("the new holder watches its node", watched_too);
         admin.remove_all(path + "/leases");
         CHECK_FALSE(co_await theirs_lost.end());
-        held = must(co_await gate.permits_of(2).acquire()); // the parent is made again
-        co_await release(std::move(held));
+        co_await take_turn(gate.permits_of(2)); // the parent is made again
         co_await no_permit_left(server().port(), path);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);

@@ -22,8 +22,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
 {
     const std::string path = "/semaphore/chunks";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore gate(remote.zk, path, 5);
-        semaphore same(other.zk, path, 5);
+        semaphore gate(remote.zk, path, 5), same(other.zk, path, 5);
         permits two = must(co_await gate.permits_of(2).acquire());
         CHECK(two);
         CHECK(two.count() == 2);
@@ -47,8 +46,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         CHECK(holders[2].node == one.node());
 
         // Whoever wants three waits until there are three, and nobody overtakes him.
-        auto three = begin(same, 3);
-        co_await until_permits(admin, path, 8);
+        auto three = co_await queued(admin, path + "/leases", 8, begin(same, 3));
         auto behind = begin(gate, 1);
         co_await until("both are in the line", [&] { return admin.children(path + "/locks").size() == 2; });
         CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
@@ -65,8 +63,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         CHECK(behind_held.fencing_token() > held.fencing_token());
         CHECK(error_in(co_await gate.try_acquire()) == errc::busy);
 
-        co_await release(std::move(held));
-        co_await release(std::move(one));
+        co_await release(held, one);
         behind_held = permits();                                                // in the background
         CHECK(error_in(co_await std::move(last).release()) == errc::not_owner); // there were none left
         co_await no_permit_left(server().port(), path);
@@ -164,8 +161,7 @@ TEST_CASE("what cannot be is refused with a clear error")
         co_await no_permit_left(server().port(), path);
         CHECK(error_in(co_await other.acquire()) == errc::invalid_option); // the first lives
         gate = semaphore(remote.zk, path, 3);
-        permits again = must(co_await other.permits_of(3).acquire());
-        co_await release(std::move(again));
+        co_await take_turn(other.permits_of(3));
         co_await remote.close();
         CHECK(error_in(co_await gate.acquire()) == errc::closed);
     };
@@ -192,17 +188,14 @@ TEST_CASE("two programs that mean different numbers: the second is told, where t
             CHECK(error_in(co_await three.acquire()) == errc::invalid_option);
             CHECK(error_in(co_await three.try_acquire()) == errc::invalid_option);
             permits more = must(co_await two.acquire());
-            co_await release(std::move(held));
-            co_await release(std::move(more));
+            co_await release(held, more);
             admin.set(path, "3");
-            held = must(co_await three.permits_of(3).acquire());
-            co_await release(std::move(held));
+            co_await take_turn(three.permits_of(3));
             admin.set(path, "somebody's notes");
             remote_client third(co_await asio::this_coro::executor, server().port(), 120s);
             options.permits = 9;
             semaphore nine(third.zk, path, options);
-            held = must(co_await nine.permits_of(9).acquire());
-            co_await release(std::move(held));
+            co_await take_turn(nine.permits_of(9));
             co_await no_permit_left(server().port(), path);
             co_await first.close();
             co_await second.close();
@@ -222,8 +215,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         semaphore_options options;
         options.permits = 1;
         options.count_path = count;
-        semaphore gate(remote.zk, path, options);
-        semaphore same(other.zk, path, options);
+        semaphore gate(remote.zk, path, options), same(other.zk, path, options);
         client early(co_await asio::this_coro::executor, usual_options());
         semaphore unconnected(early, path, options);
         CHECK(error_in(co_await unconnected.permits_of(2).try_acquire()) == errc::not_connected);
@@ -347,8 +339,7 @@ TEST_CASE("what it costs in requests")
         CHECK(requests(remote.link) == 1);
 
         // The wake-up of the head: one list, and the lock back; then nobody watches any more.
-        auto waits = begin(gate, 1);
-        co_await until_permits(admin, path, 9);
+        auto waits = co_await queued(admin, path + "/leases", 9, begin(gate, 1));
         for (int look = 0; look < 2; ++look) // it looked when its node was made, and again, with a watch, when it knew
             must(co_await remote.zk.exists("/"));
         remote.link.forget();
@@ -358,8 +349,7 @@ TEST_CASE("what it costs in requests")
         CHECK(remote.link.count(opcode::get_children2) == 1);
         CHECK(remote.link.count(opcode::remove) == 1);
         CHECK(requests(remote.link) == 3);
-        co_await release(std::move(woken));
-        co_await release(std::move(held));
+        co_await release(woken, held);
         co_await no_permit_left(server().port(), path);
         co_await other.close();
     };

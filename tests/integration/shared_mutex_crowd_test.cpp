@@ -64,8 +64,7 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
         remote.link.forget();
         guard again = must(co_await lock.shared().acquire()); // the number that the downgrade used is known
         CHECK(spent() == 1);
-        co_await release(std::move(reader));
-        co_await release(std::move(again));
+        co_await release(reader, again);
         CHECK(spent() == 2);
     });
 }
@@ -113,8 +112,7 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
         shared_mutex lock(remote.zk, path);
         std::vector<std::string> others;
         others.push_back(foreign_reader(admin, path));
-        guard first = must(co_await lock.shared().acquire());
-        co_await release(std::move(first));
+        co_await take_turn(lock.shared());
         for (int i = 0; i < 3; ++i) {
             others.push_back(foreign_reader(admin, path));
             remote.link.forget();

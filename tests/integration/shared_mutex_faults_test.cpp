@@ -24,15 +24,13 @@ TEST_CASE("a deadline of a reader or a writer takes its node along, and those be
         auto waits = begin_write(lock, 3s); // not before the others stand behind it
         co_await until_queued(admin, path, 2);
         auto behind = begin_read(lock);
-        auto also = begin_read(lock, 60s);
-        co_await until_queued(admin, path, 4);
+        auto also = co_await queued(admin, path, 4, begin_read(lock, 60s));
         CHECK_FALSE(behind.ended());
         CHECK(co_await waits.end() == errc::timed_out);
         guard one = co_await granted(behind);
         guard two = co_await granted(also);
         co_await until_queued(admin, path, 3);
-        co_await release(std::move(one));
-        co_await release(std::move(two));
+        co_await release(one, two);
         admin.remove(reader);
     });
 }
@@ -61,12 +59,10 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
 
                 const std::string first = foreign_writer(admin, path); // waiting, first and second
                 attempt = begin(reads);
-                auto second = begin(reads);
-                co_await until_queued(admin, path, 3);
+                auto second = co_await queued(admin, path, 3, begin(reads));
                 co_await cancelled(attempt, type);
                 admin.remove(first);
-                guard held = co_await granted(second);
-                co_await release(std::move(held));
+                co_await take_turn(second);
                 co_await nothing_left(server().port());
             }
         }
@@ -78,8 +74,7 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
 {
     const std::string path = "/shared_faults/downgrade_cancelled";
     const auto story = [&](remote_client& remote, remote_client& other) -> awaitable<void> {
-        shared_mutex lock(remote.zk, path);
-        shared_mutex there(other.zk, path);
+        shared_mutex lock(remote.zk, path), there(other.zk, path);
         for (const auto type : cancellation_types) {
             guard held = must(co_await lock.acquire());
             auto attempt = begin_downgrade(lock, held);
@@ -100,8 +95,7 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
             ec = co_await attempt.end();
             CHECK(ec == asio::error::operation_aborted);
             remote.link.unblock();
-            next = must(co_await there.acquire());
-            co_await release(std::move(next));
+            co_await take_turn(there);
             co_await nothing_left(server().port());
 
             held = must(co_await lock.acquire());
@@ -125,8 +119,7 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
         CHECK(held);
         CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
         co_await release(std::move(held));
-        guard next = must(co_await there.acquire());
-        co_await release(std::move(next));
+        co_await take_turn(there);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
@@ -136,8 +129,7 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
     const std::string path = "/shared_faults/downgrade_refused";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         admin.create_all(path);
-        shared_mutex lock(remote.zk, path);
-        shared_mutex there(other.zk, path);
+        shared_mutex lock(remote.zk, path), there(other.zk, path);
         guard held = must(co_await lock.acquire());
         const std::string node = held.node();
         std::vector<access_rule> rules(1);
@@ -155,8 +147,7 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         admin.set_access(path, rules);
         guard reads = must(co_await lock.downgrade(std::move(attempt.value())));
         guard with_it = must(co_await there.shared().acquire());
-        co_await release(std::move(reads));
-        co_await release(std::move(with_it));
+        co_await release(reads, with_it);
 
         held = must(co_await lock.acquire());
         auto lost = begin_wait_lost(held);
@@ -174,17 +165,14 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
 {
     const std::string path = "/shared_faults/session";
     const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
-        shared_mutex here(one.zk, path);
-        shared_mutex there(two.zk, path);
+        shared_mutex here(one.zk, path), there(two.zk, path);
         guard a = must(co_await here.shared().acquire());
         guard b = must(co_await here.shared().acquire());
         guard c = must(co_await there.shared().acquire());
         auto lost_a = begin_wait_lost(a);
         auto lost_b = begin_wait_lost(b);
-        auto writer = begin_write(here);
-        co_await until_queued(admin, path, 4);
-        auto other_writer = begin_write(there);
-        co_await until_queued(admin, path, 5);
+        auto writer = co_await queued(admin, path, 4, begin_write(here));
+        auto other_writer = co_await queued(admin, path, 5, begin_write(there));
 
         one.link.expire_session();
         const error_code told_a = co_await lost_a.end();
@@ -202,16 +190,14 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
         guard v = co_await granted(writer);
 
         // A writer that is lost with its session, and asks too late to read on.
-        auto reader = begin_read(there);
-        co_await until_queued(admin, path, 2);
+        auto reader = co_await queued(admin, path, 2, begin_read(there));
         auto lost_v = begin_wait_lost(v);
         one.link.expire_session();
         CHECK_FALSE(co_await lost_v.end());
         auto late = begin_downgrade(here, v);
         CHECK(co_await late.end() == errc::lost);
         CHECK_FALSE(late.value());
-        guard r = co_await granted(reader);
-        co_await release(std::move(r));
+        co_await take_turn(reader);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
@@ -220,13 +206,11 @@ TEST_CASE("a client that closes ends its readers, its writers and its downgrades
 {
     const std::string path = "/shared_faults/closed";
     const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
-        shared_mutex here(one.zk, path);
-        shared_mutex there(two.zk, path);
+        shared_mutex here(one.zk, path), there(two.zk, path);
         guard held = must(co_await here.acquire());
         auto reader = begin_read(here);
         auto writer = begin_write(here);
-        auto survivor = begin_write(there);
-        co_await until_queued(admin, path, 4);
+        auto survivor = co_await queued(admin, path, 4, begin_write(there));
         one.link.block(direction::replies);
         auto attempt = begin_downgrade(here, held);
         co_await until("the transaction is sent", [&] { return one.link.count(opcode::multi) != 0; });
@@ -240,8 +224,7 @@ TEST_CASE("a client that closes ends its readers, its writers and its downgrades
         CHECK(of_writer == errc::closed);
         CHECK((!of_downgrade || of_downgrade == errc::closed));
         CHECK_FALSE(attempt.value());
-        guard w = co_await granted(survivor);
-        co_await release(std::move(w));
+        co_await take_turn(survivor);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }

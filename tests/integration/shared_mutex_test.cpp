@@ -28,8 +28,7 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/mix" : "/shared/mix_kazoo";
         const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
-            shared_mutex here(one.zk, path, named(names));
-            shared_mutex there(two.zk, path, named(names));
+            shared_mutex here(one.zk, path, named(names)), there(two.zk, path, named(names));
             CHECK(here.path() == path);
 
             guard a = must(co_await here.shared().acquire());
@@ -42,13 +41,10 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             CHECK(error_in(co_await there.acquire(0s)) == errc::timed_out);
             CHECK(admin.children(path).size() == 3);
 
-            auto writer = begin_write(there);
-            co_await until_queued(admin, path, 4);
+            auto writer = co_await queued(admin, path, 4, begin_write(there));
             // Whoever comes after a waiting writer waits for it.
-            auto late_here = begin_read(here);
-            co_await until_queued(admin, path, 5);
-            auto late_there = begin_read(there);
-            co_await until_queued(admin, path, 6);
+            auto late_here = co_await queued(admin, path, 5, begin_read(here));
+            auto late_there = co_await queued(admin, path, 6, begin_read(there));
             CHECK(error_in(co_await here.shared().try_acquire()) == errc::busy);
             CHECK(error_in(co_await there.shared().try_acquire()) == errc::busy);
             CHECK(error_in(co_await here.shared().acquire(0s)) == errc::timed_out);
@@ -66,8 +62,7 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             }
 
             // Readers go in any order; the writer is let in after the last.
-            co_await release(std::move(b));
-            co_await release(std::move(a));
+            co_await release(b, a);
             CHECK_FALSE(writer.ended());
             co_await release(std::move(c));
             guard w = co_await granted(writer);
@@ -82,8 +77,7 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             guard e = co_await granted(late_there);
             CHECK(d.fencing_token() > token);
             CHECK(e.fencing_token() > token);
-            co_await release(std::move(d));
-            co_await release(std::move(e));
+            co_await release(d, e);
             guard last = must(co_await here.acquire());
             CHECK(last.fencing_token() > token);
             co_await release(std::move(last));
@@ -118,8 +112,7 @@ TEST_CASE("a reader that asks to become a writer is refused at once, and goes on
 {
     const std::string path = "/shared/upgrade";
     play<1>({.sessions = {120s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
-        shared_mutex lock(remote.zk, path);
-        shared_mutex elsewhere(remote.zk, path + "_too");
+        shared_mutex lock(remote.zk, path), elsewhere(remote.zk, path + "_too");
         guard one = must(co_await lock.shared().acquire());
         guard other = must(co_await lock.shared().acquire());
         remote.link.forget();
@@ -130,8 +123,7 @@ TEST_CASE("a reader that asks to become a writer is refused at once, and goes on
         CHECK(error_in(co_await elsewhere.upgrade(one)) == errc::not_owner);
         CHECK(error_in(co_await lock.upgrade(guard())) == errc::not_owner);
         CHECK(requests(remote.link) == 0);
-        co_await release(std::move(one));
-        co_await release(std::move(other));
+        co_await release(one, other);
         guard writer = must(co_await lock.acquire());
         CHECK_FALSE(error_in(co_await lock.upgrade(writer))); // has what it asks for
         co_await release(std::move(writer));
@@ -144,23 +136,17 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/downgrade" : "/shared/downgrade_kazoo";
         const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
-            shared_mutex here(one.zk, path, named(names));
-            shared_mutex there(two.zk, path, named(names));
+            shared_mutex here(one.zk, path, named(names)), there(two.zk, path, named(names));
 
             guard g = must(co_await here.acquire());
             const std::string writers_node = g.node();
             const std::int64_t token = g.fencing_token();
             auto lost = begin_wait_lost(g);
-            auto reader_here = begin_read(here);
-            co_await until_queued(admin, path, 2);
-            auto reader_there = begin_read(there);
-            co_await until_queued(admin, path, 3);
-            auto writer_there = begin_write(there);
-            co_await until_queued(admin, path, 4);
-            auto writer_here = begin_write(here);
-            co_await until_queued(admin, path, 5);
-            auto last_reader = begin_read(here);
-            co_await until_queued(admin, path, 6);
+            auto reader_here = co_await queued(admin, path, 2, begin_read(here));
+            auto reader_there = co_await queued(admin, path, 3, begin_read(there));
+            auto writer_there = co_await queued(admin, path, 4, begin_write(there));
+            auto writer_here = co_await queued(admin, path, 5, begin_write(here));
+            auto last_reader = co_await queued(admin, path, 6, begin_read(here));
 
             one.link.forget();
             guard r = must(co_await here.downgrade(std::move(g)));
@@ -180,8 +166,7 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
             CHECK_FALSE(writer_there.ended());
 
             // No writer before the last of them is gone, whatever the order.
-            co_await release(std::move(also));
-            co_await release(std::move(with_it));
+            co_await release(also, with_it);
             admin.sync(path);
             CHECK_FALSE(writer_there.ended());
             CHECK(r);
@@ -196,8 +181,7 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
             // Behind whom a reader waits who was let in with the next downgrade.
             guard again = must(co_await here.downgrade(std::move(v)));
             guard end = co_await granted(last_reader);
-            co_await release(std::move(again));
-            co_await release(std::move(end));
+            co_await release(again, end);
         };
         play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
     }
@@ -207,9 +191,7 @@ TEST_CASE("what cannot be downgraded comes back as it was")
 {
     const std::string path = "/shared/not_downgraded";
     const auto story = [&](remote_client& remote, remote_client& other) -> awaitable<void> {
-        shared_mutex lock(remote.zk, path);
-        shared_mutex elsewhere(remote.zk, path + "_too");
-        shared_mutex of_another(other.zk, path);
+        shared_mutex lock(remote.zk, path), elsewhere(remote.zk, path + "_too"), of_another(other.zk, path);
         mutex plain(remote.zk, path + "_plain");
 
         const auto refused = [&](shared_mutex by, guard held) -> awaitable<guard> {
@@ -254,8 +236,7 @@ TEST_CASE("what cannot be downgraded comes back as it was")
         shared_mutex beside(remote.zk, path + "_owned");
         guard own = must(co_await owned.owned_by(lock_owner()).acquire());
         own = co_await refused(beside, std::move(own)); // an owner's hold
-        co_await release(std::move(own));
-        co_await release(std::move(held));
+        co_await release(own, held);
     };
     play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_too", path + "_plain", path + "_owned"}}, story);
 }
@@ -268,8 +249,7 @@ TEST_CASE("readers watch the writer before them, never one behind them: kazoo's 
         shared_mutex lock(remote.zk, path);
         const std::string first = foreign_writer(admin, path);
         const std::string among = foreign_reader(admin, path);
-        auto reader = begin_read(lock);
-        co_await until_queued(admin, path, 3);
+        auto reader = co_await queued(admin, path, 3, begin_read(lock));
         const std::string later = foreign_writer(admin, path);
         co_await until_watches_only(server().port(), remote.zk.session_id(), first);
         auto second = begin_read(lock); // behind the later writer
@@ -285,8 +265,7 @@ TEST_CASE("readers watch the writer before them, never one behind them: kazoo's 
         admin.remove(later);
         guard two = co_await granted(second);
         guard three = must(co_await lock.shared().try_acquire()); // with a foreign reader before it
-        co_await release(std::move(two));
-        co_await release(std::move(three));
+        co_await release(two, three);
         admin.remove(among);
     });
 }
@@ -295,8 +274,7 @@ TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
 {
     const std::string path = "/shared/multi";
     play<1>({.sessions = {120s}, .clean = {path + "_a", path + "_b"}}, [&](remote_client& remote) -> awaitable<void> {
-        shared_mutex a(remote.zk, path + "_a");
-        shared_mutex b(remote.zk, path + "_b");
+        shared_mutex a(remote.zk, path + "_a"), b(remote.zk, path + "_b");
         std::vector<lockable> parts{a, b.shared()};
         multi_lock both(parts);
         guard reader = must(co_await b.shared().acquire());
@@ -306,7 +284,6 @@ TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
         guard another = must(co_await b.shared().try_acquire());
         CHECK(error_in(co_await b.try_acquire()) == errc::busy);
         must(co_await std::move(held).release());
-        co_await release(std::move(reader));
-        co_await release(std::move(another));
+        co_await release(reader, another);
     });
 }

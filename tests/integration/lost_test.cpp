@@ -26,51 +26,25 @@ TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard th
     play<1>([&](remote_client& a) -> awaitable<void> {
         const auto path = new_path();
         mutex lock(a.zk, path);
-        const guard empty;
-        auto of_nobody = begin_wait_lost(empty);
-        CHECK(co_await of_nobody.end() == errc::not_owner);
+        co_await waits_end(lock, begin_wait_lost<guard>);
 
-        auto held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
-        auto until_released = begin_wait_lost(held.value());
-        for (const auto type :
-             {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
-            auto cancelled = begin_wait_lost(held.value());
-            cancelled.cancel(type);
-            CHECK(co_await cancelled.end() == asio::error::operation_aborted);
-        }
-        CHECK_FALSE(until_released.ended());
-        CHECK(held.value());
-        CHECK_FALSE(held.value().loss());
-        CHECK_FALSE(empty.loss());
-        co_await release_well(held);
-        CHECK(co_await until_released.end() == asio::error::operation_aborted);
-
-        pending<> until_dropped;
-        {
-            auto dropped = begin_acquire(lock);
-            REQUIRE(!co_await dropped.end());
-            until_dropped = begin_wait_lost(dropped.value());
-        }
-        CHECK(co_await until_dropped.end() == asio::error::operation_aborted);
-
-        held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
+        guard held;
+        CHECK_FALSE(held.loss());
+        held = must(co_await lock.acquire());
+        CHECK_FALSE(held.loss());
+        auto lost = begin_wait_lost(held);
         a.link.expire_session();
         CHECK(!co_await lost.end());
         for (int i = 0; i < 2; ++i) { // it has happened already: told again, to each who asks
-            auto late = begin_wait_lost(held.value());
+            auto late = begin_wait_lost(held);
             CHECK_FALSE(late.ended());
             CHECK(!co_await late.end());
         }
-        CHECK_FALSE(held.value());
-        CHECK(held.value().loss().value().reason == loss_reason::session_expired);
-        CHECK(held.value().held_until() == lease_clock::time_point{});
-        auto releasing = begin_release(held.value());
-        CHECK(co_await releasing.end() == errc::lost);
-        auto after = begin_wait_lost(held.value());
-        CHECK(co_await after.end() == errc::not_owner);
+        CHECK_FALSE(held);
+        CHECK(held.loss().value().reason == loss_reason::session_expired);
+        CHECK(held.held_until() == lease_clock::time_point{});
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
+        CHECK(error_in(co_await held.wait_lost()) == errc::not_owner);
     });
 }
 
@@ -87,7 +61,8 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
                 holder(asio::any_io_executor executor, std::uint16_t port) : client(executor, port, session) {}
                 remote_client client;
                 std::string path = new_path();
-                pending<guard> held, waiting;
+                guard held;
+                pending<guard> waiting;
                 pending<> lost;
                 std::int64_t token = 0;
                 steady_clock::time_point cut_at;
@@ -97,10 +72,9 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
             for (int i = 0; i < count; ++i) {
                 auto& h = holders.emplace_back(executor, port);
                 co_await h.client.connect();
-                h.held = begin_acquire(mutex(h.client.zk, h.path));
-                REQUIRE(!co_await h.held.end());
-                h.token = h.held.value().fencing_token();
-                h.lost = begin_wait_lost(h.held.value());
+                h.held = must(co_await mutex(h.client.zk, h.path).acquire());
+                h.token = h.held.fencing_token();
+                h.lost = begin_wait_lost(h.held);
                 h.waiting = co_await queued(admin, h.path, 2, begin_acquire(mutex(next.zk, h.path)));
             }
             asio::steady_timer timer(executor);
@@ -113,7 +87,7 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
                 const auto heartbeat = steady_clock::now();
                 const auto phase = session / 4 * static_cast<int>(i) / count;
                 co_await until("the phase", [&] { return steady_clock::now() >= heartbeat + phase; });
-                premise(static_cast<bool>(h.held.value()), "held until it is cut off");
+                premise(static_cast<bool>(h.held), "held until it is cut off");
                 h.client.link.block();
                 h.cut_at = steady_clock::now();
             }
@@ -122,7 +96,7 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
                 CHECK(!co_await h.lost.end());
                 REQUIRE(!co_await h.waiting.end());
                 noted.expect(h.lost.ended_at() < h.waiting.ended_at(), "told before the next has it: " + h.path);
-                CHECK_FALSE(h.held.value());
+                CHECK_FALSE(h.held);
                 CHECK(h.waiting.value().fencing_token() > h.token);
                 noted.expect(between(h.cut_at, h.lost.ended_at()) <= session,
                              "told within the session's time: " + h.path);
@@ -132,9 +106,8 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
                 h.client.link.unblock();
             }
             for (auto& h : holders) {
-                auto releasing = begin_release(h.held.value());
-                CHECK(co_await releasing.end() == errc::lost);
-                co_await release_well(h.waiting);
+                CHECK(error_in(co_await std::move(h.held).release()) == errc::lost);
+                co_await take_turn(h.waiting);
             }
             co_await nothing_left(port);
             for (auto& h : holders)
@@ -148,27 +121,25 @@ TEST_CASE("the guard itself turns false on time, also while its executor is busy
     static constexpr auto session = 2000ms;
     play_timed<1>(session / 8, {.sessions = {session}}, [&](timed_scene& noted, remote_client& a) -> awaitable<void> {
         const auto path = new_path();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
+        guard held = must(co_await mutex(a.zk, path).acquire());
+        auto lost = begin_wait_lost(held);
         a.link.block(direction::replies);
         // Nothing of the client runs meanwhile.
         const auto cut_at = steady_clock::now();
-        wait_until("the guard turns false", default_limit, [&] { return !held.value(); });
+        wait_until("the guard turns false", default_limit, [&] { return !held; });
         noted.expect(between(cut_at, steady_clock::now()) < session, "false before the session can be over");
         CHECK_FALSE(lost.ended());
-        const lock_loss by_the_clock = held.value().loss().value();
+        const lock_loss by_the_clock = held.loss().value();
         CHECK(by_the_clock.reason == loss_reason::lease_ended);
         CHECK(by_the_clock.unheard >= session / 4); // a margin and a heartbeat are taken from the lease
         CHECK(by_the_clock.held >= session / 4);
         a.link.unblock();
         CHECK(!co_await lost.end());
-        CHECK_FALSE(held.value());
-        const lock_loss noticed = held.value().loss().value();
+        CHECK_FALSE(held);
+        const lock_loss noticed = held.loss().value();
         CHECK(noticed.reason == loss_reason::lease_ended);
         CHECK(noticed.unheard >= by_the_clock.unheard);
-        auto releasing = begin_release(held.value());
-        CHECK(co_await releasing.end() == errc::lost);
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
     });
 }
 
@@ -182,23 +153,20 @@ TEST_CASE("a process that slept through the end of its lease is told, "
             CAPTURE(releases);
             remote_client a(executor, port, 3000ms);
             co_await a.connect();
-            auto held = begin_acquire(mutex(a.zk, new_path()));
-            REQUIRE(!co_await held.end());
-            auto lost = begin_wait_lost(held.value());
-            const auto begun = held.value().held_until();
-            co_await until("the heartbeats count", [&] { return held.value().held_until() > begun || lost.ended(); });
-            premise(static_cast<bool>(held.value()), "held until the heartbeats count");
+            guard held = must(co_await mutex(a.zk, new_path()).acquire());
+            auto lost = begin_wait_lost(held);
+            const auto begun = held.held_until();
+            co_await until("the heartbeats count", [&] { return held.held_until() > begun || lost.ended(); });
+            premise(static_cast<bool>(held), "held until the heartbeats count");
             a.link.block(direction::replies);
             const auto syncs = a.link.count(opcode::sync);
             co_await until("a heartbeat", [&] { return a.link.count(opcode::sync) > syncs; });
-            premise(static_cast<bool>(held.value()), "held until the answer can come");
+            premise(static_cast<bool>(held), "held until the answer can come");
             a.link.unblock();
-            while (held.value()) {
+            while (held) {
             } // the executor does nothing else; the answer waits in the socket
-            if (releases) {
-                auto releasing = begin_release(held.value());
-                CHECK(co_await releasing.end() == errc::lost);
-            }
+            if (releases)
+                CHECK(error_in(co_await std::move(held).release()) == errc::lost);
             CHECK(!co_await lost.end());
             co_await nothing_left(port);
             co_await a.close();
@@ -215,9 +183,7 @@ TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and
     play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         remote_client a(executor, port, 2000ms);
         co_await a.connect();
-        auto acquired = begin_acquire(mutex(a.zk, new_path()));
-        REQUIRE(!co_await acquired.end());
-        const guard& held = acquired.value();
+        guard held = must(co_await mutex(a.zk, new_path()).acquire());
         a.link.block(direction::replies);
         asio::post(executor, [&] {
             while (held) {
@@ -230,8 +196,7 @@ TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and
         CHECK_FALSE(held);
         CHECK(held.loss().value().reason == loss_reason::lease_ended);
         a.link.unblock();
-        auto releasing = begin_release(acquired.value());
-        CHECK(co_await releasing.end() == errc::lost);
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         co_await nothing_left(port);
         co_await a.close();
     });
@@ -292,16 +257,14 @@ TEST_CASE("a notice comes so much earlier")
         auto options = fault_options(link.address(), 4000ms);
         options.loss_notice = 1000ms;
         client zk(executor, options);
-        const result<void> connected = co_await zk.wait_connected(60s);
-        REQUIRE(!connected.has_error());
-        auto held = begin_acquire(mutex(zk, new_path()));
-        REQUIRE(!co_await held.end());
+        must(co_await zk.wait_connected(60s));
+        guard held = must(co_await mutex(zk, new_path()).acquire());
         link.block();
-        auto lost = begin_wait_lost(held.value());
+        auto lost = begin_wait_lost(held);
         lease_clock::time_point ends;
         const auto last_look = [&] {
-            if (held.value())
-                ends = held.value().held_until();
+            if (held)
+                ends = held.held_until();
             return lost.ended();
         };
         co_await until("it is lost", last_look);
@@ -309,8 +272,7 @@ TEST_CASE("a notice comes so much earlier")
         noted->expect(early > 500ms, "early enough");
         CHECK(early <= 1000ms);
         link.unblock();
-        const result<void> closed = co_await zk.close();
-        CHECK(!closed.has_error());
+        must(co_await zk.close());
     };
     const auto wrong = play_undisturbed(250ms, [&](timed_scene& scene) {
         noted = &scene;
@@ -351,14 +313,13 @@ TEST_CASE("run: the body is cancelled when the lock is lost, before the next has
         };
         asio::co_spawn(executor, queue(), [](std::exception_ptr e) { CHECK(!e); });
         const result<int> ran = co_await lock.run(waits);
-        CHECK(ran.has_error());
-        CHECK(ran.error() == errc::lost);
+        CHECK(error_in(ran) == errc::lost);
         CHECK(cancelled);
         CHECK_FALSE(held_at_the_end);
         REQUIRE(!co_await waiting.end());
         noted.expect(cancelled_at < waiting.ended_at(), "cancelled before the next has it");
         a.link.unblock();
-        co_await release_well(waiting);
+        co_await take_turn(waiting);
     };
     play_timed<2>(250ms, {.sessions = {4000ms}}, story);
 }

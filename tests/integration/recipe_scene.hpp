@@ -59,6 +59,31 @@ template <class Held> pending<> begin_wait_revoked(const Held& held)
     return p;
 }
 
+/// What waits for something to become of a holder ends without it: for nobody's guard at once, when it is cancelled,
+/// when the holder releases, and when its guard goes away.
+template <class Lock, class BeginWait> awaitable<void> waits_end(Lock lock, BeginWait begin_wait)
+{
+    auto held = must(co_await lock.acquire());
+    const decltype(held) nobodys;
+    auto of_nobody = begin_wait(nobodys);
+    CHECK(co_await of_nobody.end() == errc::not_owner);
+    auto until_released = begin_wait(held);
+    for (const auto type : cancellation_types) {
+        auto cancelled = begin_wait(held);
+        cancelled.cancel(type);
+        CHECK(co_await cancelled.end() == asio::error::operation_aborted);
+    }
+    CHECK_FALSE(until_released.ended());
+    CHECK(held);
+    co_await release(held);
+    CHECK(co_await until_released.end() == asio::error::operation_aborted);
+
+    held = must(co_await lock.acquire());
+    auto until_dropped = begin_wait(held);
+    held = decltype(held)();
+    CHECK(co_await until_dropped.end() == asio::error::operation_aborted);
+}
+
 /// A register that holders of the lock write, and nobody else.
 struct protected_register {
     protected_register(admin_client& admin, std::string path) : admin(admin), path(std::move(path))

@@ -67,22 +67,9 @@ TEST_CASE("wait_revoked: cancelled, released, dropped, lost, of nobody")
     const std::string path = "/revocation/ends";
     play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
-        const guard empty;
-        auto of_nobody = begin_wait_revoked(empty);
-        CHECK(co_await of_nobody.end() == errc::not_owner);
+        co_await waits_end(lock, begin_wait_revoked<guard>);
 
         guard held = must(co_await lock.acquire());
-        auto until_dropped = begin_wait_revoked(held);
-        for (const auto type : cancellation_types) {
-            auto cancelled = begin_wait_revoked(held);
-            cancelled.cancel(type);
-            CHECK(co_await cancelled.end() == asio::error::operation_aborted);
-        }
-        CHECK_FALSE(until_dropped.ended());
-        held = guard();
-        CHECK(co_await until_dropped.end() == asio::error::operation_aborted);
-
-        held = must(co_await lock.acquire());
         auto until_lost = begin_wait_revoked(held);
         remote.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);

@@ -14,10 +14,7 @@ namespace {
 
 election_options named(std::string who, bool requeue = false)
 {
-    election_options options;
-    options.identifier = std::move(who);
-    options.requeue = requeue;
-    return options;
+    return with<election_options>(&election_options::identifier, std::move(who), &election_options::requeue, requeue);
 }
 
 /// A lead() in a coroutine of its own.
@@ -141,7 +138,7 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         CHECK(r.seen_by_body == asio::error::operation_aborted);
 
         // Resigned while it waits for its next term: that the last was lost is over.
-        const std::string foreign = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+        const std::string foreign = foreign_contender(admin, path);
         host.link.expire_session();
         co_await until("it waits behind another", [&] { return !r.leading && queue_of(admin, path).size() == 2; });
         pending<> waiting;
@@ -220,7 +217,7 @@ TEST_CASE("cancelled, closed, bad input, tokens")
         election chair(zk, path, named("chair"));
 
         // While it waits, and while it leads.
-        const std::string foreign = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+        const std::string foreign = foreign_contender(admin, path);
         reign waits;
         spawn_lead(executor, chair, waits);
         co_await until_queued(admin, path, 2);

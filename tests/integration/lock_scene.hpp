@@ -18,6 +18,13 @@ namespace zklock::test {
     return fault_options(server().address(), long_session);
 }
 
+/// A node that holds the lock of the path, or queues for it, until the administrator deletes it.
+inline std::string foreign_contender(admin_client& admin, const std::string& path)
+{
+    return admin.create(path + "/_c_00000000-0000-4000-8000-000000000000-lock-", "somebody",
+                        create_mode::ephemeral_sequential);
+}
+
 /// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their
 /// own, by which a contender notices that somebody deletes its node.
 inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::string> nodes)

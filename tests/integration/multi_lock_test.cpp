@@ -12,7 +12,7 @@ namespace {
 std::string foreign(admin_client& admin, const std::string& path)
 {
     admin.create_all(path);
-    return admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+    return foreign_contender(admin, path);
 }
 
 awaitable<void> cross(multi_lock both, int rounds, int& inside)

@@ -32,10 +32,9 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
         admin.create_all(path);
         const std::string holder = foreign_contender(admin, path);
         mutex lock(zk, path);
-        const auto watched = [&] { return watches_node(server().port(), zk.session_id(), holder); };
         for (const auto type : cancellations) {
             auto attempt = begin_acquire(lock);
-            co_await until("the holder is watched", watched);
+            co_await until_watched(zk, holder);
             attempt.cancel(type);
             attempt.cancel(type);
             CHECK(co_await attempt.end() == asio::error::operation_aborted);
@@ -71,12 +70,11 @@ TEST_CASE("cancelled at every point at which an acquire is suspended")
                 const auto stays = hold_up(remote, admin, path, point);
                 auto attempt = begin_acquire(lock);
                 proxy& link = remote.link;
-                co_await until("the request is on its way", [&] { return link.count(point.op) > point.skip; });
+                co_await until_asked(link, point.op, point.skip + 1);
                 link.wait_struck();
                 CHECK_FALSE(attempt.ended());
                 attempt.cancel(type);
-                const error_code ec = co_await attempt.end(); // before any answer can come
-                CHECK(ec == asio::error::operation_aborted);
+                CHECK(co_await attempt.end() == asio::error::operation_aborted); // before any answer can come
                 attempt.cancel(type);
                 link.release();
                 co_await until_only_left(server().port(), stays);
@@ -178,7 +176,7 @@ TEST_CASE("a cancelled release goes on, and so does one whose delete is on its w
                 guard held = must(co_await lock.acquire());
                 remote.link.on_next(opcode::remove, at, fate::hold);
                 auto releasing = begin_release(held);
-                co_await until("the delete is on its way", [&] { return remote.link.count(opcode::remove) > 0; });
+                co_await until_asked(remote.link, opcode::remove);
                 remote.link.wait_struck();
                 CHECK_FALSE(releasing.ended());
                 releasing.cancel(type);
@@ -206,11 +204,8 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         auto second = co_await queued(admin, path, 2, begin_acquire(mutex(b, path)));
         const std::string second_node = path + "/" + queue_of(admin, path).back();
         auto third = begin_acquire(mutex(c, path));
-        const auto both_watched = [&] {
-            return watches_node(server().port(), c.session_id(), second_node) &&
-                   watches_node(server().port(), c.session_id(), first_node);
-        };
-        co_await until("the third watches the second, and looks ahead to the first", both_watched);
+        co_await until_watched(c, second_node);
+        co_await until_watched(c, first_node); // it looks ahead
 
         second.cancel();
         CHECK(co_await second.end() == asio::error::operation_aborted);

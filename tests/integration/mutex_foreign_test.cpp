@@ -8,74 +8,44 @@ using namespace zklock::test;
 TEST_CASE("contenders of other programs are served by number, whatever their names begin with")
 {
     const std::string path = "/foreign/mixed";
+    const char* const names_of_others[] = {
+        "_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-",
+        "00000000000000000000000000000000__lock__",
+        "lock-",
+        "x-72057594037927936-", // ZooKeeper's WriteLock: the session in decimal digits
+        "x-0100000000000000-",  // the recipe in C: in hexadecimal ones
+    };
     play<2>({.clean = {path}}, [&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
         admin.create_all(path);
-        const auto foreign = [&](const std::string& prefix) {
-            return admin.create(path + "/" + prefix, "somebody", create_mode::ephemeral_sequential);
-        };
-        const auto as_kazoo = with(&mutex_options::names, naming::kazoo);
-
+        // Behind each of another program stands one of ours: of either client in turn, the second with kazoo's names.
+        mutex ours(zk, path), as_kazoo(other, path, with(&mutex_options::names, naming::kazoo));
         std::vector<std::string> nodes; // in the order of their numbers, which is not that of their names
-        nodes.push_back(foreign("_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-"));
-        auto second = co_await queued(admin, path, 2, begin_acquire(mutex(zk, path)));
-        nodes.push_back(queue_of(admin, path).back());
-        nodes.push_back(foreign("00000000000000000000000000000000__lock__"));
-        auto fourth = co_await queued(admin, path, 4, begin_acquire(mutex(other, path, as_kazoo)));
-        nodes.push_back(queue_of(admin, path).back());
-        CHECK(nodes.back().find("__lock__") == 32);
-        nodes.push_back(foreign("lock-"));
-        auto sixth = co_await queued(admin, path, 6, begin_acquire(mutex(zk, path)));
-        nodes.push_back(queue_of(admin, path).back());
-        nodes.push_back(foreign("x-72057594037927936-")); // ZooKeeper's WriteLock: the session in decimal digits
-        auto eighth = co_await queued(admin, path, 8, begin_acquire(mutex(other, path, as_kazoo)));
-        nodes.push_back(queue_of(admin, path).back());
-        nodes.push_back(foreign("x-0100000000000000-")); // the recipe in C: in hexadecimal ones
-        auto tenth = co_await queued(admin, path, 10, begin_acquire(mutex(zk, path)));
-        nodes.push_back(queue_of(admin, path).back());
+        std::vector<pending<guard>> attempts;
+        for (const std::string name : names_of_others) {
+            nodes.push_back(admin.create(path + "/" + name, "somebody", create_mode::ephemeral_sequential));
+            auto attempt = begin_acquire(attempts.size() % 2 == 0 ? ours : as_kazoo);
+            attempts.push_back(co_await queued(admin, path, nodes.size() + 1, attempt));
+            nodes.push_back(queue_of(admin, path).back());
+        }
+        CHECK(nodes[3].find("__lock__") == 32);
 
-        const auto listed = must(co_await mutex(zk, path).contenders());
+        const auto listed = must(co_await ours.contenders());
         REQUIRE(listed.size() == nodes.size());
         for (std::size_t i = 0; i < nodes.size(); ++i)
             CHECK(listed[i].node.ends_with(nodes[i].substr(nodes[i].rfind('/') + 1)));
         CHECK(listed[0].identifier == "somebody");
 
-        const auto first_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[0]); };
-        co_await until("the second watches the first", first_watched);
-        admin.remove(nodes[0]);
-        guard held = co_await granted(second);
-        CHECK_FALSE(fourth.ended());
-        CHECK_FALSE(sixth.ended());
-        co_await release(std::move(held));
-
-        const auto third_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[2]); };
-        co_await until("the fourth watches the third", third_watched);
-        CHECK_FALSE(fourth.ended());
-        admin.remove(nodes[2]);
-        held = co_await granted(fourth);
-        CHECK_FALSE(sixth.ended());
-        co_await release(std::move(held));
-
-        const auto fifth_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[4]); };
-        co_await until("the sixth watches the fifth", fifth_watched);
-        CHECK_FALSE(sixth.ended());
-        admin.remove(nodes[4]);
-        held = co_await granted(sixth);
-        CHECK_FALSE(eighth.ended());
-        co_await release(std::move(held));
-
-        const auto seventh_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[6]); };
-        co_await until("the eighth watches the seventh", seventh_watched);
-        CHECK_FALSE(eighth.ended());
-        admin.remove(nodes[6]);
-        held = co_await granted(eighth);
-        CHECK_FALSE(tenth.ended());
-        co_await release(std::move(held));
-
-        const auto ninth_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[8]); };
-        co_await until("the tenth watches the ninth", ninth_watched);
-        CHECK_FALSE(tenth.ended());
-        admin.remove(nodes[8]);
-        co_await take_turn(tenth);
+        for (std::size_t i = 0; i < attempts.size(); ++i) {
+            CAPTURE(i);
+            const std::string& predecessor = nodes[2 * i];
+            co_await until_watched(i % 2 == 0 ? zk : other, predecessor);
+            CHECK_FALSE(attempts[i].ended());
+            admin.remove(predecessor);
+            guard held = co_await granted(attempts[i]);
+            for (std::size_t behind = i + 1; behind < attempts.size(); ++behind)
+                CHECK_FALSE(attempts[behind].ended());
+            co_await release(held);
+        }
     });
 }
 
@@ -102,8 +72,7 @@ TEST_CASE("contenders whose numbers have overflowed: negative ones come first, t
         CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
 
         auto waiting = begin_acquire(lock);
-        const auto predecessor_watched = [&] { return watches_node(server().port(), zk.session_id(), second); };
-        co_await until("the one with the largest of their numbers is watched", predecessor_watched);
+        co_await until_watched(zk, second); // the one with the largest of their numbers
         listed = must(co_await lock.contenders());
         REQUIRE(listed.size() == 3);
         CHECK(listed[1].node == second);
@@ -155,8 +124,7 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
         CHECK(admin.get(nodes[0]) == "__REVOKE__");
         CHECK(error_in(co_await mutex(other, path, {}).acquire(0s)) == errc::invalid_option); // they have to agree
 
-        const auto second_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[1]); };
-        co_await until("the third watches the second", second_watched);
+        co_await until_watched(other, nodes[1]);
         admin.remove(nodes[1]);
         CHECK_FALSE(third.ended());
         admin.remove(nodes[0]);
@@ -166,8 +134,7 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
         // And they are no obstacle when they come later.
         co_await release(std::move(held));
         auto fifth = co_await queued(admin, path, 2, begin_acquire(mutex(other, path, marked)));
-        const auto fourth_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[3]); };
-        co_await until("the fifth watches the fourth", fourth_watched);
+        co_await until_watched(other, nodes[3]);
         const std::string last = foreign("");
         admin.remove(nodes[3]);
         co_await take_turn(fifth);
@@ -179,10 +146,7 @@ TEST_CASE("a mark of one's own, with kazoo's names: its node has it, and the nex
 {
     const std::string path = "/foreign/marked";
     play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
-        mutex_options kazoos;
-        kazoos.names = naming::kazoo;
-        kazoos.mark = "-stock-";
-        mutex lock(zk, path, kazoos);
+        mutex lock(zk, path, with(&mutex_options::names, naming::kazoo, &mutex_options::mark, "-stock-"));
         guard held = must(co_await lock.acquire(5s));
         CHECK(held.node().find("-stock-0000000000") == path.size() + 1 + 32);
         auto waiting = co_await queued(admin, path, 2, begin_acquire(lock));

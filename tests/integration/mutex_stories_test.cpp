@@ -2,7 +2,7 @@
 // program: mutexes
 // The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
 // turns, and what happens to the lock's parent.
-#include "integration/lock_scene.hpp"
+#include "integration/recipe_scene.hpp"
 
 #include <array>
 
@@ -157,20 +157,14 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
             remote_client remote(executor, server().port());
             co_await remote.connect();
             mutex lock(remote.zk, path);
-            const auto earlier = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
-            const auto holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+            const auto earlier = foreign_contender(admin, path), holder = foreign_contender(admin, path);
             remote.link.on_next(op, at, fate::hold, skip);
             auto attempt = begin_acquire(lock);
-            proxy& link = remote.link;
-            const opcode awaited = op;
-            const std::size_t before = skip;
-            const auto on_its_way = [&link, awaited, before] { return link.count(awaited) > before; };
-            co_await until("the request is on its way", on_its_way);
+            co_await until_asked(remote.link, op, skip + 1);
             remote.link.wait_struck();
             admin.remove(holder);
             remote.link.release();
-            const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), earlier); };
-            co_await until("the one before the predecessor is watched", watched);
+            co_await until_watched(remote.zk, earlier); // the one before the predecessor
             CHECK_FALSE(attempt.ended());
 
             admin.remove(earlier);
@@ -198,16 +192,14 @@ TEST_CASE("missing parents are made, by many at once, and made again")
             for (auto& attempt : attempts)
                 if (attempt.ended() && attempt.value()) {
                     ++holders;
-                    guard held = std::move(attempt.value());
-                    co_await release(std::move(held));
+                    co_await release(attempt.value());
                     break;
                 }
             grants += holders;
         }
 
         mutex lock(zk, "/stories/parents_deleted/a/b");
-        guard held = must(co_await lock.acquire());
-        co_await release(std::move(held));
+        co_await take_turn(lock);
 
         // Somebody deletes the parent while nobody needs it.
         admin.remove_all("/stories/parents_deleted");

@@ -17,8 +17,7 @@ mutex_options lingering()
 /// Until a released node may stay: the children are watched.
 awaitable<void> until_lingering(remote_client& remote, std::string path)
 {
-    const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), path); };
-    co_await until("the children are watched", watched);
+    co_await until_watched(remote.zk, std::move(path));
 }
 
 } // namespace
@@ -69,7 +68,7 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
         remote.link.expire_session();
         held = must(co_await lock.owned_by(one).acquire());
         CHECK(held.fencing_token() > token);
-        const std::string others = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        const std::string others = foreign_contender(admin, path);
         co_await release(std::move(held)); // with somebody behind it, it does not linger
         co_await until_only_left(server().port(), others);
         admin.remove(others);
@@ -92,32 +91,26 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
             node = term.node();
             co_return boost::outcome_v2::success();
         };
-        result<void> led = co_await chair.lead(reigns);
-        must(led);
+        must(co_await chair.lead(reigns));
         const std::string first_node = node;
         co_await until_lingering(remote, path);
         for (int i = 0; i < 5; ++i) {
-            led = co_await chair.lead(reigns);
-            must(led);
+            must(co_await chair.lead(reigns));
             CHECK(node == first_node);
         }
         // A node that only lingers leads nobody; the next candidate from elsewhere need not wait long.
         remote_client rival_host(executor, server().port());
         co_await rival_host.connect();
         election rival(rival_host.zk, path);
-        led = co_await rival.lead(reigns);
-        must(led);
+        must(co_await rival.lead(reigns));
         CHECK(node != first_node);
-        led = co_await chair.lead(reigns);
-        must(led);
+        must(co_await chair.lead(reigns));
         co_await rival_host.close();
 
         // Several terms of several candidates of one participant on few nodes; resigning ends all of them.
         const std::string together_path = path + "_cohort";
         admin.create_all(together_path);
-        election_options shared;
-        shared.cohort = 8;
-        shared.requeue = true;
+        const auto shared = with<election_options>(&election_options::cohort, 8, &election_options::requeue, true);
         election many(remote.zk, together_path, shared);
         int terms = 0;
         int leading = 0;
@@ -147,7 +140,7 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
         CHECK(leading == 0);
         co_await until("the nodes have gone", [&] { return queue_of(admin, together_path).empty(); });
         CHECK(creates_under(admin, together_path) < terms);
-        const std::string elsewhere = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        const std::string elsewhere = foreign_contender(admin, path);
         co_await until_only_left(server().port(), elsewhere);
         admin.remove(elsewhere);
     };

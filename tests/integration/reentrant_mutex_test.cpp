@@ -82,7 +82,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         co_await warm_up(remote, path);
         reentrant_mutex lock(remote.zk, path);
         const lock_owner me;
-        const std::string holder = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+        const std::string holder = foreign_contender(admin, path);
 
         auto first = co_await queued(admin, path, 2, begin_acquire(lock.owned_by(me)));
         auto second = begin_acquire(lock.owned_by(me));
@@ -103,7 +103,7 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
         co_await nothing_left(server().port());
 
         // The last who gives up takes the node along.
-        const std::string again = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+        const std::string again = foreign_contender(admin, path);
         first = begin_acquire(lock.owned_by(me));
         second = co_await queued(admin, path, 2, begin_acquire(lock.owned_by(me)));
         second.cancel();

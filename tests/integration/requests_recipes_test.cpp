@@ -10,12 +10,6 @@ using namespace zklock::test;
 
 namespace {
 
-/// One that is not counted holds and waits on the path, for as long as it takes.
-std::string foreign_contender(admin_client& admin, const std::string& path)
-{
-    return admin.create(path + "/lock-", "somebody", create_mode::ephemeral_sequential);
-}
-
 /// Who waits behind others has its node, a list of them, and the watches of the one before it and of its own node.
 void expect_requests_of_waiter(proxy& link)
 {
@@ -96,8 +90,7 @@ TEST_CASE("election: a create and a delete for a term; a list, and the nodes' da
         election chair(remote.zk, path);
         auto at_once = [](leadership&) -> awaitable<void> { co_return; };
         for (const bool first_time : {true, false}) {
-            const result<void> led = co_await chair.lead(at_once);
-            must(led);
+            must(co_await chair.lead(at_once));
             if (first_time)
                 expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}, {opcode::remove, 1}});
             else
@@ -113,10 +106,7 @@ TEST_CASE("election: a create and a delete for a term; a list, and the nodes' da
             leading = true;
             static_cast<void>(co_await sleep_for_ever());
         };
-        auto reigns = [&]() -> awaitable<void> {
-            const result<void> led = co_await chair.lead(until_stopped);
-            must(led);
-        };
+        auto reigns = [&]() -> awaitable<void> { must(co_await chair.lead(until_stopped)); };
         asio::co_spawn(executor, reigns(), [&over](std::exception_ptr e) {
             CHECK_FALSE(e);
             over = true;
@@ -150,8 +140,7 @@ TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
-        guard known = must(co_await lock.shared().acquire()); // the path is known from now on
-        co_await release(std::move(known));
+        co_await take_turn(lock.shared()); // the path is known from now on
         remote.link.forget();
 
         // A try reads, and writes nothing.
@@ -238,16 +227,11 @@ TEST_CASE("semaphore: a shared count is read along with the leases; what is comp
             admin.create_all(compared + part);
         }
         co_await warm_up(remote, elsewhere);
-        semaphore_options with_count;
-        with_count.permits = 3;
-        with_count.count_path = "/requests_recipes/count";
-        semaphore_options with_check;
-        with_check.permits = 3;
-        with_check.check_permits = true;
-        std::vector<semaphore> gates;
-        gates.emplace_back(remote.zk, counted, with_count);
-        gates.emplace_back(remote.zk, compared, with_check);
-        for (semaphore& gate : gates) {
+        const std::string count = "/requests_recipes/count";
+        const auto with_count = with(&semaphore_options::permits, 3, &semaphore_options::count_path, count);
+        const auto with_check = with(&semaphore_options::permits, 3, &semaphore_options::check_permits, true);
+        const semaphore gates[] = {{remote.zk, counted, with_count}, {remote.zk, compared, with_check}};
+        for (const semaphore& gate : gates) {
             CAPTURE(gate.path());
             co_await get_known(remote, admin, gate);
             for (int i = 0; i < 2; ++i) {
@@ -267,7 +251,7 @@ TEST_CASE("semaphore: a shared count is read along with the leases; what is comp
                 co_await until_queued(admin, line, 0);
             }
         }
-        admin.remove(with_count.count_path);
+        admin.remove(count);
     };
     play<1>({.sessions = {120s},
              .clean = {counted + "/locks", counted + "/leases", compared + "/locks", compared + "/leases"}},

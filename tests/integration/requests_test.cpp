@@ -71,9 +71,7 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
-        const auto foreign = [&] { return admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential); };
-
-        const std::string holder = foreign();
+        const std::string holder = foreign_contender(admin, path);
         auto attempt = begin_acquire(lock);
         co_await until_watched(remote.zk, holder);
         expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 1}, {opcode::get_data, 3}});
@@ -113,7 +111,7 @@ TEST_CASE("a waiter that gives up takes its node and its watch with it: two requ
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
-        const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        const std::string holder = foreign_contender(admin, path);
         auto attempt = begin_acquire(lock);
         co_await until_watched(remote.zk, holder);
         remote.link.forget();
@@ -132,7 +130,7 @@ TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
-        const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        const std::string holder = foreign_contender(admin, path);
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
         expect_requests(remote.link, {{opcode::get_children2, 1}});
         CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
@@ -161,7 +159,7 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
     play<0>({.clean = {path}}, [&](const any_io_executor& executor) -> awaitable<void> {
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        const std::string holder = foreign_contender(admin, path);
         std::vector<std::unique_ptr<remote_client>> sessions;
         std::vector<pending<guard>> attempts;
         std::string before;
@@ -283,8 +281,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         // The release is over before the watch of the children, by which the node may stay, is on its way.
         co_await until("the read is on its way", [&] { return remote.link.count(opcode::get_children2) == 1; });
         expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}, {opcode::get_children2, 1}});
-        const auto children_watched = [&] { return watches_node(server().port(), remote.zk.session_id(), path); };
-        co_await until("the children are watched", children_watched);
+        co_await until_watched(remote.zk, path);
         for (int i = 0; i < 100; ++i) {
             held = must(co_await lock.acquire());
             CHECK(held.node() == node);
@@ -299,7 +296,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         expect_requests(remote.link, {});
 
         // Another client queues: the node goes, and the next acquire has one of its own, behind.
-        const std::string other = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        const std::string other = foreign_contender(admin, path);
         co_await until_only_left(server().port(), other);
         expect_requests(remote.link, {{opcode::remove, 1}});
         auto waiting = co_await queued(admin, path, 2, begin_acquire(lock));
@@ -321,8 +318,7 @@ TEST_CASE("a cohort: one node for many turns, then the others have theirs")
     play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
-        mutex_options options;
-        options.cohort = 50;
+        auto options = with(&mutex_options::cohort, 50);
         critical_section section;
         co_await crowd(mutex(remote.zk, path, options), section, 200);
         CHECK(section.grants == 200);

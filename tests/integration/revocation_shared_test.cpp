@@ -133,9 +133,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
         const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
             remote_client host(executor, server().port(), 120s);
             remote_client other(executor, server().port(), 120s);
-            semaphore_options options;
-            options.permits = 3;
-            options.names = names;
+            const auto options = with(&semaphore_options::permits, 3, &semaphore_options::names, names);
             semaphore theirs(host.zk, path, options), ours(other.zk, path, options);
             CHECK(must(co_await ours.revoke_holders()) == 0);
             permits two = must(co_await theirs.permits_of(2).acquire());

@@ -152,14 +152,12 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
             }
         co_await until_permits(admin, path, 4); // it has made them again
         CHECK_FALSE(head.ended());
-        const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), held.node()); };
-        co_await until("the holder watches its node", watched);
+        co_await until_watched(remote.zk, held.node());
         admin.remove(held.node());
         CHECK_FALSE(co_await lost.end());
         permits theirs = co_await granted(head); // the holder has given the rest back
         auto theirs_lost = begin_wait_lost(theirs);
-        const auto watched_too = [&] { return watches_node(server().port(), other.zk.session_id(), theirs.node()); };
-        co_await until("the new holder watches its node", watched_too);
+        co_await until_watched(other.zk, theirs.node());
         admin.remove_all(path + "/leases");
         CHECK_FALSE(co_await theirs_lost.end());
         co_await take_turn(gate.permits_of(2)); // the parent is made again

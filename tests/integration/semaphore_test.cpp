@@ -100,8 +100,7 @@ TEST_CASE("a part is released, or split off to be held by itself")
         auto all_lost = begin_wait_lost(all);
 
         // Lost by itself: others delete a node of the part. It gives its other permits back.
-        const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), part.node()); };
-        co_await until("the holder of the part watches its node", watched);
+        co_await until_watched(remote.zk, part.node());
         admin.remove(part.node());
         CHECK_FALSE(co_await part_lost.end());
         CHECK_FALSE(part);
@@ -176,10 +175,8 @@ TEST_CASE("two programs that mean different numbers: the second is told, where t
             remote_client first(co_await asio::this_coro::executor, server().port(), 120s);
             remote_client second(co_await asio::this_coro::executor, server().port(), 120s);
             admin_client admin(server().port());
-            semaphore_options options;
+            auto options = with(&semaphore_options::names, names, &semaphore_options::check_permits, true);
             options.permits = 2;
-            options.names = names;
-            options.check_permits = true;
             semaphore two(first.zk, path, options);
             options.permits = 3;
             semaphore three(second.zk, path, options);
@@ -212,9 +209,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
     const std::string path = "/semaphore/counted";
     const std::string count = "/semaphore/counts/deep/of_counted";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
-        semaphore_options options;
-        options.permits = 1;
-        options.count_path = count;
+        const auto options = with(&semaphore_options::permits, 1, &semaphore_options::count_path, count);
         semaphore gate(remote.zk, path, options), same(other.zk, path, options);
         client early(co_await asio::this_coro::executor, usual_options());
         semaphore unconnected(early, path, options);

@@ -74,8 +74,7 @@ namespace {
 /// A node is looked at 100 to 200 ms after its grant, and watched from then on: after that nothing is asked about it.
 awaitable<void> until_at_rest(remote_client& remote, std::string node)
 {
-    const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
-    co_await until("the own node is watched", watched);
+    co_await until_watched(remote.zk, std::move(node));
     must(co_await remote.zk.exists("/")); // all that it has sent was answered
     remote.link.forget();
 }

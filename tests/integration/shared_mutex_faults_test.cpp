@@ -79,21 +79,17 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
             guard held = must(co_await lock.acquire());
             auto attempt = begin_downgrade(lock, held);
             attempt.cancel(type);
-            error_code ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
             CHECK_FALSE(attempt.value());
-            guard next = must(co_await there.acquire());
-            co_await release(std::move(next));
+            co_await take_turn(there);
 
             held = must(co_await lock.acquire());
             remote.link.forget();
             remote.link.block(direction::replies);
             attempt = begin_downgrade(lock, held);
-            const auto sent = [&] { return remote.link.count(opcode::multi) == 1; };
-            co_await until("the transaction is sent", sent);
+            co_await until_asked(remote.link, opcode::multi);
             attempt.cancel(type);
-            ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
             remote.link.unblock();
             co_await take_turn(there);
             co_await nothing_left(server().port());
@@ -102,11 +98,10 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, "
             co_await remote.cut_off();
             attempt = begin_downgrade(lock, held);
             attempt.cancel(type);
-            ec = co_await attempt.end();
-            CHECK(ec == asio::error::operation_aborted);
+            CHECK(co_await attempt.end() == asio::error::operation_aborted);
             remote.link.forget();
             remote.link.accept();
-            next = must(co_await there.acquire());
+            guard next = must(co_await there.acquire());
             CHECK(creates(remote.link) == 0); // it was never sent, and is not sent for nobody
             co_await release(std::move(next));
             co_await nothing_left(server().port());
@@ -136,8 +131,7 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         rules.front().permissions = 31 & ~4; // all but create
         admin.set_access(path, rules);
         auto attempt = begin_downgrade(lock, held);
-        error_code ec = co_await attempt.end();
-        CHECK(ec == errc::access_denied);
+        CHECK(co_await attempt.end() == errc::access_denied);
         REQUIRE(attempt.value());
         CHECK(attempt.value().node() == node);
         CHECK(lock.is_held());
@@ -153,8 +147,7 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         auto lost = begin_wait_lost(held);
         admin.remove(held.node());
         attempt = begin_downgrade(lock, held);
-        ec = co_await attempt.end();
-        CHECK(ec == errc::lost);
+        CHECK(co_await attempt.end() == errc::lost);
         CHECK_FALSE(attempt.value());
         CHECK_FALSE(co_await lost.end());
     };
@@ -175,10 +168,8 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
         auto other_writer = co_await queued(admin, path, 5, begin_write(there));
 
         one.link.expire_session();
-        const error_code told_a = co_await lost_a.end();
-        const error_code told_b = co_await lost_b.end();
-        CHECK_FALSE(told_a);
-        CHECK_FALSE(told_b);
+        CHECK_FALSE(co_await lost_a.end());
+        CHECK_FALSE(co_await lost_b.end());
         CHECK_FALSE((a || b));
         CHECK(error_in(co_await std::move(a).release()) == errc::lost);
         CHECK(c);
@@ -214,9 +205,8 @@ TEST_CASE("a client that closes ends its readers, its writers and its downgrades
         one.link.block(direction::replies);
         auto attempt = begin_downgrade(here, held);
         co_await until("the transaction is sent", [&] { return one.link.count(opcode::multi) != 0; });
-        auto closing = [&]() -> awaitable<void> { co_await one.close(); };
         one.link.unblock();
-        co_await closing();
+        co_await one.close();
         const error_code of_reader = co_await reader.end();
         const error_code of_writer = co_await writer.end();
         const error_code of_downgrade = co_await attempt.end();

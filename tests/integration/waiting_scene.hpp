@@ -1,16 +1,10 @@
 #pragma once
-// What the tests of time-outs and cancellation have in common: whom to wait behind, and where an acquire is suspended.
-#include "integration/lock_scene.hpp"
+// What the tests of time-outs and cancellation have in common: where an acquire is suspended.
+#include "integration/recipe_scene.hpp"
 
 #include <array>
 
 namespace zklock::test {
-
-/// A node that holds the lock of the path, or queues for it, until the administrator deletes it.
-inline std::string foreign_contender(admin_client& admin, const std::string& path)
-{
-    return admin.create(path + "/_c_00000000-0000-4000-8000-000000000000-lock-", {}, create_mode::ephemeral_sequential);
-}
 
 struct suspension_point {
     std::string_view name;

@@ -6,8 +6,6 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/redirect_error.hpp>
 
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

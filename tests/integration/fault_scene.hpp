@@ -10,18 +10,9 @@
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/error.hpp>
-#include <doctest/doctest.h>
-
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
-#include <type_traits>
 #include <variant>
 
 namespace zklock::test {

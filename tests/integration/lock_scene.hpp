@@ -3,9 +3,6 @@
 #include "integration/play.hpp"
 #include "support/sanitized.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-
-#include <exception>
 #include <fstream>
 #include <iterator>
 #include <mutex>

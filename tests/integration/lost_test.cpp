@@ -3,7 +3,6 @@
 #include "integration/recipe_scene.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
 
 using namespace zklock::test;
 

@@ -3,8 +3,6 @@
 // What a mutex does when nothing goes wrong: grants in order, who is listed, tries, and what is left behind.
 #include "integration/lock_scene.hpp"
 
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

@@ -4,8 +4,6 @@
 // turns, and what happens to the lock's parent.
 #include "integration/recipe_scene.hpp"
 
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

@@ -3,8 +3,6 @@
 // Time-outs: when an acquire ends, and that nothing of it stays on the server while its client lives.
 #include "integration/waiting_scene.hpp"
 
-#include <limits>
-
 using namespace zklock::test;
 
 TEST_CASE("a time-out ends at its time and leaves no node and no watch")

@@ -5,8 +5,6 @@
 
 #include <boost/asio/deferred.hpp>
 
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

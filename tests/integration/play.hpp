@@ -1,10 +1,8 @@
 #pragma once
 // The frame of most tests with real servers: who plays, and what has to be left behind.
 #include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
 #include "support/undisturbed.hpp"
 
-#include <concepts>
 #include <deque>
 
 namespace zklock::test {

@@ -3,11 +3,8 @@
 // reentrant_mutex: one owner, several holds, one node.
 #include "integration/recipe_scene.hpp"
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/strand.hpp>
-
-#include <array>
 
 using namespace zklock::test;
 

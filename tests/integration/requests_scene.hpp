@@ -2,8 +2,6 @@
 // What the tests that count requests have in common. Their sessions are so long that no heartbeat falls into a test.
 #include "integration/recipe_scene.hpp"
 
-#include <initializer_list>
-
 namespace zklock::test {
 
 /// Where a client is warmed up.

@@ -3,8 +3,6 @@
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
 #include "integration/recipe_scene.hpp"
 
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

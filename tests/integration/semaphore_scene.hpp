@@ -2,8 +2,6 @@
 // What the tests of the semaphore have in common.
 #include "integration/recipe_scene.hpp"
 
-#include <array>
-
 namespace zklock::test {
 
 [[nodiscard]] inline pending<permits> begin(semaphore gate, std::size_t count, auto... limit)

@@ -2,8 +2,6 @@
 // What the tests of time-outs and cancellation have in common: where an acquire is suspended.
 #include "integration/recipe_scene.hpp"
 
-#include <array>
-
 namespace zklock::test {
 
 struct suspension_point {

@@ -4,8 +4,6 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
@@ -13,7 +11,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <algorithm>
 #include <future>
 
 using namespace zklock::test;

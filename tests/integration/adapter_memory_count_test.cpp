@@ -5,11 +5,7 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/strand.hpp>
-
-#include <limits>
 
 using namespace zklock;
 using namespace zklock::test;

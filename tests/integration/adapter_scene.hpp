@@ -4,8 +4,6 @@
 #include "support/options_for.hpp"
 #include "zklock/zklock.hpp"
 
-#include <utility>
-
 namespace zklock::test {
 
 namespace asio = boost::asio;

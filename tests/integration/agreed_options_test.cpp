@@ -3,8 +3,6 @@
 // The options of a path: locks of one client have to agree on them as long as they live, though nobody uses the path.
 #include "integration/semaphore_scene.hpp"
 
-#include "zklock/client_options.hpp"
-
 using namespace zklock::test;
 
 namespace {

@@ -4,13 +4,9 @@
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 using namespace zklock::test;

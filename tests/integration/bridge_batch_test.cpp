@@ -7,8 +7,6 @@
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
-#include <algorithm>
-
 using namespace zklock::test;
 
 namespace {

@@ -2,23 +2,15 @@
 // What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
 #include "bridge/connection/connection.hpp"
 #include "runtime/asio_scheduler.hpp"
-#include "runtime/strand.hpp"
-#include "runtime/turns.hpp"
 #include "support/failure_report.hpp"
 #include "support/options_for.hpp"
 #include "support/polling.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
-#include <cstdint>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <stdexcept>
-#include <utility>
 
 namespace zklock::test {
 

@@ -7,10 +7,6 @@
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
-#include <boost/asio/execution_context.hpp>
-
-#include <algorithm>
-
 #include <dlfcn.h>
 #include <poll.h>
 

@@ -11,13 +11,9 @@
 #include "support/proxy.hpp"
 #include "support/replaced_c_client.hpp"
 
-#include <algorithm>
-#include <atomic>
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <sys/resource.h>
 #include <time.h>
 
 using namespace zklock::test;

@@ -3,18 +3,15 @@
 // replaces: zookeeper_init2 zoo_set_servers
 // The C client is never told where a server is: it is pointed at a port on which nobody can listen, and given
 // connections that were made elsewhere. So nothing that it does by itself can reach anybody.
-#include "bridge/wire/decoy.hpp"
 #include "integration/bridge_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 #include "support/replaced_c_client.hpp"
 
-#include <cerrno>
 #include <charconv>
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 using namespace zklock::test;

@@ -11,13 +11,9 @@
 #include "support/proxy.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <algorithm>
-#include <atomic>
 #include <thread>
 
 #include <poll.h>

@@ -5,9 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-#include <string_view>
-
 using namespace zklock;
 using bridge::host_port;
 

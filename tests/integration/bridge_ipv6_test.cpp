@@ -5,19 +5,11 @@
 #include "integration/bridge_client.hpp"
 #include "support/own_network.hpp"
 #include "support/own_sockets.hpp"
-#include "support/port_lease.hpp"
 #include "support/zookeeper_server.hpp"
-
-#include <cstring>
-#include <vector>
 
 #include <arpa/inet.h>
 #include <linux/ipv6.h>
-#include <net/if.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 using namespace zklock::test;
 

@@ -4,12 +4,8 @@
 #include "integration/bridge_client.hpp"
 #include "support/failing_memory.hpp"
 
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/thread_pool.hpp>
 
-#include <array>
 #include <future>
 
 using namespace zklock::test;

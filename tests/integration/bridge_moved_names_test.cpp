@@ -3,16 +3,8 @@
 // session, it says of another one.
 #include "integration/bridge_client.hpp"
 #include "integration/moved_scene.hpp"
-#include "runtime/stores_in_memory.hpp"
 
-#include <algorithm>
 #include <condition_variable>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include <dlfcn.h>
 #include <netdb.h>

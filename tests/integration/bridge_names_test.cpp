@@ -4,11 +4,7 @@
 #include "support/proxy.hpp"
 #include "zklock/zklock.hpp"
 
-#include <algorithm>
 #include <condition_variable>
-#include <limits>
-#include <mutex>
-#include <new>
 #include <set>
 
 #include <dlfcn.h>

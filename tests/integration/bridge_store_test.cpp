@@ -6,9 +6,6 @@
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/one_server.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
 
 using namespace zklock::test;
 

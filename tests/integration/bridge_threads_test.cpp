@@ -3,10 +3,6 @@
 #include "integration/bridge_client.hpp"
 #include "support/one_server.hpp"
 
-#include <boost/asio/thread_pool.hpp>
-
-#include <algorithm>
-#include <atomic>
 #include <ctime>
 #include <future>
 #include <thread>

@@ -1,21 +1,11 @@
 // program: bridge
 // What a turn of the client's strand leaves to its end, and what becomes of it when an exception ends the turn.
 #include "runtime/asio_scheduler.hpp"
-#include "runtime/turns.hpp"
-#include "zklock/errc.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
-#include <functional>
-#include <memory>
-#include <new>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

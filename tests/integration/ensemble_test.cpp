@@ -4,8 +4,6 @@
 // time limit: 900 s
 #include "integration/ensemble_scene.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-
 #include <condition_variable>
 #include <mutex>
 #include <random>

@@ -2,8 +2,6 @@
 // Clients that are closed in the middle of something, and how long that takes at most.
 #include "integration/play.hpp"
 
-#include <boost/asio/bind_executor.hpp>
-
 using namespace zklock::test;
 
 TEST_CASE("a client is closed with holders and waiters: all ends once, then the close, and nothing is left at once")

@@ -4,11 +4,6 @@
 #include "integration/cut_scene.hpp"
 #include "support/fresh_seed.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

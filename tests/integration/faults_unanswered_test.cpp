@@ -8,13 +8,6 @@
 #include "support/own_sockets.hpp"
 #include "support/replaced_c_client.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <sys/socket.h>
 #include <sys/time.h>
 
 using namespace zklock;

@@ -6,9 +6,6 @@
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
-#include "zklock/detail/access.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
 
 using namespace zklock;
 using namespace zklock::test;

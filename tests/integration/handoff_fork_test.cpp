@@ -4,8 +4,6 @@
 // the parent's.
 #include "integration/handoff_scene.hpp"
 
-#include <array>
-
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -4,14 +4,8 @@
 #include "support/no_free_descriptors.hpp"
 #include "support/tcp_socket.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
 
 using namespace zklock::test;
 using asio::ip::tcp;

@@ -3,18 +3,8 @@
 #include "bridge/peers/network_peers.hpp"
 #include "integration/run_until.hpp"
 #include "runtime/asio_scheduler.hpp"
-#include "runtime/strand.hpp"
-#include "runtime/turns.hpp"
-#include "zklock/client_options.hpp"
 
 #include <boost/asio/post.hpp>
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

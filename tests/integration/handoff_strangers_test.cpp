@@ -3,11 +3,6 @@
 #include "integration/handoff_scene.hpp"
 #include "support/tcp_socket.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>

@@ -5,7 +5,6 @@
 #include "support/failing_executor.hpp"
 #include "zklock/detail/event_sink.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
 using namespace zklock::test;

@@ -1,12 +1,9 @@
 // program: told
 // What a client writes to its log, where something happens on real servers: each thing once, at its level.
 #include "integration/recipe_scene.hpp"
-#include "zklock/client_options.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <cstdio>
 #include <future>
 #include <thread>
 

@@ -5,13 +5,7 @@
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
-
-#include <memory>
-#include <utility>
 
 namespace zklock::test {
 

@@ -2,8 +2,6 @@
 // Two ensembles, and addresses that pass from one to the other; names of this machine's own, which may move.
 #include "support/admin_client.hpp"
 #include "support/own_network.hpp"
-#include "support/port_lease.hpp"
-#include "support/temporary_directory.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -18,14 +16,9 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
-#include <cstdint>
 #include <fstream>
 #include <memory>
-#include <string>
 #include <thread>
-#include <vector>
-
-#include <sys/mount.h>
 
 namespace zklock::test {
 

@@ -3,17 +3,9 @@
 // A path whose numbers are scarce: it is made again, while several clients use it. No server gets near 2^31 within a
 // test's time, so these clients take a few numbers for many.
 #include "adapter/client/client_core.hpp"
-#include "queue/node_name.hpp"
-#include "queue/node_path.hpp"
-#include "recipes/composed/hold_counts.hpp"
 
 #include "integration/fault_scene.hpp"
 #include "support/one_server.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/strand.hpp>
-
-#include <deque>
 
 using namespace zklock::test;
 

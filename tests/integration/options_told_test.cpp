@@ -3,7 +3,6 @@
 // A client with options that cannot be: find_fault() and the log name the same one. And servers with a chroot behind
 // them, the form of other clients.
 #include "integration/recipe_scene.hpp"
-#include "zklock/client_options.hpp"
 
 using namespace zklock::test;
 

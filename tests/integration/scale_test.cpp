@@ -4,8 +4,6 @@
 // Ten thousand waiters on one path and one thread; and a client that asks for more nodes than an ensemble can survive.
 #include "integration/lock_scene.hpp"
 
-#include <boost/asio/io_context.hpp>
-
 using namespace zklock::test;
 
 namespace {

@@ -5,7 +5,6 @@
 
 #include <boost/asio/detached.hpp>
 
-#include <array>
 #include <future>
 
 using namespace zklock::test;

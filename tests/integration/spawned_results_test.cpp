@@ -8,19 +8,15 @@
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/outcome/try.hpp>
 
-#include <exception>
 #include <future>
 #include <stdexcept>
-#include <type_traits>
 #include <variant>
 
 using namespace zklock;

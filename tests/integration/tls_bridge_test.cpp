@@ -8,10 +8,6 @@
 #include "support/one_server.hpp"
 #include "zklock/client.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-
-#include <algorithm>
-#include <atomic>
 #include <thread>
 
 using namespace zklock::test;

@@ -4,8 +4,6 @@
 // terminal.
 #include "integration/tls_scene.hpp"
 
-#include <cerrno>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>

@@ -4,8 +4,6 @@
 // nothing of paths and data.
 #include "integration/tls_scene.hpp"
 
-#include <array>
-
 using namespace zklock::test;
 
 namespace {

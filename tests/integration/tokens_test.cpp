@@ -10,20 +10,15 @@
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/outcome/try.hpp>
 
-#include <array>
 #include <future>
-#include <limits>
 #include <thread>
 
 using namespace zklock;

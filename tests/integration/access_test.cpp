@@ -10,9 +10,7 @@ TEST_CASE("parents whose ACL forbids it")
     const auto story = [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/bad_input");
         const auto rules = [](std::int32_t permissions) {
-            access_rule rule;
-            rule.permissions = permissions;
-            return std::vector<access_rule>(1, rule);
+            return std::vector<access_rule>(1, with(&access_rule::permissions, permissions));
         };
         constexpr std::int32_t read = 1, create = 4, remove = 8, administer = 16;
 
@@ -61,9 +59,8 @@ namespace {
 
 std::vector<access_rule> all_but_deletes()
 {
-    access_rule rule;
-    rule.permissions = 1 | 4 | 16; // read, create, administer
-    return std::vector<access_rule>(1, rule);
+    const std::int32_t read = 1, create = 4, administer = 16;
+    return std::vector<access_rule>(1, with(&access_rule::permissions, read | create | administer));
 }
 
 } // namespace
@@ -98,8 +95,7 @@ TEST_CASE("a release that is refused: its owner has let go, and all other client
         CHECK(held.fencing_token() > token);
         CHECK(error_in(co_await std::move(held).release()) == errc::access_denied);
         CHECK(error_in(co_await other.try_acquire()) == errc::busy);
-        auto waiting = begin_acquire(other);
-        co_await until_queued(admin, path, 3);
+        auto waiting = co_await queued(admin, path, 3, begin_acquire(other));
         CHECK_FALSE(waiting.ended());
         CHECK(count(lock_event::kind::acquired) == 2);
         CHECK(count(lock_event::kind::released) == 0);
@@ -146,8 +142,7 @@ TEST_CASE("a release that is refused, of a permit and of a reader")
         CHECK(error_in(co_await other.shared().try_acquire()) == errc::busy);
         CHECK(error_in(co_await std::move(writer).release()) == errc::access_denied);
         admin.set_access(book, std::vector<access_rule>(1));
-        writer = must(co_await other.acquire(60s));
-        co_await release(std::move(writer));
+        co_await take_turn(other, 60s);
     };
     play<2>({.clean = {gates + "/leases", gates + "/locks", book}}, story);
 }
@@ -181,8 +176,7 @@ TEST_CASE("nodes that only those with the credentials may touch")
         CHECK(held);
         CHECK_FALSE(friendly.ended());
         co_await release(std::move(held));
-        held = co_await granted(friendly);
-        co_await release(std::move(held));
+        co_await take_turn(friendly);
         co_await expect_usable(ann, path);
 
         // To be read by all.
@@ -244,18 +238,15 @@ TEST_CASE("a chroot that does not exist, and one that does")
         // The same lock, seen from the root: they exclude each other.
         client whole(executor, usual_options());
         mutex same(whole, "/bad_input/chroot/app/locks/one");
-        auto waiting = begin_acquire(same);
-        co_await until_queued(admin, same.path(), 2);
+        auto waiting = co_await queued(admin, same.path(), 2, begin_acquire(same));
         CHECK_FALSE(waiting.ended());
-        auto third = begin_acquire(lock);
-        co_await until_queued(admin, same.path(), 3);
+        auto third = co_await queued(admin, same.path(), 3, begin_acquire(lock));
         co_await release(std::move(held));
         held = co_await granted(waiting);
         CHECK(held.node().starts_with(same.path() + "/_c_"));
         CHECK_FALSE(third.ended());
         co_await release(std::move(held));
-        held = co_await granted(third);
-        co_await release(std::move(held));
+        co_await take_turn(third);
         co_await nothing_left(server().port());
 
         // The root as a chroot is none.

@@ -7,7 +7,6 @@
 
 #include <boost/asio/strand.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -15,7 +15,6 @@
 #include <future>
 #include <stdexcept>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -24,9 +23,7 @@ const error_code no_memory = make_error_code(boost::system::errc::not_enough_mem
 
 client_options short_session()
 {
-    client_options options = options_for(server().address());
-    options.session_timeout = 4s;
-    return options;
+    return options_for(server().address(), 4s);
 }
 
 /// How an operation has ended, if it has.

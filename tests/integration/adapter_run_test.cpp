@@ -18,8 +18,7 @@ namespace {
 
 client_options short_ticks_for(const std::string& servers, milliseconds session_timeout = 30'000ms)
 {
-    auto options = options_for(servers);
-    options.session_timeout = session_timeout;
+    auto options = options_for(servers, session_timeout);
     options.server_tick = usual_tick;
     return options;
 }

@@ -7,7 +7,6 @@
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {

@@ -7,13 +7,11 @@
 #include "support/four_letter_words.hpp"
 #include "support/one_server.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 
 TEST_CASE("memory fails once as a lock is handed over past the servers: never both hold, and one client goes on")
 {
-    auto options = options_for(server().address());
-    options.session_timeout = 4s;
+    auto options = options_for(server().address(), 4s);
     options.handoff.listen = "127.0.0.1:0";
     options.handoff.peers.emplace_back("127.0.0.1");
     int failures = 0;

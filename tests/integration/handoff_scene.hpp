@@ -3,6 +3,7 @@
 #include "bridge/peers/network_peers.hpp"
 #include "integration/run_until.hpp"
 #include "runtime/asio_scheduler.hpp"
+#include "support/options_for.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -13,10 +14,7 @@ namespace peering = bridge::peering;
 
 inline handoff_options on_loopback()
 {
-    handoff_options options;
-    options.listen = "127.0.0.1:0";
-    options.peers = {"127.0.0.0/8", "::1"};
-    return options;
+    return with(&handoff_options::peers, {"127.0.0.0/8", "::1"}, &handoff_options::listen, "127.0.0.1:0");
 }
 
 /// One client's peers.

@@ -4,15 +4,13 @@
 #include "integration/recipe_scene.hpp"
 
 using namespace zklock::test;
-using namespace std::chrono_literals;
 
 TEST_CASE("hung up on at each create: few connects in a time-out; who waits in vain is told of it")
 {
     const std::string path = "/hang_ups/at_each_create";
     play<0>([&]() -> awaitable<void> {
         proxy link(server().port());
-        auto options = options_for(link.address());
-        options.session_timeout = 2000ms;
+        auto options = options_for(link.address(), 2000ms);
         options.server_tick = usual_tick;
         client zk(co_await asio::this_coro::executor, options);
         mutex lock(zk, path);

@@ -9,6 +9,8 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
+
 /// Counts, in a place of the test's, and shows whether it is still kept.
 struct ending {
     std::shared_ptr<int> calls = std::make_shared<int>(0);

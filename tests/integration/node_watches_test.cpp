@@ -196,8 +196,7 @@ TEST_CASE("ten thousand wait at one path, and ten thousand elsewhere; locks go o
             elsewhere.push_back(begin_wait_created(zk, path + "-" + std::to_string(i)));
         }
         mutex lock(zk, new_path());
-        guard held = must(co_await lock.acquire()); // not behind them
-        co_await release(std::move(held));
+        co_await take_turn(lock); // not behind them
         co_await until(
             "all are watched", [] { return watch_count(server().port()) >= many + 1; }, 60s);
         remote.link.cut();              // and once more
@@ -246,19 +245,16 @@ TEST_CASE("every cancellation ends a wait at once, connected or not; a close end
 
 TEST_CASE("what a path is not, and what may not be read")
 {
-    play<0>([&](admin_client& admin, const any_io_executor& executor) -> awaitable<void> {
-        client zk(executor, fault_options(server().address(), long_session));
+    play<1>([&](admin_client& admin, client& zk) -> awaitable<void> {
         CHECK(error_in(co_await zk.wait_created("no/path")) == errc::invalid_path);
         CHECK(error_in(co_await zk.wait_deleted("")) == errc::invalid_path);
         const auto [ec, now] = co_await zk.wait_changed("/a//b", node_stat(), asio::as_tuple(asio::use_awaitable));
         CHECK(ec == errc::invalid_path);
         CHECK_FALSE(now);
         const std::string path = new_node();
-        access_rule nothing;
-        nothing.permissions = 30; // all but to read
-        admin.create(path, "", create_mode::persistent, std::vector<access_rule>(1, nothing));
+        const auto all_but_read = with(&access_rule::permissions, 30);
+        admin.create(path, "", create_mode::persistent, std::vector<access_rule>(1, all_but_read));
         CHECK(error_in(co_await zk.wait_children_changed(path, node_stat())) == errc::access_denied);
-        must(co_await zk.close());
         admin.remove(path);
     });
 }

@@ -139,8 +139,7 @@ TEST_CASE("ten thousand waiters cancelled at once leave nothing")
         // Whatever the budget had lent is back.
         auto next = begin_acquire(lock);
         co_await release(std::move(holder));
-        guard held = co_await granted(next);
-        co_await release(std::move(held));
+        co_await take_turn(next);
         co_await nothing_left(server().port());
         must(co_await zk.close());
         must(co_await other.close());
@@ -151,8 +150,7 @@ TEST_CASE("a process with far too many waiters" * doctest::skip())
 {
     const std::string path = played_process::argument("ZKLOCK_PATH");
     asio::io_context context;
-    auto options = options_for(played_process::argument("ZKLOCK_SERVERS"));
-    options.session_timeout = milliseconds{15'000};
+    auto options = options_for(played_process::argument("ZKLOCK_SERVERS"), milliseconds{15'000});
     client zk(context, options);
     mutex lock(zk, path);
     for (std::size_t i = 0; i < too_many; ++i)
@@ -208,8 +206,7 @@ TEST_CASE("an ensemble survives the death of a client with fifty thousand waiter
         for (std::size_t i = 0; i < ensemble.size(); ++i) {
             client fresh(zk.get_executor(), fault_options(ensemble[i].address(), 30s));
             mutex there(fresh, path);
-            held = must(co_await there.acquire(60s));
-            co_await release(std::move(held));
+            co_await take_turn(there, 60s);
             co_await nothing_left(ensemble[i].port());
             must(co_await fresh.close());
         }

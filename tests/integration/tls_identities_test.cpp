@@ -18,9 +18,7 @@ const server_starts_with wanting_certificates([](server_options& options) {
 
 certified named(const std::string& common_name)
 {
-    certificate_wish wish;
-    wish.common_name = common_name;
-    return usual_authority().certify(wish);
+    return usual_authority().certify(with(&certificate_wish::common_name, common_name));
 }
 
 client_options options_of(const tls_options& tls)
@@ -89,8 +87,7 @@ TEST_CASE("x509: a lock for its creators alone works by the certificate, and cli
         CHECK(error_in(co_await foreign.acquire(default_limit)) == errc::access_denied);
         auto waits = begin_acquire(same);
         must(co_await std::move(held).release());
-        guard next = co_await granted(waits);
-        must(co_await std::move(next).release());
+        co_await take_turn(waits);
         for (client* zk : {&first, &second, &other})
             must(co_await zk->close());
     });
@@ -154,9 +151,7 @@ TEST_CASE("a context of one's own: its certificate and its authorities; without 
             context->set_verify_mode(ssl::verify_peer);
         return context;
     };
-    tls_options tls;
-    tls.enabled = true;
-    tls.context = made(true);
+    const auto tls = with(&tls_options::enabled, true, &tls_options::context, made(true));
     play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         client first(executor, options_of(tls)), second(executor, options_of(tls)); // it serves several
         CHECK(co_await known_as(first) == "x509:CN=own ");

@@ -21,9 +21,7 @@ constexpr const char* password = "a secret of ours";
 
 certified locked()
 {
-    certificate_wish wish;
-    wish.key_password = password;
-    return usual_authority().certify(wish);
+    return usual_authority().certify(with(&certificate_wish::key_password, password));
 }
 
 /// Runs it in a process of its own with a terminal of its own: its exit status, and in `shown` what is written to that

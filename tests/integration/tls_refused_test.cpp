@@ -39,15 +39,12 @@ TEST_CASE("a server of an authority that is not trusted")
 
 TEST_CASE("a certificate for other names, and one that has expired")
 {
-    certificate_wish wish;
-    wish.names = {"DNS:elsewhere.test", "IP:192.0.2.1"};
-    zookeeper_server elsewhere(with_certificate(wish));
+    zookeeper_server elsewhere(
+        with_certificate(with(&certificate_wish::names, {"DNS:elsewhere.test", "IP:192.0.2.1"})));
     play_refused(secure_options(elsewhere.secure_address()), "IP address mismatch");
     play_refused(secure_options(elsewhere.secure_address("localhost")), "hostname mismatch");
 
-    wish = certificate_wish();
-    wish.expired = true;
-    zookeeper_server late(with_certificate(wish));
+    zookeeper_server late(with_certificate(with(&certificate_wish::expired, true)));
     play_refused(secure_options(late.secure_address()), "certificate has expired");
 }
 
@@ -98,9 +95,7 @@ TEST_CASE("a server that needs a certificate: with one, without one, with that o
 
 TEST_CASE("of several servers some refuse, and the one that does not is found")
 {
-    certificate_wish wish;
-    wish.names = {"DNS:elsewhere.test"};
-    zookeeper_server elsewhere(with_certificate(wish));
+    zookeeper_server elsewhere(with_certificate(with(&certificate_wish::names, {"DNS:elsewhere.test"})));
     port_lease nobody;
     const std::string servers = elsewhere.secure_address() + ',' + server().address() +
                                 ",127.0.0.1:" + std::to_string(nobody.port()) + ',' + server().secure_address();
@@ -136,9 +131,7 @@ TEST_CASE("an acquire that waits for a server that refuses tells why")
 TEST_CASE("refused at a reconnect: the session is kept, and goes on when the server's certificate is right again")
 {
     const auto right = usual_authority().certify();
-    certificate_wish wish;
-    wish.expired = true;
-    const auto wrong = usual_authority().certify(wish);
+    const auto wrong = usual_authority().certify(with(&certificate_wish::expired, true));
     temporary_directory here;
     const auto store = here.path() / "store.pem";
     const auto use = [&](const certified& which) {

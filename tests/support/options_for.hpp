@@ -24,5 +24,9 @@ inline client_options options_for(const std::string& servers)
 {
     return with(&client_options::servers, servers);
 }
+inline client_options options_for(const std::string& servers, std::chrono::milliseconds session_timeout)
+{
+    return with(&client_options::servers, servers, &client_options::session_timeout, session_timeout);
+}
 
 } // namespace zklock::test

@@ -1,6 +1,7 @@
 // program: adapter
 // The executor of a client throws, and not for lack of memory: the client fails as a whole.
 #include "integration/adapter_scene.hpp"
+#include "integration/kept_log.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
 #include "support/one_server.hpp"
@@ -20,8 +21,7 @@ struct scene {
     }
     [[nodiscard]] client_options options()
     {
-        client_options o = options_for(servers);
-        o.session_timeout = 4s;
+        client_options o = options_for(servers, 4s);
         o.log = [this](log_level, std::string_view line) {
             *throws = *throws || (!at_line.empty() && line.find(at_line) != line.npos);
             if (at_suspension && line.find(" has ended after ") != line.npos)
@@ -140,28 +140,26 @@ TEST_CASE("the executor refuses what the client's strand has left to do: the cli
 TEST_CASE("a client that cannot be used, or opened, tells a listener whose executor throws: the log hears of it")
 {
     asio::io_context io;
-    client_options options = options_for(server().address());
-    options.session_timeout = 1ms; // too short
-    std::string log;
-    options.log = [&log](log_level, std::string_view line) { (log += line) += '\n'; };
+    client_options options = options_for(server().address(), 1ms); // too short
+    const kept_log log;
+    options.log = log;
     options.listener = listen_to_connection(failing_executor(io.get_executor(), std::make_shared<bool>(true),
                                                              std::make_exception_ptr(std::runtime_error("meant to"))),
                                             [](const connection_event&) { FAIL("it was told"); });
     const client c(io, options);
     run_dry(io);
-    CHECK(log.find("the client cannot be used: ") != log.npos);
-    CHECK(log.find("the executor of a listener refuses its events: meant to") != log.npos);
+    CHECK(log.has("the client cannot be used: "));
+    CHECK(log.has("the executor of a listener refuses its events: meant to"));
 
-    log.clear();
     const auto throws = std::make_shared<bool>(true);
     options = options_for(server().address());
-    options.log = [&log](log_level, std::string_view line) { (log += line) += '\n'; };
+    options.log = log;
     connection_state told = connection_state::connecting;
     options.listener = listen_to_connection(io.get_executor(), [&told](const connection_event& e) { told = e.state; });
     client other(failing_executor(io.get_executor(), throws, std::make_exception_ptr(std::runtime_error("meant to"))),
                  options);
     CHECK(other.state() == connection_state::failed);
-    CHECK(log.find("the client has failed before it could connect: meant to") != log.npos);
+    CHECK(log.has("the client has failed before it could connect: meant to"));
     run_dry(io);
     CHECK(told == connection_state::failed);
 }

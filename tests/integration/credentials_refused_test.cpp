@@ -2,6 +2,7 @@
 // program: told
 // A client whose credentials the servers refuse, or that has not those which they demand: what its metrics tell, its
 // listener and its log, at the first connection and when it holds a lock. Also what servers refuse for rarer reasons.
+#include "integration/kept_log.hpp"
 #include "integration/recipe_scene.hpp"
 #include "support/prometheus_page.hpp"
 
@@ -31,38 +32,18 @@ struct told_states {
     std::vector<error_code> why;
 };
 
-/// What a client has logged, on the test's thread.
-struct told_lines {
-    [[nodiscard]] auto function() const
-    {
-        return [to = all](log_level level, std::string_view line) { to->emplace_back(level, std::string(line)); };
-    }
-    [[nodiscard]] std::ptrdiff_t count(log_level level, std::string_view text) const
-    {
-        return std::ranges::count_if(
-            *all, [&](const auto& line) { return line.first == level && line.second.find(text) != std::string::npos; });
-    }
-
-    std::shared_ptr<std::vector<std::pair<log_level, std::string>>> all =
-        std::make_shared<std::vector<std::pair<log_level, std::string>>>();
-};
-
 constexpr const char* without_digest = "-Dzookeeper.DigestAuthenticationProvider.enabled=false";
 
 /// A server that takes the session of whoever comes, and refuses what he asks before he has shown credentials.
 server_options demanding(const std::string& scheme)
 {
-    server_options o;
-    o.java = {"-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=" + scheme};
-    return o;
+    return with(&server_options::java,
+                {"-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=" + scheme});
 }
 
 credentials of_ann()
 {
-    credentials ann;
-    ann.scheme = "digest";
-    ann.secret = "ann:secret";
-    return ann;
+    return {"digest", "ann:secret"};
 }
 
 struct rare_error {
@@ -102,8 +83,7 @@ TEST_CASE("credentials that no server knows")
         options.auth.push_back({"no_such_scheme", "secret"});
         options.listener = told.listener(executor);
         client zk(executor, options);
-        auto waits = begin_acquire(mutex(zk, "/refused"));
-        CHECK(co_await waits.end() == errc::authentication_failed);
+        CHECK(error_in(co_await mutex(zk, "/refused").acquire()) == errc::authentication_failed);
         co_await told.until_failed();
         check_metrics(zk.metrics());
         CHECK(zk.metrics().all.failed == 1);
@@ -160,12 +140,12 @@ TEST_CASE("one server of several refuses the credentials at a reconnect: the ses
         proxy link(ensemble[refusing == 0 ? 1 : 0].port());
         proxy to_refusing(ensemble[refusing].port());
         admin_client admin(ensemble[refusing].port());
-        const told_lines lines;
+        const kept_log log;
         told_states told;
         client_options options = fault_options(link.address() + ',' + to_refusing.address(), long_session);
         options.auth.push_back(of_ann());
         options.listener = told.listener(executor);
-        options.log = lines.function();
+        options.log = log;
         client zk(executor, options);
         mutex lock(zk, "/refused");
         guard held = must(co_await lock.acquire(60s));
@@ -179,7 +159,7 @@ TEST_CASE("one server of several refuses the credentials at a reconnect: the ses
         co_await until("it is refused", is_refused);
         co_await until("it is connected again", goes_on);
         // The log may have said so before, when it connected first, and does not repeat itself within a second.
-        CHECK(lines.count(log_level::warning, to_refusing.address() + " refuses the credentials") >= 1);
+        CHECK(log.count(log_level::warning, to_refusing.address() + " refuses the credentials") >= 1);
         // What the client had seen was forgotten, so nobody was told of the connection before the server had caught up.
         CHECK(link.count(opcode::multi) == transactions + 1);
         CHECK(zk.session_id() == session);
@@ -188,7 +168,7 @@ TEST_CASE("one server of several refuses the credentials at a reconnect: the ses
         CHECK_FALSE(held.loss());
         CHECK(told.why.empty());
         CHECK(zk.metrics().authentication_failures == 0);
-        CHECK(lines.count(log_level::error, "") == 0);
+        CHECK(log.count(log_level::error) == 0);
         co_await release(std::move(held));
         must(co_await zk.close());
     };
@@ -199,27 +179,25 @@ TEST_CASE("where authentication is demanded, a client without it ends with the r
 {
     zookeeper_server server(demanding("digest"));
     const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
-        const told_lines lines;
+        const kept_log log;
         told_states told;
         client_options options = fault_options("127.0.0.1:1," + server.address(), long_session);
         options.listener = told.listener(executor);
-        options.log = lines.function();
+        options.log = log;
         client nameless(executor, options);
-        auto waits = begin_acquire(mutex(nameless, "/demanded"));
-        CHECK(co_await waits.end() == errc::authentication_failed);
+        CHECK(error_in(co_await mutex(nameless, "/demanded").acquire()) == errc::authentication_failed);
         co_await told.until_failed();
         check_metrics(nameless.metrics());
         const std::string words = server.address() + " demands authentication (SESSIONCLOSEDREQUIRESASLAUTH, -124)";
-        CHECK(lines.count(log_level::warning, words) == 1);
-        CHECK(lines.count(log_level::error, words) == 1);
-        CHECK(lines.count(log_level::error, "") == 1);
+        CHECK(log.count(log_level::warning, words) == 1);
+        CHECK(log.count(log_level::error, words) == 1);
+        CHECK(log.count(log_level::error) == 1);
         must(co_await nameless.close());
 
         client_options with = fault_options(server.address(), long_session);
         with.auth.push_back(of_ann());
         client ann(executor, with);
-        guard held = must(co_await mutex(ann, "/demanded").acquire(60s));
-        co_await release(std::move(held));
+        co_await take_turn(mutex(ann, "/demanded"), 60s);
         must(co_await ann.close());
     };
     run_test(test_limit, body);
@@ -229,9 +207,9 @@ TEST_CASE("what servers refuse for a rare reason is told once, with its name and
 {
     play<0>([&]() -> awaitable<void> {
         proxy link(server().port());
-        const told_lines lines;
+        const kept_log log;
         client_options options = fault_options(link.address(), long_session);
-        options.log = lines.function();
+        options.log = log;
         client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(60s));
         co_await until_asked(link, opcode::sync); // the heartbeat of the beginning
@@ -243,7 +221,7 @@ TEST_CASE("what servers refuse for a rare reason is told once, with its name and
                 CHECK(error_in(co_await zk.set("/rare", "1")) == each.told);
                 CHECK(must(co_await zk.get("/rare")).data == "0");
             }
-            CHECK(lines.count(log_level::warning, link.address() + " answers with " + each.words) == 1);
+            CHECK(log.count(log_level::warning, link.address() + " answers with " + each.words) == 1);
         }
         must(co_await zk.remove("/rare"));
         must(co_await zk.close());

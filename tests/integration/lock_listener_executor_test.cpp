@@ -1,7 +1,9 @@
 // program: recipes
 // The executor of a listener, a lock's or a client's: it is slow, takes nothing, goes away, or gets what the listener
 // throws.
+#include "integration/kept_log.hpp"
 #include "integration/recipe_scene.hpp"
+#include "integration/run_until.hpp"
 #include "support/failing_executor.hpp"
 #include "zklock/detail/event_sink.hpp"
 
@@ -25,8 +27,7 @@ TEST_CASE("what a listener throws comes out of its executor, and the next event 
             throw std::runtime_error("of the listener");
         });
         mutex lock(zk, path, options);
-        guard held = must(co_await lock.acquire());
-        co_await release(std::move(held));
+        co_await take_turn(lock);
         CHECK(calls == 0); // nobody runs its executor
         must(co_await zk.close());
     };
@@ -118,49 +119,41 @@ TEST_CASE("an executor takes no event ever: its listener hears nothing, the log 
         proxy between(server().port());
         asio::io_context io;
         client_options of_client = fault_options(between.address(), long_session);
-        int logged = 0, told = 0;
+        const kept_log log;
+        int told = 0;
         if (has_log)
-            of_client.log = [&](log_level level, std::string_view text) {
-                logged += level == log_level::warning && text.find("a listener is not told") != text.npos;
-            };
+            of_client.log = log;
         client zk(io, of_client);
         mutex_options refusing;
         refusing.listener = listen(failing_executor(io.get_executor(), std::make_shared<bool>(true)),
                                    [](const lock_event&) { FAIL("it was told"); });
-        mutex_options listening;
-        listening.listener = listen(io.get_executor(), [&](const lock_event&) { ++told; });
+        const auto listening =
+            with(&mutex_options::listener, listen(io.get_executor(), [&](const lock_event&) { ++told; }));
         mutex first(zk, path, refusing), second(zk, path + "-too", listening);
-        const auto until = [&](const auto& holds) {
-            while (!holds()) {
-                io.restart();
-                const auto done = io.run_one_for(60s);
-                REQUIRE(done == 1);
-            }
-        };
         std::vector<guard> held;
         for (mutex* lock : {&first, &second})
             lock->acquire([&](error_code ec, guard g) {
                 CHECK_FALSE(ec);
                 held.push_back(std::move(g));
             });
-        until([&] { return held.size() == 2; });
+        run_until(io, [&] { return held.size() == 2; });
         int lost = 0;
         for (guard& g : held)
             g.wait_lost([&](error_code ec) { lost += !ec; });
         between.expire_session(zk.session_id());
-        until([&] { return lost == 2 && told == 3; });
+        run_until(io, [&] { return lost == 2 && told == 3; });
         held.clear();
         for (mutex* lock : {&first, &second})
             lock->acquire([&](error_code ec, guard g) {
                 CHECK_FALSE(ec);
                 held.push_back(std::move(g));
             });
-        until([&] { return held.size() == 2; });
+        run_until(io, [&] { return held.size() == 2; });
         bool closed = false;
         held.clear();
         zk.close([&](error_code) { closed = true; });
-        until([&] { return closed; });
-        CHECK(logged == (has_log ? 1 : 0));
+        run_until(io, [&] { return closed; });
+        CHECK(log.count(log_level::warning, "a listener is not told") == (has_log ? 1 : 0));
     }
     expect_clean(server(), {path});
 }

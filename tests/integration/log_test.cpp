@@ -1,5 +1,7 @@
 // program: told
 // What a client writes to its log, where something happens on real servers: each thing once, at its level.
+#include "integration/fork_scene.hpp"
+#include "integration/kept_log.hpp"
 #include "integration/recipe_scene.hpp"
 
 #include <boost/asio/use_future.hpp>
@@ -7,68 +9,22 @@
 #include <future>
 #include <thread>
 
-#include <sys/wait.h>
-
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::client;
-using zklock::client_options;
-using zklock::errc;
-using zklock::guard;
-using zklock::log_level;
-using zklock::loss_reason;
-using zklock::mutex;
-using zklock::permits;
 
 namespace {
 
-/// The log of clients that run on the test's thread.
-class kept_log {
-public:
-    [[nodiscard]] auto function()
-    {
-        return [this](log_level level, std::string_view line) {
-            if (line.find("a turn of the client began ") == line.npos)
-                lines_.emplace_back(level, std::string(line));
-            else
-                slow_turns_.emplace_back(level, std::string(line));
-        };
+/// The hexadecimal numbers in the log other than these.
+std::string hexadecimals(const kept_log& log, const std::vector<std::string>& but)
+{
+    const std::string text = log.text();
+    std::string others;
+    for (auto at = text.find("0x"); at != text.npos; at = text.find("0x", at + 2)) {
+        const auto number = text.substr(at, text.find_first_not_of("0123456789abcdef", at + 2) - at);
+        if (std::ranges::find(but, number) == but.end())
+            others += number + ' ';
     }
-    /// On a loaded machine they come at any time.
-    [[nodiscard]] std::size_t slow_turns() const { return slow_turns_.size(); }
-    /// How many lines of that level have both in them.
-    [[nodiscard]] std::ptrdiff_t count(log_level level, std::string_view text, std::string_view more = "") const
-    {
-        return std::count_if(lines_.begin(), lines_.end(), [&](const auto& line) {
-            return line.first == level && line.second.find(text) != std::string::npos &&
-                   line.second.find(more) != std::string::npos;
-        });
-    }
-    /// The lines with hexadecimal numbers other than these.
-    [[nodiscard]] std::string hexadecimals(const std::vector<std::string>& but) const
-    {
-        std::string text;
-        for (const auto& [level, line] : lines_)
-            for (auto at = line.find("0x"); at != line.npos; at = line.find("0x", at + 2)) {
-                const auto end = line.find_first_not_of("0123456789abcdef", at + 2);
-                if (std::ranges::find(but, line.substr(at, end - at)) == but.end())
-                    text.append(line).append("\n");
-            }
-        return text;
-    }
-    [[nodiscard]] std::string all() const
-    {
-        std::string text;
-        for (const auto& [level, line] : lines_)
-            text.append(to_string(level)).append(" ").append(line).append("\n");
-        return text;
-    }
-
-private:
-    std::vector<std::pair<log_level, std::string>> lines_, slow_turns_;
-};
+    return others;
+}
 
 std::string hex(std::int64_t session)
 {
@@ -77,11 +33,11 @@ std::string hex(std::int64_t session)
     return text;
 }
 
-client_options logging(std::string servers, kept_log& log, std::chrono::milliseconds session = long_session)
+client_options logging(std::string servers, const kept_log& log, milliseconds session = long_session)
 {
     client_options o = fault_options(std::move(servers), session);
     o.identifier = "night-shift";
-    o.log = log.function();
+    o.log = log;
     return o;
 }
 
@@ -100,14 +56,14 @@ awaitable<void> connected(client& zk)
 
 TEST_CASE("connections and sessions are told as they come and go, and none of it is an error")
 {
-    kept_log log;
+    const kept_log log;
     play<0>([&]() -> awaitable<void> {
         proxy link(server().port());
         client zk(co_await asio::this_coro::executor, logging(link.address(), log));
         co_await connected(zk);
         const std::string first = hex(zk.session_id());
-        CHECK(log.count(log_level::info, "night-shift " + first + ": connected to " + link.address(),
-                        ": new session " + first + ", time-out 30.000 s") == 1);
+        CHECK(log.count(log_level::info, "night-shift " + first + ": connected to " + link.address() +
+                                             ": new session " + first + ", time-out 30.000 s") == 1);
 
         link.cut();
         co_await until("it is connected again", [&] { return log.count(log_level::info, " goes on, time-out ") == 1; });
@@ -119,10 +75,10 @@ TEST_CASE("connections and sessions are told as they come and go, and none of it
         const std::string second = hex(zk.session_id());
         must(co_await zk.close());
         CHECK(log.count(log_level::info, ": closed") == 1);
-        CHECK(log.count(log_level::error, "") == 0);
-        CHECK(log.count(log_level::warning, "") == 1);
+        CHECK(log.count(log_level::error) == 0);
+        CHECK(log.count(log_level::warning) == 1);
         CHECK(log.count(log_level::debug, "the C client says: ") > 0);
-        CHECK(log.hexadecimals({first, second}) == "");
+        CHECK(hexadecimals(log, {first, second}) == "");
         for (const auto pointer : {"watcher=", "context="})
             CHECK(log.count(log_level::debug, pointer) == 0);
         for (const auto level : {log_level::error, log_level::warning, log_level::info})
@@ -132,19 +88,19 @@ TEST_CASE("connections and sessions are told as they come and go, and none of it
 
 TEST_CASE("a client whose executor nobody runs says what it waits for, and no more")
 {
-    kept_log log;
+    const kept_log log;
     asio::io_context io;
     client zk(io, logging("127.0.0.1:1", log));
     mutex lock(zk, "/log/stands_still");
     auto held = lock.acquire(1ms, asio::use_future);
     CHECK(held.wait_for(0ms) == std::future_status::timeout);
-    CHECK(log.all() == "info night-shift: made for 127.0.0.1:1: it connects as soon as a thread runs its executor\n");
+    CHECK(log.text() == "info night-shift: made for 127.0.0.1:1: it connects as soon as a thread runs its executor\n");
 }
 
 TEST_CASE("a time-out that is shorter than was asked for")
 {
     zookeeper_server other(with(&server_options::max_session_timeout, 4000ms));
-    kept_log log;
+    const kept_log log;
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, logging(other.address(), log));
         co_await connected(zk);
@@ -158,21 +114,21 @@ TEST_CASE("a time-out that is shorter than was asked for")
 TEST_CASE("an ensemble that cannot be reached is one error, however often it is tried; its end is told")
 {
     zookeeper_server other;
-    kept_log log;
+    const kept_log log;
     const auto body = [&]() -> awaitable<void> {
         proxy link(other.port());
         other.kill(); // the proxy accepts, and hangs up
         client zk(co_await asio::this_coro::executor, logging(link.address(), log, 2000ms));
-        co_await until("it is told", [&] { return log.count(log_level::error, "") != 0; });
+        co_await until("it is told", [&] { return log.count(log_level::error) != 0; });
         co_await until("it goes on", [&, tried = link.accepted()] { return link.accepted() > tried + 40; });
         CHECK(log.count(log_level::error, "no session with any server of " + link.address() + ", for ") == 1);
         CHECK(log.count(log_level::info, link.address()) >= 1);
         CHECK(log.count(log_level::info, link.address()) < 20);
-        CHECK(log.count(log_level::warning, "") == 0);
+        CHECK(log.count(log_level::warning) == 0);
         other.start();
-        co_await until("it is reached", [&] { return zk.state() == zklock::connection_state::connected; });
+        co_await until("it is reached", [&] { return zk.state() == connection_state::connected; });
         CHECK(log.count(log_level::warning, "there is a session with a server again, after ") == 1);
-        CHECK(log.count(log_level::error, "") == 1);
+        CHECK(log.count(log_level::error) == 1);
         must(co_await zk.close());
     };
     run_test(test_limit, body);
@@ -181,14 +137,14 @@ TEST_CASE("an ensemble that cannot be reached is one error, however often it is 
 
 TEST_CASE("credentials that are refused, and a chroot that is missing, are errors")
 {
-    kept_log log;
+    const kept_log log;
     play<0>([&]() -> awaitable<void> {
         client_options unknown = logging(server().address(), log);
         unknown.auth.push_back({"no_such_scheme", "the secret"});
         client refused(co_await asio::this_coro::executor, unknown);
         CHECK(error_in(co_await refused.wait_connected(60s)) == errc::authentication_failed);
         CHECK(log.count(log_level::error, server().address() + " refuses the credentials") == 1);
-        CHECK(log.all().find("the secret") == std::string::npos);
+        CHECK(log.text().find("the secret") == std::string::npos);
         must(co_await refused.close());
 
         client_options nowhere = logging(server().address(), log);
@@ -197,37 +153,33 @@ TEST_CASE("credentials that are refused, and a chroot that is missing, are error
         CHECK(error_in(co_await rootless.wait_connected(60s)) == errc::no_such_chroot);
         CHECK(error_in(co_await rootless.wait_connected(60s)) == errc::no_such_chroot);
         CHECK(log.count(log_level::error, "there is no node /no/such/chroot") == 1);
-        CHECK(log.count(log_level::error, "") == 2);
+        CHECK(log.count(log_level::error) == 2);
         must(co_await rootless.close());
     });
 }
 
 TEST_CASE("locks that are held when the execution context is destroyed: which, with what nodes and tokens")
 {
-    kept_log log;
+    const kept_log log;
     guard held, given_back;
-    zklock::multi_guard both;
+    multi_guard both;
     permits some;
     std::optional<client> zk;
     {
         asio::io_context io;
         zk.emplace(io, logging(server().address(), log));
         mutex(*zk, "/log/left").acquire([&](auto, guard g) { held = std::move(g); });
-        zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2"))
-            .acquire([&](auto, zklock::multi_guard g) { both = std::move(g); });
-        const zklock::semaphore gate(*zk, "/log/left-permits", 3);
+        multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire([&](auto, multi_guard g) {
+            both = std::move(g);
+        });
+        const semaphore gate(*zk, "/log/left-permits", 3);
         gate.permits_of(2).acquire([&](auto, permits p) { some = std::move(p); });
         mutex(*zk, "/log/given-back").acquire([&](auto, guard g) { given_back = std::move(g); });
-        const auto deadline = steady_clock::now() + 60s;
-        while (!(held && both && some && given_back) && steady_clock::now() < deadline)
-            io.run_one_for(10ms);
-        REQUIRE((held && both && some && given_back));
+        run_until(io, [&] { return held && both && some && given_back; });
         bool released = false;
         std::move(given_back).release([&](auto) { released = true; });
-        while (!released && steady_clock::now() < deadline)
-            io.run_one_for(10ms);
-        REQUIRE(released);
-        CHECK(log.count(log_level::warning, "") == 0);
+        run_until(io, [&] { return released; });
+        CHECK(log.count(log_level::warning) == 0);
     }
     const auto name_of = [](const std::string& node) { return node.substr(node.rfind('/') + 1); };
     const auto left = [&](std::string path, std::string node, std::int64_t token) {
@@ -238,47 +190,38 @@ TEST_CASE("locks that are held when the execution context is destroyed: which, w
     CHECK(left("/log/left-permits", name_of(some.node()), some.fencing_token()) == 1);
     CHECK(log.count(log_level::warning, "left /log/left-1 held (node _c_") == 1);
     CHECK(log.count(log_level::warning, "left /log/left-2 held (node _c_") == 1);
-    CHECK(log.count(log_level::warning, "") == 4);
-    CHECK(log.count(log_level::error, "") == 0);
+    CHECK(log.count(log_level::warning) == 4);
+    CHECK(log.count(log_level::error) == 0);
     CHECK(lost_by(held) == loss_reason::client_closed);
     held = guard();
-    both = zklock::multi_guard();
+    both = multi_guard();
     some = permits();
     zk.reset();
-    CHECK(log.count(log_level::warning, "") == 4);
+    CHECK(log.count(log_level::warning) == 4);
     expect_clean(server(), {}, 60s);
 }
 
 TEST_CASE("a client that is closed, or copied by a fork, leaves nothing to be told of when its context is destroyed")
 {
-    kept_log log;
+    const kept_log log;
     guard held;
     asio::io_context io;
     client zk(io, logging(server().address(), log));
     mutex(zk, "/log/copied").acquire([&](auto, guard g) { held = std::move(g); });
-    const auto until_it = [&io](const auto& holds) {
-        for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;)
-            io.run_one_for(10ms);
-        REQUIRE(holds());
-    };
-    until_it([&] { return static_cast<bool>(held); });
+    run_until(io, [&] { return static_cast<bool>(held); });
     for (const bool notified : {true, false}) {
         CAPTURE(notified);
-        const pid_t child = ::fork();
-        if (child == 0) {
+        const int told = in_child([&] {
             if (notified)
                 io.notify_fork(asio::io_context::fork_child);
             io.~io_context();
-            const bool silent = log.count(log_level::warning, "") == 0;
-            ::_exit(silent ? 0 : 1);
-        }
-        int status = -1;
-        REQUIRE(::waitpid(child, &status, 0) == child);
-        CHECK(status == 0);
+            return static_cast<int>(log.count(log_level::warning));
+        });
+        CHECK(told == 0);
     }
     bool closed = false;
     zk.close([&](auto) { closed = true; });
-    until_it([&] { return closed; });
+    run_until(io, [&] { return closed; });
     CHECK(log.count(log_level::warning, "left ") == 0);
     CHECK(log.count(log_level::warning, "lost /log/copied") == 1);
     expect_clean(server());
@@ -286,7 +229,7 @@ TEST_CASE("a client that is closed, or copied by a fork, leaves nothing to be to
 
 TEST_CASE("a waiter's node that others delete; a revocation that is asked for and answered; a try in vain")
 {
-    kept_log log, of_waiter, of_asker;
+    const kept_log log, of_waiter, of_asker;
     play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         const std::string path = "/log/asked";
         const std::uint16_t port = server().port();
@@ -294,16 +237,14 @@ TEST_CASE("a waiter's node that others delete; a revocation that is asked for an
         client zk(executor, logging(server().address(), log));
         client waiter(executor, logging(server().address(), of_waiter));
         client asker(executor, logging(server().address(), of_asker));
-        auto held = begin_acquire(mutex(zk, path));
-        REQUIRE(!co_await held.end());
-        auto asked = begin_wait_revoked(held.value());
+        guard held = must(co_await mutex(zk, path).acquire());
+        auto asked = begin_wait_revoked(held);
 
-        auto second = begin_acquire(mutex(waiter, path));
-        co_await until_queued(admin, path, 2);
+        auto second = co_await queued(admin, path, 2, begin_acquire(mutex(waiter, path)));
         const std::string node = path + "/" + queue_of(admin, path)[1];
-        co_await until("it watches its own node", [&] { return watches_node(port, waiter.session_id(), node); });
+        co_await until_watched(waiter, node);
         REQUIRE(admin.remove(node));
-        co_await until("it is told", [&] { return of_waiter.count(log_level::warning, "") != 0; });
+        co_await until("it is told", [&] { return of_waiter.count(log_level::warning) != 0; });
         co_await until_queued(admin, path, 2);
         CHECK(of_waiter.count(log_level::warning, "somebody else has deleted the node of a waiter for " + path) == 1);
 
@@ -315,12 +256,11 @@ TEST_CASE("a waiter's node that others delete; a revocation that is asked for an
         CHECK(of_asker.count(log_level::info, "has asked the holder of this node to let go: " + path) == 1);
         CHECK(!co_await asked.end());
         CHECK(log.count(log_level::info, "is asked to let go of " + path) == 1);
-        co_await release_well(held);
+        co_await release(held);
         CHECK(log.count(log_level::info, "lets go of " + path + ", as it was asked to") == 1);
-        CHECK(log.count(log_level::warning, "") == 0);
-        CHECK(of_asker.count(log_level::warning, "") == 0);
-        REQUIRE(!co_await second.end());
-        co_await release_well(second);
+        CHECK(log.count(log_level::warning) == 0);
+        CHECK(of_asker.count(log_level::warning) == 0);
+        co_await take_turn(second);
         for (client* one : {&zk, &waiter, &asker})
             must(co_await one->close());
     });
@@ -328,13 +268,13 @@ TEST_CASE("a waiter's node that others delete; a revocation that is asked for an
 
 TEST_CASE("an executor that somebody blocks is told, with how late a turn was")
 {
-    kept_log log;
+    const kept_log log;
     play<0>([&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, logging(server().address(), log, 2000ms));
         co_await connected(zk);
         must(co_await zk.get("/"));          // so the first heartbeat has been answered
         std::this_thread::sleep_for(1500ms); // what is tested: two heartbeats are due meanwhile
-        co_await until("it is told", [&] { return log.slow_turns() != 0; });
+        co_await until("it is told", [&] { return log.has(kept_log::slow_turn); });
         must(co_await zk.close());
     });
 }
@@ -349,8 +289,7 @@ TEST_CASE("a log function that throws breaks nothing")
             throw std::runtime_error("the disk is full");
         };
         client zk(co_await asio::this_coro::executor, options);
-        auto held = begin_acquire(mutex(zk, "/log/throws"));
-        REQUIRE(!co_await held.end());
+        guard held = must(co_await mutex(zk, "/log/throws").acquire());
         must(co_await zk.close()); // the guard outlives it
         CHECK(lines > 2);
     });

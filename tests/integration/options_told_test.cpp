@@ -2,6 +2,7 @@
 // program: told
 // A client with options that cannot be: find_fault() and the log name the same one. And servers with a chroot behind
 // them, the form of other clients.
+#include "integration/kept_log.hpp"
 #include "integration/recipe_scene.hpp"
 
 using namespace zklock::test;
@@ -144,19 +145,17 @@ TEST_CASE("chroots behind the servers")
 TEST_CASE("the log of a client that cannot be used says why")
 {
     const auto body = [&]() -> awaitable<void> {
-        std::vector<std::string> errors;
+        const kept_log log;
         client_options o;
         o.session_timeout = 1ms;
         o.identifier = "me";
-        o.log = [&](log_level level, std::string_view text) {
-            if (level == log_level::error)
-                errors.emplace_back(text);
-        };
+        o.log = log;
         client zk(co_await asio::this_coro::executor, o);
         CHECK(error_in(co_await mutex(zk, "/lock").acquire()) == errc::invalid_option);
         CHECK(error_in(co_await zk.wait_connected(60s)) == errc::invalid_option);
-        CHECK(errors == std::vector<std::string>{"me: the client cannot be used: session_timeout is 1 ms, and has to "
-                                                 "be 100 ms to 2147483647 ms"});
+        CHECK(log.lines(log_level::error) ==
+              std::vector<std::string>{"me: the client cannot be used: session_timeout is 1 ms, and has to "
+                                       "be 100 ms to 2147483647 ms"});
     };
     run_test(test_limit, body);
 }

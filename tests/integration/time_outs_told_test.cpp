@@ -2,12 +2,12 @@
 // program: told
 // What an acquire has waited for that timed out: told by the lock, whatever its recipe and the completion token, and by
 // the log.
+#include "integration/kept_log.hpp"
 #include "integration/recipe_scene.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
 using namespace zklock::test;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -74,13 +74,10 @@ client_options identified_as(std::string identifier, std::function<void(log_leve
 TEST_CASE("held by another client: who, for a mutex and any token; the log says so")
 {
     const std::string path = "/time_outs_told/mutex";
-    std::vector<std::string> lines;
+    const kept_log log;
     const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client theirs(executor, identified_as("billing"));
-        client zk(executor, identified_as("shop", [&](log_level level, std::string_view line) {
-                      if (level == log_level::info && line.find("timed out: ") != line.npos)
-                          lines.emplace_back(line);
-                  }));
+        client zk(executor, identified_as("shop", log));
         mutex held_lock(theirs, path);
         guard held = must(co_await held_lock.acquire());
         mutex lock(zk, path);
@@ -118,6 +115,7 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
         };
         check_held_by(co_await told_of(lock, tuple), theirs, path);
 
+        const auto lines = log.lines(log_level::info, "timed out: ");
         REQUIRE(!lines.empty()); // repeats are told ever more seldom
         CHECK(lines.front().starts_with("shop "));
         CHECK(lines.front().find("waited 0.") != std::string::npos);
@@ -208,13 +206,10 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
 {
     const std::string path = "/time_outs_told/nobody";
     zookeeper_server other;
-    std::vector<std::string> lines;
+    const kept_log log;
     const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
         client_options options = fault_options(other.address(), 30s);
-        options.log = [&](log_level level, std::string_view line) {
-            if (level == log_level::warning && line.find("in vain: ") != line.npos)
-                lines.emplace_back(line);
-        };
+        options.log = log;
         client zk(executor, options);
         must(co_await zk.wait_connected(default_limit));
         other.kill();
@@ -230,6 +225,7 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
         CHECK(told.addresses[0].address == other.address());
         CHECK(told.addresses[0].why == why);
         CHECK(to_string(told).ends_with(" now (" + why + ")")); // nothing was seen of the queue
+        const auto lines = log.lines(log_level::warning, "in vain: ");
         REQUIRE(!lines.empty());
         CHECK(lines.front().find(" for " + path + ": not connected, for ") != std::string::npos);
         other.start();

@@ -1,6 +1,7 @@
 #pragma once
 // What the tests of TLS have in common: clients that trust the usual authority, proxies that see records, and looks at
 // why a connection was refused.
+#include "integration/kept_log.hpp"
 #include "integration/lock_scene.hpp"
 #include "support/certificate_authority.hpp"
 
@@ -25,10 +26,7 @@ inline server_starts_with secured_by_tls_1_3(const char* file = __builtin_FILE()
 
 [[nodiscard]] inline tls_options trusting(const certificate_authority& authority = usual_authority())
 {
-    tls_options tls;
-    tls.enabled = true;
-    tls.ca_file = authority.file();
-    return tls;
+    return with(&tls_options::enabled, true, &tls_options::ca_file, authority.file());
 }
 
 /// It shows that certificate, too.
@@ -46,36 +44,6 @@ inline server_starts_with secured_by_tls_1_3(const char* file = __builtin_FILE()
     options.tls = trusting();
     return options;
 }
-
-/// The lines of a client's log. Copies share them.
-class kept_log {
-public:
-    [[nodiscard]] bool has(std::string_view text) const
-    {
-        const std::lock_guard lock(lines_->guards);
-        return std::ranges::any_of(lines_->all, [&](const auto& line) { return line.find(text) != line.npos; });
-    }
-    [[nodiscard]] std::string text() const
-    {
-        const std::lock_guard lock(lines_->guards);
-        std::string all;
-        for (const auto& line : lines_->all)
-            all += line + '\n';
-        return all;
-    }
-    void operator()(log_level, std::string_view line) const
-    {
-        const std::lock_guard lock(lines_->guards);
-        lines_->all.emplace_back(line);
-    }
-
-private:
-    struct lines {
-        std::mutex guards;
-        std::vector<std::string> all;
-    };
-    std::shared_ptr<lines> lines_ = std::make_shared<lines>();
-};
 
 /// A client of a port for TLS whose connection can be disturbed.
 struct secure_client {
@@ -95,8 +63,7 @@ inline awaitable<void> expect_connected(client zk, std::string path = "/tls/usab
 {
     must(co_await zk.wait_connected(default_limit));
     mutex lock(zk, std::move(path));
-    guard held = must(co_await lock.acquire(default_limit));
-    must(co_await std::move(held).release());
+    co_await take_turn(lock, default_limit);
 }
 inline awaitable<void> expect_connected(client_options options)
 {
@@ -112,6 +79,16 @@ inline awaitable<void> reconnect(client zk, proxy& link)
     link.cut();
     co_await until("it comes again", [&link, before] { return link.accepted() > before; });
     must(co_await zk.wait_connected(default_limit));
+}
+
+/// Visits the lock until what was to strike has struck, and once more.
+inline awaitable<void> work_until_struck(client zk, const proxy& link, std::string path)
+{
+    mutex lock(zk, std::move(path));
+    critical_section section;
+    while (!link.struck())
+        co_await visit(lock, section);
+    co_await visit(lock, section);
 }
 
 /// Who waits for this client's connection is told that TLS failed, and the log says in these words why.

@@ -9,16 +9,6 @@ namespace {
 
 const auto sessions_server = secured_by_tls_1_3();
 
-/// Visits the lock until what was to strike has struck, and once more.
-awaitable<void> work_until_struck(secure_client& remote, const std::string& path)
-{
-    mutex lock(remote.zk, path);
-    critical_section section;
-    while (!remote.link.struck())
-        co_await visit(lock, section);
-    co_await visit(lock, section);
-}
-
 } // namespace
 
 TEST_CASE("cut at every record of the handshake and of what follows: the next attempt comes about")
@@ -46,11 +36,7 @@ TEST_CASE("cut at every record of the handshake and of what follows: the next at
                 client_options options = secure_options(link.address());
                 options.tls = tls;
                 client zk(executor, options);
-                mutex lock(zk, "/tls/cut");
-                critical_section section;
-                while (!link.struck())
-                    co_await visit(lock, section);
-                co_await visit(lock, section);
+                co_await work_until_struck(zk, link, "/tls/cut");
                 CHECK(link.accepted() >= 2);
                 CHECK(zk.metrics().expiries == 0);
                 must(co_await zk.close());
@@ -71,7 +57,7 @@ TEST_CASE("cut at random points of a crowd's work: one session, and no turn is l
             random = random * 1664525 + 1013904223;
             const auto at = random >> 31 ? moment::request : moment::reply;
             remote.link.on_next(opcode::tls_record, at, fate::cut, (random >> 16) % 20);
-            co_await work_until_struck(remote, "/tls/random");
+            co_await work_until_struck(remote.zk, remote.link, "/tls/random");
         }
         CHECK(remote.zk.session_id() == session);
         CHECK(remote.link.accepted() >= 30);
@@ -125,8 +111,7 @@ TEST_CASE("a holder and its waiter keep their session over a cut and over a rest
         CHECK(a.zk.session_id() == session_of_a);
         CHECK(b.zk.session_id() == session_of_b);
         must(co_await std::move(held).release());
-        guard next = co_await granted(waits);
-        must(co_await std::move(next).release());
+        co_await take_turn(waits);
         must(co_await a.zk.close());
         must(co_await b.zk.close());
     };

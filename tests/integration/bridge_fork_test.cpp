@@ -34,8 +34,7 @@ struct family {
 
     family()
     {
-        auto options = options_for(between.address());
-        options.session_timeout = 60s; // it does not end while a test looks
+        auto options = options_for(between.address(), 60s); // it does not end while a test looks
         own.emplace(*io, options);
         lock.emplace(*own, "/fork");
         lock->acquire(60s, [this](error_code ec, guard g) {
@@ -113,11 +112,7 @@ TEST_CASE("a child that destroys its copies leaves the parent's session, connect
         family f;
         const auto session = f.own->session_id();
         for (int children = 0; children < 2; ++children) {
-            if (told)
-                f.io->notify_fork(asio::execution_context::fork_prepare);
-            const int result = in_child([&] {
-                if (told)
-                    f.io->notify_fork(asio::execution_context::fork_child);
+            const auto life = [&] {
                 // Nobody will tell it what becomes of the parent's lock.
                 const bool forked = f.held.loss().value().reason == zklock::loss_reason::forked;
                 const bool is_closed = f.own->state() == connection_state::closed && f.own->session_id() == 0;
@@ -125,10 +120,8 @@ TEST_CASE("a child that destroys its copies leaves the parent's session, connect
                 const bool counted = f.own->metrics().all.lost() != 0; // nor does it count as a loss
                 f.destroy();
                 return inert && !counted ? 0 : 1;
-            });
-            if (told)
-                f.io->notify_fork(asio::execution_context::fork_parent);
-            CHECK(result == 0);
+            };
+            CHECK((told ? in_child(*f.io, life) : in_child(life)) == 0);
             f.check_parent(session);
         }
         f.end();
@@ -141,8 +134,7 @@ TEST_CASE("a child that is forked off while other threads ask what is held can d
     zookeeper_server server;
     asio::io_context io;
     auto work = asio::make_work_guard(io);
-    auto options = options_for(server.address());
-    options.session_timeout = 120s; // nothing is heard from the servers during the forks
+    auto options = options_for(server.address(), 120s); // nothing is heard from the servers during the forks
     client own(io, options);
     semaphore gate(own, "/fork/gate", most);
     std::thread running([&io] { io.run(); });
@@ -268,9 +260,7 @@ TEST_CASE("a child that goes on with the context: its copies are inert, and the 
     f.between.release();
     wait_readable(f.between.port());
 
-    f.io->notify_fork(asio::execution_context::fork_prepare);
-    const int wrong = in_child([&] {
-        f.io->notify_fork(asio::execution_context::fork_child);
+    const int wrong = in_child(*f.io, [&] {
         std::optional<error_code> refused;
         f.own->get("/", asio::bind_executor(*f.io, [&](error_code ec, const node_content&) { refused = ec; }));
         f.io->restart();
@@ -283,7 +273,6 @@ TEST_CASE("a child that goes on with the context: its copies are inert, and the 
         f.destroy();
         return bits;
     });
-    f.io->notify_fork(asio::execution_context::fork_parent);
     CHECK(wrong == 0);
     CHECK_FALSE(answered);
     run_until(*f.io, [&] { return answered.has_value(); });
@@ -306,13 +295,7 @@ TEST_CASE("a client that is made before the fork, and not run, is the child's ow
         io.run();
         return connected == error_code() ? 0 : 1;
     };
-    io.notify_fork(asio::execution_context::fork_prepare);
-    const int result = in_child([&] {
-        io.notify_fork(asio::execution_context::fork_child);
-        return connects();
-    });
-    io.notify_fork(asio::execution_context::fork_parent);
-    CHECK(result == 0);
+    CHECK(in_child(io, connects) == 0);
     CHECK(connects() == 0);
     expect_clean(server);
 }
@@ -334,13 +317,7 @@ TEST_CASE("host names can be looked up before a fork, and after it by both")
         return connected == error_code();
     };
     CHECK(connects());
-    io->notify_fork(asio::execution_context::fork_prepare);
-    const int going_on = in_child([&] {
-        io->notify_fork(asio::execution_context::fork_child);
-        return connects() ? 0 : 1;
-    });
-    io->notify_fork(asio::execution_context::fork_parent);
-    CHECK(going_on == 0);
+    CHECK(in_child(*io, [&] { return connects() ? 0 : 1; }) == 0);
     const int ending = in_child([&] { // it is not told
         io.reset();
         return 0;

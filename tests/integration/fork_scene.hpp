@@ -21,4 +21,16 @@ inline int in_child(const std::function<int()>& life)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/// The same, with Asio told, as it wants to be if the child goes on with the context.
+inline int in_child(boost::asio::io_context& io, const std::function<int()>& life)
+{
+    io.notify_fork(boost::asio::execution_context::fork_prepare);
+    const int result = in_child([&] {
+        io.notify_fork(boost::asio::execution_context::fork_child);
+        return life();
+    });
+    io.notify_fork(boost::asio::execution_context::fork_parent);
+    return result;
+}
+
 } // namespace zklock::test

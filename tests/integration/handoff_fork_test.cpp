@@ -2,10 +2,8 @@
 // program: handoffs
 // A process that is forked off gets copies of a client's connections to others. What it does with them must not reach
 // the parent's.
+#include "integration/fork_scene.hpp"
 #include "integration/handoff_scene.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace zklock::test;
 
@@ -19,14 +17,7 @@ TEST_CASE("a child that destroys its copies leaves the parent's port and connect
             auto owner = std::make_unique<peers_end>(*io);
             auto waiting = std::make_unique<peers_end>(*io);
             const auto node = awaited_node(*io, *owner, *waiting);
-            if (told)
-                io->notify_fork(asio::execution_context::fork_prepare);
-            const auto child = ::fork();
-            REQUIRE(child != -1);
-            if (child == 0) {
-                ::alarm(60);
-                if (told)
-                    io->notify_fork(asio::execution_context::fork_child);
+            const auto life = [&] {
                 // It says nothing, and nobody finds it.
                 const bool inert = (*owner)->endpoint().empty();
                 (*owner)->publish(node, {});
@@ -39,14 +30,9 @@ TEST_CASE("a child that destroys its copies leaves the parent's port and connect
                     waiting.reset();
                     io.reset();
                 }
-                ::_exit(inert && silent ? 0 : 1);
-            }
-            if (told)
-                io->notify_fork(asio::execution_context::fork_parent);
-            int status = 0;
-            REQUIRE(::waitpid(child, &status, 0) == child);
-            CHECK(WIFEXITED(status));
-            CHECK(WEXITSTATUS(status) == 0);
+                return inert && silent ? 0 : 1;
+            };
+            CHECK((told ? in_child(*io, life) : in_child(life)) == 0);
             CHECK((*owner)->inbound_count() == 1);
             owner->publish(node);
             run_until(*io, [&] { return !waiting->heard.empty(); });

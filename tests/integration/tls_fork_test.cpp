@@ -63,11 +63,7 @@ TEST_CASE("a child of a connected parent destroys its copies, or works with them
             f.run_until_held();
             f.check_works(1); // all that was sent before has passed
             const auto sent = f.between.count(opcode::tls_record);
-            if (told)
-                f.io->notify_fork(asio::execution_context::fork_prepare);
-            const int result = in_child([&] {
-                if (told)
-                    f.io->notify_fork(asio::execution_context::fork_child);
+            const auto life = [&] {
                 if (works) {
                     f.own->set("/", "a child's", [](error_code, const node_stat&) {});
                     std::move(f.held.value()).release([](error_code) {});
@@ -78,10 +74,8 @@ TEST_CASE("a child of a connected parent destroys its copies, or works with them
                 }
                 f.destroy();
                 return 0;
-            });
-            if (told)
-                f.io->notify_fork(asio::execution_context::fork_parent);
-            CHECK(result == 0);
+            };
+            CHECK((told ? in_child(*f.io, life) : in_child(life)) == 0);
             CHECK(f.between.count(opcode::tls_record) == sent);
             f.check_works(1);
             f.end();
@@ -95,13 +89,10 @@ TEST_CASE("a child that is forked off in the middle of the handshake, whose copi
         family f;
         f.between.on_next(opcode::tls_record, moment::reply, fate::hold, record);
         run_until(*f.io, [&] { return f.between.struck(); });
-        f.io->notify_fork(asio::execution_context::fork_prepare);
-        const int result = in_child([&] {
-            f.io->notify_fork(asio::execution_context::fork_child);
+        const int result = in_child(*f.io, [&] {
             f.destroy();
             return 0;
         });
-        f.io->notify_fork(asio::execution_context::fork_parent);
         CHECK(result == 0);
         f.between.release();
         f.run_until_held();
@@ -114,9 +105,7 @@ TEST_CASE("a child makes a client of its own, with TLS, beside its parent's")
 {
     family f;
     f.run_until_held();
-    f.io->notify_fork(asio::execution_context::fork_prepare);
-    const int result = in_child([&] {
-        f.io->notify_fork(asio::execution_context::fork_child);
+    const int result = in_child(*f.io, [&] {
         f.destroy();
         asio::io_context io;
         client zk(io, secure_options(server().secure_address()));
@@ -131,7 +120,6 @@ TEST_CASE("a child makes a client of its own, with TLS, beside its parent's")
         io.run_for(default_limit);
         return tried == make_error_code(errc::busy) ? 0 : 1;
     });
-    f.io->notify_fork(asio::execution_context::fork_parent);
     CHECK(result == 0);
     f.check_works(1);
     f.end();

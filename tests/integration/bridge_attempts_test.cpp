@@ -1,7 +1,6 @@
 // program: bridge
 // What an attempt to connect may meet, and what may be asked of a server in it.
 #include "integration/bridge_client.hpp"
-#include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
 #include <boost/asio/read.hpp>
@@ -48,12 +47,6 @@ const std::vector<foreign_answer> foreign_answers = {
     {changed(7, '\x01'), "\\x00\\x00\\x00%\\x00\\x00\\x00\\x01"},
     {changed(23, '\x11'), "\\x00\\x00\\x00%"},
 };
-
-/// How many lines of the log have that in them.
-std::ptrdiff_t said(const bridge_client& c, const std::string& text)
-{
-    return std::ranges::count_if(c.log, [&](const std::string& line) { return line.find(text) != line.npos; });
-}
 
 /// What a stranger does when it has answered.
 enum class after { silence, hang_up };
@@ -158,9 +151,7 @@ TEST_CASE("the longest session time-outs: what the C client can reckon with is a
     for (const auto asked : {longest, longest + 1ms, largest}) {
         CAPTURE(asked.count());
         proxy between{own.port()};
-        auto options = options_for(between.address());
-        options.session_timeout = asked;
-        connected_bridge_client c{options};
+        connected_bridge_client c{options_for(between.address(), asked)};
         CHECK(c.session_timeout == longest);
         CHECK(c.sync("/") == outcome::ok);
         const auto session = c.session;
@@ -180,7 +171,7 @@ TEST_CASE("what answers and is no ZooKeeper is named, and never taken for one")
         bridge_client c{options_for(at(port))};
         stranger other(c, port, answer.bytes);
         const auto line = at(port) + answer.said + answer.shown;
-        c.run_until([&] { return said(c, line) >= 2; });
+        c.run_until([&] { return c.said(line) >= 2; });
         CHECK(c.lines.empty());
         c.close();
     }
@@ -192,17 +183,16 @@ TEST_CASE("a session survives others that answer at its servers' addresses meanw
         CAPTURE(answer.bytes);
         proxy between{server().port()};
         port_lease port;
-        auto options = options_for(between.address() + ',' + at(port));
-        options.session_timeout = 60s;
+        auto options = options_for(between.address() + ',' + at(port), 60s);
         options.connect_backoff = options.connect_backoff_limit = 50ms;
         bridge_client c{options};
         stranger other(c, port, answer.bytes);
         c.wait_connected();
         const auto session = c.session;
-        const auto before = said(c, answer.said);
+        const auto before = c.said(answer.said);
         between.refuse();
         between.cut();
-        c.run_until([&] { return said(c, answer.said) >= before + 3; });
+        c.run_until([&] { return c.said(answer.said) >= before + 3; });
         between.accept();
         c.wait_connected(2);
         CHECK(c.session == session);
@@ -220,19 +210,17 @@ TEST_CASE("who hangs up without an answer, and who never gives one, is named")
         port_lease port;
         bridge_client c{options_for(at(port))};
         stranger other(c, port, bytes, after::hang_up);
-        c.run_until([&] { return said(c, at(port) + " closed the connection without an answer") >= 2; });
-        CHECK(said(c, "or is a port for TLS: client_options::tls is off") >= 2);
+        c.run_until([&] { return c.said(at(port) + " closed the connection without an answer") >= 2; });
+        CHECK(c.said("or is a port for TLS: client_options::tls is off") >= 2);
         CHECK(c.lines.empty());
         c.close();
     }
     for (const std::string& bytes : {std::string{}, session_answer.substr(0, 5)}) {
         CAPTURE(bytes.size());
         port_lease port;
-        auto options = options_for(at(port));
-        options.session_timeout = 1500ms; // an attempt has a third of it
-        bridge_client c{options};
+        bridge_client c{options_for(at(port), 1500ms)}; // an attempt has a third of it
         stranger other(c, port, bytes, after::silence);
-        c.run_until([&] { return said(c, at(port) + " accepted the connection and did not answer in time") >= 1; });
+        c.run_until([&] { return c.said(at(port) + " accepted the connection and did not answer in time") >= 1; });
         CHECK(c.lines.empty());
         c.close();
     }
@@ -241,12 +229,10 @@ TEST_CASE("who hangs up without an answer, and who never gives one, is named")
 TEST_CASE("a server's answer that comes byte by byte is one all the same")
 {
     port_lease port;
-    auto options = options_for(at(port));
-    options.session_timeout = 60s;
-    bridge_client c{options};
+    bridge_client c{options_for(at(port), 60s)};
     trickle slow(c, port, server().port());
     c.wait_connected();
-    CHECK(said(c, "is no ZooKeeper server") == 0);
+    CHECK(c.said("is no ZooKeeper server") == 0);
     CHECK(c.sync("/") == outcome::ok);
     c.close();
 }
@@ -284,8 +270,7 @@ TEST_CASE("a back-off without a limit grows, and is no hot loop")
 TEST_CASE("while a session may be taken up again, no back-off keeps from it")
 {
     proxy between{server().port()};
-    auto options = options_for(between.address());
-    options.session_timeout = 16s;
+    auto options = options_for(between.address(), 16s);
     options.connect_backoff = 1h;
     options.connect_backoff_limit = 1h;
     connected_bridge_client c{options};
@@ -294,11 +279,7 @@ TEST_CASE("while a session may be taken up again, no back-off keeps from it")
     c.wait_connected(2);
     between.refuse();
     between.cut();
-    const auto logged = c.log.size();
-    c.run_until([&] { // refused once at the least
-        return std::any_of(c.log.begin() + static_cast<std::ptrdiff_t>(logged), c.log.end(),
-                           [](const auto& line) { return line.find("refused") != line.npos; });
-    });
+    c.run_until([&, before = c.said("refused")] { return c.said("refused") > before; });
     between.accept();
     c.wait_connected(3);
     CHECK(c.session == session);

@@ -2,9 +2,7 @@
 // program: bridge
 // Batches, over a real server: what `conformance/` does not compare.
 #include "integration/bridge_client.hpp"
-#include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
-#include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
 using namespace zklock::test;
@@ -111,8 +109,7 @@ TEST_CASE("what the library or the server could not bear in a batch is refused b
     CHECK(c.exists("/ok").result == outcome::no_node);
     CHECK(c.disconnections == 0);
     CHECK(c.sync("/") == outcome::ok);
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }
 
 TEST_CASE("the largest batch that is sent is one that the server takes")
@@ -160,8 +157,7 @@ TEST_CASE("below a chroot, the paths of a batch go out and come back as the call
     admin.create("/top/mine/other");
     c.run_until([&] { return c.events.size() == 1; });
     CHECK(c.events[0] == std::pair{event_kind::children_changed, std::string{"/"}});
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }
 
 TEST_CASE("a batch that is cut off before or after the server acted is unknown, and was done or not")
@@ -186,6 +182,5 @@ TEST_CASE("a batch that is cut off before or after the server acted is unknown, 
     CHECK(c.batch({removes("/cut/a")}).result == outcome::unknown);
     c.wait_connected(++times);
     CHECK(admin.exists("/cut/a").has_value());
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }

@@ -2,12 +2,12 @@
 // What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
 #include "bridge/connection/connection.hpp"
 #include "runtime/asio_scheduler.hpp"
+#include "support/expect_clean.hpp"
 #include "support/failure_report.hpp"
+#include "support/one_server.hpp"
 #include "support/options_for.hpp"
-#include "support/polling.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
-#include <doctest/doctest.h>
 
 #include <deque>
 #include <stdexcept>
@@ -238,6 +238,11 @@ public:
         if (on_line)
             on_line(line);
     }
+    /// How many lines of the log have that in them.
+    [[nodiscard]] std::ptrdiff_t said(std::string_view text) const
+    {
+        return std::ranges::count_if(log, [&](const std::string& line) { return line.find(text) != line.npos; });
+    }
     [[nodiscard]] std::string last_log() const
     {
         std::string last;
@@ -294,5 +299,12 @@ private:
 struct connected_bridge_client : bridge_client {
     explicit connected_bridge_client(client_options options) : bridge_client(std::move(options)) { wait_connected(); }
 };
+
+/// Closes it. Then nothing may be left on the program's server.
+inline void close_clean(bridge_client& c)
+{
+    c.close();
+    expect_clean(server());
+}
 
 } // namespace zklock::test

@@ -2,9 +2,7 @@
 // program: bridge_replaced
 // How a store ends: in good order, in a hurry, inside its own completions, and with its context.
 #include "integration/bridge_client.hpp"
-#include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
-#include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
 #include <dlfcn.h>
@@ -19,9 +17,7 @@ using lines = std::vector<std::string>;
 /// Their sessions do not end by themselves while a test waits for their end.
 client_options long_lived(const std::string& servers)
 {
-    auto options = options_for(servers);
-    options.session_timeout = 60s;
-    return options;
+    return options_for(servers, 60s);
 }
 constexpr milliseconds long_before_the_end{20'000};
 
@@ -108,9 +104,8 @@ TEST_CASE("dropping the store without close ends the session too, and waits for 
 TEST_CASE("a server that does not answer stalls neither close nor the destructor")
 {
     zookeeper_server own;
-    auto short_lived = options_for(own.address());
-    short_lived.session_timeout = 2000ms;
-    bridge_client closing{long_lived(own.address())}, dropped{long_lived(own.address())}, full{short_lived};
+    bridge_client closing{long_lived(own.address())}, dropped{long_lived(own.address())},
+        full{options_for(own.address(), 2000ms)};
     for (auto* c : {&closing, &dropped, &full})
         c->wait_connected();
     CHECK(closing.create("/c", node_kind::ephemeral).result == outcome::ok);

@@ -4,8 +4,6 @@
 // The C client is never told where a server is: it is pointed at a port on which nobody can listen, and given
 // connections that were made elsewhere. So nothing that it does by itself can reach anybody.
 #include "integration/bridge_client.hpp"
-#include "support/expect_clean.hpp"
-#include "support/one_server.hpp"
 #include "support/proxy.hpp"
 #include "support/replaced_c_client.hpp"
 
@@ -99,6 +97,5 @@ TEST_CASE("whatever becomes of its connections, the C client knows of decoys onl
         CAPTURE(address);
         CHECK(refuses(address));
     }
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }

@@ -5,7 +5,6 @@
 #include "integration/bridge_client.hpp"
 #include "support/own_network.hpp"
 #include "support/own_sockets.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <arpa/inet.h>
 #include <linux/ipv6.h>
@@ -63,9 +62,7 @@ server_options on_all_addresses()
 
 client_options patient(const std::string& servers)
 {
-    auto options = options_for(servers);
-    options.session_timeout = 60s; // a server's restart fits in
-    return options;
+    return options_for(servers, 60s); // a server's restart fits in
 }
 
 } // namespace
@@ -80,8 +77,7 @@ TEST_CASE("without IPv4: connected at the start, and again with the same session
     zookeeper_server server(on_all_addresses());
     for (const std::string host : {"[::1]:", "[fd00::1]:"}) {
         CAPTURE(host);
-        bridge_client c{patient(host + std::to_string(server.port()))};
-        c.wait_connected();
+        connected_bridge_client c{patient(host + std::to_string(server.port()))};
         const auto session = c.session;
         CHECK(c.create("/kept", node_kind::ephemeral).result == outcome::ok);
         server.restart();
@@ -120,8 +116,7 @@ TEST_CASE("without IPv4: a send that fails leaves no request in the library, and
     if (!alone.made())
         return;
     zookeeper_server server(on_all_addresses());
-    bridge_client c{patient("[::1]:" + std::to_string(server.port()))};
-    c.wait_connected();
+    connected_bridge_client c{patient("[::1]:" + std::to_string(server.port()))};
     const auto session = c.session;
     for (std::size_t round = 0; round < 5; ++round) {
         const auto sockets = sockets_to(server.port());
@@ -147,8 +142,7 @@ TEST_CASE("without IPv6: a server at the loopback's IPv6 address is reached, and
         return;
     REQUIRE_FALSE(is_known_family("::1"));
     zookeeper_server server(on_all_addresses());
-    bridge_client c{patient("[::1]:" + std::to_string(server.port()))};
-    c.wait_connected();
+    connected_bridge_client c{patient("[::1]:" + std::to_string(server.port()))};
     const auto session = c.session;
     server.restart();
     c.wait_connected(2);

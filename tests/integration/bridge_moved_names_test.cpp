@@ -3,60 +3,31 @@
 // session, it says of another one.
 #include "integration/bridge_client.hpp"
 #include "integration/moved_scene.hpp"
-
-#include <condition_variable>
-
-#include <dlfcn.h>
-#include <netdb.h>
+#include "integration/names_scene.hpp"
+#include "integration/run_until.hpp"
 
 using namespace zklock::test;
 
 namespace {
 
-/// Who resolves the names that end with ".test": each has an address, or an error. While the answers are held back,
-/// questions wait.
-class resolver {
+/// Where the names that end with ".test" lead, or with what error they are answered.
+class name_answers {
 public:
     void say(const std::string& name, std::string address, int error = 0)
     {
         const std::lock_guard lock(mutex_);
-        answers_[name] = {std::move(address), error};
+        all_[name] = {std::move(address), error};
     }
-    void hold(bool on)
+    std::pair<std::string, int> of(const std::string& name)
     {
         const std::lock_guard lock(mutex_);
-        held_ = on;
-        changed_.notify_all();
-    }
-    /// How many were asked since the start.
-    [[nodiscard]] int asked()
-    {
-        const std::lock_guard lock(mutex_);
-        return asked_;
-    }
-    std::pair<std::string, int> ask(std::string_view name)
-    {
-        std::unique_lock lock(mutex_);
-        ++asked_;
-        changed_.wait(lock, [this] { return !held_; });
-        return answers_.at(std::string{name});
+        return all_.at(name);
     }
 
 private:
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::map<std::string, std::pair<std::string, int>> answers_;
-    bool held_ = false;
-    int asked_ = 0;
-} names;
-
-/// A context waits in its destructor for the name that is being resolved: goes before it.
-struct answers_at_the_end {
-    answers_at_the_end() = default;
-    answers_at_the_end(const answers_at_the_end&) = delete;
-    answers_at_the_end& operator=(const answers_at_the_end&) = delete;
-    ~answers_at_the_end() { names.hold(false); }
-};
+    std::map<std::string, std::pair<std::string, int>> all_;
+} answers;
 
 two_ensembles& ensembles()
 {
@@ -66,8 +37,7 @@ two_ensembles& ensembles()
 
 client_options options_at(const std::string& servers, milliseconds session_timeout)
 {
-    auto options = options_for(servers);
-    options.session_timeout = session_timeout;
+    auto options = options_for(servers, session_timeout);
     options.connect_backoff = options.connect_backoff_limit = 50ms;
     return options;
 }
@@ -81,8 +51,8 @@ struct named_client {
         c.wait_connected();
         session = c.session;
     }
-    void leads_to(const std::string& address) const { names.say(name, address); }
-    void gives(int error) const { names.say(name, "", error); }
+    void leads_to(const std::string& address) const { answers.say(name, address); }
+    void gives(int error) const { answers.say(name, "", error); }
 
     two_ensembles& there;
     const std::string name;
@@ -101,22 +71,17 @@ private:
     }
 };
 
-std::ptrdiff_t lines_with(const bridge_client& c, const std::string& text)
-{
-    return std::ranges::count_if(c.log, [&](const std::string& line) { return line.find(text) != line.npos; });
-}
-
 const std::string disbelieved = "has expired, which is not believed";
 
 } // namespace
 
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found)
 {
-    static auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
     if (!node || !std::string_view{node}.ends_with(".test"))
-        return real(node, service, hints, found);
-    const auto [address, error] = names.ask(node);
-    return error != 0 ? error : real(address.c_str(), service, hints, found);
+        return real_getaddrinfo(node, service, hints, found);
+    questions.ask();
+    const auto [address, error] = answers.of(node);
+    return error != 0 ? error : real_getaddrinfo(address.c_str(), service, hints, found);
 }
 
 TEST_CASE("another ensemble at the old address is not believed, and the session goes on where the name leads now")
@@ -125,13 +90,13 @@ TEST_CASE("another ensemble at the old address is not believed, and the session 
     auto& c = at.c;
     REQUIRE(c.create("/kept", node_kind::ephemeral).result == outcome::ok);
 
-    names.hold(true);
+    questions.allow(0);
     at.there.other_moves_in();
-    c.run_until([&] { return lines_with(c, disbelieved) >= 2; });
+    c.run_until([&] { return c.said(disbelieved) >= 2; });
     CHECK(c.expiries == 0);
     CHECK(c.connections == 1);
     at.leads_to("127.0.0.2");
-    names.hold(false);
+    questions.allow_all();
     c.wait_connected(2);
     CHECK(c.session == at.session);
     CHECK_FALSE(c.was_renewed);
@@ -145,15 +110,15 @@ TEST_CASE("an attempt under way to an address that is named no more is ended")
     named_client at{"moves.test"};
     auto& c = at.c;
 
-    names.hold(true);
+    questions.allow(0);
     at.there.old_place.belongs_to(0); // an attempt there lasts for ten seconds
-    c.run_until([&] { return lines_with(c, "connecting to 127.0.0.1:") == 2; });
+    c.run_until([&] { return c.said("connecting to 127.0.0.1:") == 2; });
     at.leads_to("127.0.0.2");
-    names.hold(false);
+    questions.allow_all();
     const auto start = steady_clock::now();
     c.wait_connected(2);
     CHECK(steady_clock::now() - start < 8s);
-    CHECK(lines_with(c, "no host name leads to 127.0.0.1:") == 1);
+    CHECK(c.said("no host name leads to 127.0.0.1:") == 1);
     CHECK(c.session == at.session);
     c.close();
 }
@@ -167,10 +132,10 @@ TEST_CASE("that no such name is known confirms nothing; a name that leads there 
     at.there.other_moves_in();
     c.wait_disconnected();
     const auto lost = steady_clock::now();
-    c.run_until([&] { return steady_clock::now() > lost + 5s && lines_with(c, disbelieved) >= 2; });
+    c.run_until([&] { return steady_clock::now() > lost + 5s && c.said(disbelieved) >= 2; });
     CHECK(c.expiries == 0);
     CHECK(c.connections == 1);
-    CHECK(lines_with(c, "host names cannot be asked") == 0);
+    CHECK(c.said("host names cannot be asked") == 0);
     at.leads_to("127.0.0.1");
     c.wait_connected(2);
     CHECK(c.expiries == 1);
@@ -187,7 +152,7 @@ TEST_CASE("a name that cannot be asked confirms its last address once the sessio
         auto& c = at.c;
 
         if (silent)
-            names.hold(true);
+            questions.allow(0);
         else
             at.gives(EAI_AGAIN);
         at.there.other_moves_in();
@@ -198,8 +163,8 @@ TEST_CASE("a name that cannot be asked confirms its last address once the sessio
         CHECK(steady_clock::now() >= lost + 4000ms + 1000ms + 500ms - 100ms);
         CHECK(c.expiries == 1);
         CHECK(c.was_renewed);
-        CHECK(lines_with(c, disbelieved) >= 1);
-        CHECK(lines_with(c, "host names cannot be asked") == 1);
+        CHECK(c.said(disbelieved) >= 1);
+        CHECK(c.said("host names cannot be asked") == 1);
         c.close();
     }
 }
@@ -212,12 +177,12 @@ TEST_CASE("a machine that slept till the session should be over does not wait fo
     at.there.other_moves_in();
     c.wait_disconnected();
     const auto lost = steady_clock::now();
-    c.run_until([&] { return lines_with(c, disbelieved) != 0; });
+    c.run_until([&] { return c.said(disbelieved) != 0; });
     runtime::move_lease_clock(60s);
     c.wait_connected(2);
     CHECK(steady_clock::now() < lost + 30s);
     CHECK(c.was_renewed);
-    CHECK(lines_with(c, "host names cannot be asked") == 1);
+    CHECK(c.said("host names cannot be asked") == 1);
     c.close();
 }
 
@@ -228,34 +193,28 @@ TEST_CASE("a name whose question is from before the connection ended is asked ag
     answers_at_the_end at_end;
     const auto resolver = std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()),
                                                                   bridge::parse_servers("asked.test:1").value());
-    names.say("asked.test", "127.0.0.1");
-    names.hold(true);
-    const int before = names.asked();
+    answers.say("asked.test", "127.0.0.1");
+    questions.allow(0);
+    const int before = questions.asked();
     const auto nobody = [](const auto&, const auto&) {};
-    const auto run_until = [&](const auto& holds) {
-        const auto end = steady_clock::now() + default_limit;
-        while (!holds() && steady_clock::now() < end)
-            context.run_one_for(10ms);
-        REQUIRE(holds());
-    };
     resolver->resolve({}, nobody, [] {});
-    run_until([&] { return names.asked() == before + 1; });
+    run_until(context, [&] { return questions.asked() == before + 1; });
     const auto lost = steady_clock::now();
     resolver->resolve(lost, nobody, [] {});
-    CHECK(names.asked() == before + 1); // no question is asked twice at a time
-    names.hold(false);
-    run_until([&] { return names.asked() == before + 2 && resolver->complete(); });
+    CHECK(questions.asked() == before + 1); // no question is asked twice at a time
+    questions.allow_all();
+    run_until(context, [&] { return questions.asked() == before + 2 && resolver->complete(); });
     REQUIRE(resolver->found().size() == 1);
     CHECK(resolver->found().front()->asked >= lost);
     CHECK_FALSE(resolver->found().front()->unanswered_since);
-    names.say("asked.test", "", EAI_AGAIN);
+    answers.say("asked.test", "", EAI_AGAIN);
     resolver->resolve(lost, nobody, [] {});
-    run_until([&] { return resolver->complete(); });
+    run_until(context, [&] { return resolver->complete(); });
     REQUIRE(resolver->found().size() == 1); // its last one
     CHECK(resolver->found().front()->unanswered_since);
-    names.say("asked.test", "", EAI_NONAME);
+    answers.say("asked.test", "", EAI_NONAME);
     resolver->resolve(lost, nobody, [] {});
-    run_until([&] { return resolver->complete(); });
+    run_until(context, [&] { return resolver->complete(); });
     CHECK(resolver->found().empty());
 }
 
@@ -267,8 +226,7 @@ TEST_CASE("a machine whose hosts change: the session goes on at the new address"
     two_ensembles there;
     const std::string list = there.at_port("zoo-1.moved") + ',' + there.at_port("zoo-2.moved");
     hosts.write("127.0.0.1 zoo-1.moved\n127.0.0.1 zoo-2.moved\n");
-    bridge_client c{options_at(list, 60'000ms)};
-    c.wait_connected();
+    connected_bridge_client c{options_at(list, 60'000ms)};
     const auto session = c.session;
     REQUIRE(c.create("/kept", node_kind::ephemeral).result == outcome::ok);
 

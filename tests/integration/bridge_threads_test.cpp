@@ -1,7 +1,6 @@
 // program: bridge
 // Several clients on several threads, and time.
 #include "integration/bridge_client.hpp"
-#include "support/one_server.hpp"
 
 #include <ctime>
 #include <future>

@@ -2,7 +2,6 @@
 // program: bridge
 // Watches over a real server: what is left of them there.
 #include "integration/bridge_client.hpp"
-#include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 

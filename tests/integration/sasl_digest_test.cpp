@@ -48,9 +48,8 @@ TEST_CASE("DIGEST-MD5: the identity stands before anything is asked, and the gat
 {
     const auto options = as_user("bob", "bobsecret"); // the server's own are there now
     const auto pairs = sockets(AF_UNIX);
-    bridge_client c(options);
-    c.wait_connected();
-    CHECK(said_in_log(c, "have identified themselves to each other by DIGEST-MD5"));
+    connected_bridge_client c(options);
+    CHECK(c.said("have identified themselves to each other by DIGEST-MD5") != 0);
     const access_list own = acl::creator_all;
     CHECK(c.create("/gate-leaves", node_kind::ephemeral, "x", &own).result == outcome::ok);
     CHECK(c.get_acl("/gate-leaves").list.find("sasl:bob") != std::string::npos);
@@ -58,8 +57,7 @@ TEST_CASE("DIGEST-MD5: the identity stands before anything is asked, and the gat
     for (int i = 0; i < 20; ++i)
         CHECK(c.set("/gate-leaves", std::string(50'000, 'x')).result == outcome::ok);
     CHECK(c.get("/gate-leaves").data.size() == 50'000);
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }
 
 TEST_CASE("DIGEST-MD5: with TLS the relay stays, and a session goes on over new connections, each with its identity")
@@ -72,8 +70,7 @@ TEST_CASE("DIGEST-MD5: with TLS the relay stays, and a session goes on over new 
         if (tls)
             options.tls = trusting();
         const auto pairs = sockets(AF_UNIX);
-        bridge_client c(options);
-        c.wait_connected();
+        connected_bridge_client c(options);
         const auto session = c.session;
         CHECK(c.create("/kept", node_kind::ephemeral, "x").result == outcome::ok);
         CHECK(sockets(AF_UNIX) - pairs == (tls ? 2 : 0));
@@ -91,8 +88,7 @@ TEST_CASE("DIGEST-MD5: with TLS the relay stays, and a session goes on over new 
 TEST_CASE("DIGEST-MD5: a session that is over is told as ever, and a new one identifies itself")
 {
     proxy between(server().port());
-    bridge_client c(as_user("bob", "bobsecret", between.address()));
-    c.wait_connected();
+    connected_bridge_client c(as_user("bob", "bobsecret", between.address()));
     between.expire_session();
     c.wait_connected(2);
     CHECK(c.expiries == 1);
@@ -119,10 +115,10 @@ TEST_CASE("DIGEST-MD5: who has a wrong password, or no such name, is refused, an
         bridge_client c(as_user(user, password));
         c.run_until([&] { return c.refusals != 0; });
         CHECK(c.connections == 0);
-        CHECK(said_in_log(c, " refuses this client: the server does not know the user, or the password is wrong "
-                             "(error -115)"));
-        CHECK_FALSE(said_in_log(c, password));
-        CHECK(said_in_log(c, "DIGEST-MD5 without TLS"));
+        CHECK(c.said(" refuses this client: the server does not know the user, or the password is wrong "
+                     "(error -115)") != 0);
+        CHECK(c.said(password) == 0);
+        CHECK(c.said("DIGEST-MD5 without TLS") != 0);
         const auto failures = c.store().failures();
         REQUIRE(failures.size() == 1);
         CHECK(failures.begin()->second.find("refuses this client") != std::string::npos);
@@ -140,8 +136,7 @@ TEST_CASE("DIGEST-MD5: both identities of a client count, and access lists of th
     CHECK(list.find("sasl:bob") != std::string::npos);
     CHECK(list.find("digest:guest:") != std::string::npos);
 
-    bridge_client bob(as_user("bob", "bobsecret")), alice(as_user("alice", "pässwört"));
-    bob.wait_connected();
+    connected_bridge_client bob(as_user("bob", "bobsecret")), alice(as_user("alice", "pässwört"));
     alice.wait_connected();
     const access_list for_alice{access_entry("sasl", "bob"), access_entry("sasl", "alice", permission::read)};
     REQUIRE(bob.create("/sasl-shared", node_kind::ephemeral, "x", &for_alice).result == outcome::ok);

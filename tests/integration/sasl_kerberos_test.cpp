@@ -75,14 +75,12 @@ TEST_CASE("Kerberos: a server that wants an identity gets it before anything els
 
 TEST_CASE("Kerberos: a keytab is enough; the nodes are the principal's")
 {
-    bridge_client c(by_keytab(usual_realm().keytab("alice")));
-    c.wait_connected();
+    connected_bridge_client c(by_keytab(usual_realm().keytab("alice")));
     const access_list own = acl::creator_all;
     CHECK(c.create("/of-alice", node_kind::ephemeral, "x", &own).result == outcome::ok);
     CHECK(c.get_acl("/of-alice").list.find("sasl:alice") != std::string::npos);
-    CHECK(said_in_log(c, "have identified themselves to each other by Kerberos"));
-    c.close();
-    expect_clean(server());
+    CHECK(c.said("have identified themselves to each other by Kerberos") != 0);
+    close_clean(c);
 }
 
 TEST_CASE("Kerberos: a service that the KDC does not know by one name is tried by the next, before anything is dialed")
@@ -90,8 +88,7 @@ TEST_CASE("Kerberos: a service that the KDC does not know by one name is tried b
     const auto port = std::to_string(server().port());
     const auto options = by_keytab(usual_realm().keytab("alice"), "127.0.0.1:" + port + ",localhost:" + port);
     for (int i = 0; i < 4; ++i) { // whichever is the first
-        bridge_client c(options);
-        c.wait_connected();
+        connected_bridge_client c(options);
         c.close();
     }
 }
@@ -101,8 +98,8 @@ TEST_CASE("Kerberos: what it says is told in its own words")
     auto options = by_keytab(usual_realm().keytab("alice"));
     options.sasl.server_principal = "zookeeper/elsewhere@ZK.TEST";
     bridge_client c(options);
-    c.run_until([&] { return said_in_log(c, "no SASL with "); });
-    CHECK_MESSAGE(said_in_log(c, "zookeeper/elsewhere@ZK.TEST not found in Kerberos database"), c.last_log());
+    c.run_until([&] { return c.said("no SASL with ") != 0; });
+    CHECK_MESSAGE(c.said("zookeeper/elsewhere@ZK.TEST not found in Kerberos database") != 0, c.last_log());
     CHECK(c.store().failures().size() == 1);
     CHECK(c.refusals == 0);
     c.close();
@@ -112,8 +109,7 @@ TEST_CASE("Kerberos: an open session goes on when its ticket ends; the next conn
 {
     const renewed_file tickets(usual_realm().tickets("alice", "4s"));
     proxy link(server().port());
-    bridge_client c(by_tickets(tickets.name(), at_localhost(link.port())));
-    c.wait_connected();
+    connected_bridge_client c(by_tickets(tickets.name(), at_localhost(link.port())));
     CHECK(c.create("/ticket-ends", node_kind::ephemeral, "x").result == outcome::ok);
     c.run_until([&] { // and is used meanwhile
         CHECK(c.get("/ticket-ends").data == "x");
@@ -122,22 +118,20 @@ TEST_CASE("Kerberos: an open session goes on when its ticket ends; the next conn
     CHECK(c.get("/ticket-ends").data == "x");
     CHECK(c.disconnections == 0);
     link.cut();
-    c.run_until([&] { return said_in_log(c, "expired"); });
+    c.run_until([&] { return c.said("expired") != 0; });
     CHECK(c.refusals == 0);
     tickets.renew(usual_realm().tickets("alice"));
     c.wait_connected(2);
     CHECK(c.get("/ticket-ends").data == "x");
     CHECK(c.expiries == 0);
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }
 
 TEST_CASE("Kerberos: a keytab that is renewed is taken up at the next connection")
 {
     const renewed_file keys(usual_realm().keytab("frank"));
     proxy link(server().port());
-    bridge_client c(by_keytab(keys.name(), at_localhost(link.port())));
-    c.wait_connected();
+    connected_bridge_client c(by_keytab(keys.name(), at_localhost(link.port())));
     const access_list own = acl::creator_all;
     CHECK(c.create("/frank", node_kind::ephemeral, "x", &own).result == outcome::ok);
     usual_realm().change_key("frank");
@@ -146,8 +140,7 @@ TEST_CASE("Kerberos: a keytab that is renewed is taken up at the next connection
     c.wait_connected(2);
     CHECK(c.set("/frank", "y").result == outcome::ok); // still the same identity
     CHECK(c.expiries == 0);
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }
 
 TEST_CASE("Kerberos: a server that speaks another mechanism, or none, is told apart")
@@ -176,8 +169,8 @@ TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ti
     options.sasl.server_principal = principal;
     bridge_client c(options);
     const std::string words = "the server does not accept the Kerberos ticket for zookeeper/outdated: ";
-    c.run_until([&] { return said_in_log(c, words) || c.refusals != 0; }); // as of a server whose clock is wrong
-    CHECK(said_in_log(c, "another key than the ticket is for; the next attempt gets a new one (error -115)"));
+    c.run_until([&] { return c.said(words) != 0 || c.refusals != 0; }); // as of a server whose clock is wrong
+    CHECK(c.said("another key than the ticket is for; the next attempt gets a new one (error -115)") != 0);
     CHECK(c.connections == 0);
     auto let_in = options;
     let_in.servers = at_localhost(lenient.port()); // it refuses it, too, but does not say so
@@ -192,24 +185,20 @@ TEST_CASE("Kerberos: a server whose key is another than the KDC's refuses the ti
 
 TEST_CASE("Kerberos and TLS: with a certificate the client is both, and a session goes on over new connections")
 {
-    certificate_wish wish;
-    wish.common_name = "shop";
     auto own = by_keytab(usual_realm().keytab("alice"), at_localhost(server().secure_port()));
-    own.tls = showing(usual_authority().certify(wish));
+    own.tls = showing(usual_authority().certify(with(&certificate_wish::common_name, "shop")));
     const auto list = identity_of(own, "/kerberos-tls");
     CHECK(list.find("sasl:alice") != std::string::npos);
     CHECK(list.find("x509:CN=shop") != std::string::npos);
 
     proxy link(server().secure_port(), std::nullopt, speech::tls);
     own.servers = at_localhost(link.port());
-    bridge_client c(own);
-    c.wait_connected();
+    connected_bridge_client c(own);
     const auto session = c.session;
     link.cut();
     c.wait_connected(2);
     CHECK(c.session == session);
-    c.close();
-    expect_clean(server());
+    close_clean(c);
 }
 
 TEST_SUITE_END();

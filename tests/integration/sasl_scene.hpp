@@ -90,17 +90,12 @@ inline server_starts_with knowing_by_kerberos(const char* file = __builtin_FILE(
     return options;
 }
 
-[[nodiscard]] inline bool said_in_log(const bridge_client& c, const std::string& part)
-{
-    return std::ranges::any_of(c.log, [&](const auto& line) { return line.find(part) != line.npos; });
-}
-
 /// It gets no connection, and the log has these words.
 inline void expect_no_identity(const client_options& options, const std::string& words)
 {
     bridge_client c(options);
     CAPTURE(words);
-    c.run_until([&] { return said_in_log(c, words); });
+    c.run_until([&] { return c.said(words) != 0; });
     CHECK(c.connections == 0);
     c.close();
 }
@@ -108,8 +103,7 @@ inline void expect_no_identity(const client_options& options, const std::string&
 /// The access list of a node that only its creator may touch.
 [[nodiscard]] inline std::string identity_of(const client_options& options, const std::string& path)
 {
-    bridge_client c(options);
-    c.wait_connected();
+    connected_bridge_client c(options);
     const access_list own = acl::creator_all;
     CHECK(c.create(path, node_kind::ephemeral, "x", &own).result == outcome::ok);
     auto list = c.get_acl(path).list;
@@ -131,11 +125,7 @@ inline void cut_each_step(client_options options, std::size_t steps, const std::
                 link.on_next(opcode::sasl, at, fate::cut, step);
                 options.servers = at_localhost(link.port());
                 client zk(executor, options);
-                mutex lock(zk, path);
-                critical_section section;
-                while (!link.struck())
-                    co_await visit(lock, section);
-                co_await visit(lock, section);
+                co_await work_until_struck(zk, link, path);
                 CHECK(link.accepted() >= 2);
                 CHECK(link.sessions().size() <= 2); // where the first was not known here yet, another is made
                 CHECK(zk.metrics().expiries == 0);
@@ -179,8 +169,7 @@ inline void lose_leader_of_three(const sasl_servers& known, client_options optio
         const auto session = zk.session_id();
         servers[servers.leader()].kill();
         must(co_await std::move(held).release());
-        guard again = must(co_await lock.acquire(default_limit));
-        must(co_await std::move(again).release());
+        co_await take_turn(lock, default_limit);
         CHECK(zk.session_id() == session);
         CHECK(zk.metrics().expiries == 0);
         must(co_await zk.close());

@@ -1,47 +1,17 @@
 // sanitizers: none
 // program: tls
 // For which name a certificate has to be: that by which the user named the address that is being tried.
+#include "integration/names_scene.hpp"
 #include "integration/tls_scene.hpp"
 
-#include <condition_variable>
 #include <cstdarg>
 #include <thread>
 
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <netdb.h>
 
 using namespace zklock::test;
 
 namespace {
-
-/// Names that begin with "hang" are answered at its end.
-class hanging_names {
-public:
-    void wait()
-    {
-        std::unique_lock lock(mutex_);
-        ++waiting_;
-        ended_.wait(lock, [this] { return over_; });
-    }
-    int waiting()
-    {
-        const std::lock_guard lock(mutex_);
-        return waiting_;
-    }
-    void end()
-    {
-        const std::lock_guard lock(mutex_);
-        over_ = true;
-        ended_.notify_all();
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    int waiting_ = 0;
-    bool over_ = false;
-} hanging;
 
 /// Which threads have opened the authority's file.
 class openings {
@@ -77,16 +47,15 @@ extern "C" int open(const char* path, int flags, ...)
     return real(path, flags, mode);
 }
 
-// Names that end with ".test" are this machine's.
+// Names that end with ".test" are this machine's; those that begin with "hang" are answered when a test allows it.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found)
 {
-    static auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
     std::string_view name{node ? node : ""};
     while (name.ends_with('.'))
         name.remove_suffix(1);
     if (name.starts_with("hang"))
-        hanging.wait();
-    return real(name.ends_with(".test") ? "127.0.0.1" : node, service, hints, found);
+        questions.ask();
+    return real_getaddrinfo(name.ends_with(".test") ? "127.0.0.1" : node, service, hints, found);
 }
 
 namespace {
@@ -96,10 +65,8 @@ constexpr int most = 32; // threads
 
 server_options with_names(std::vector<std::string> names)
 {
-    certificate_wish wish;
-    wish.names = std::move(names);
     server_options options = with_secure_port();
-    options.secure->key_store = usual_authority().certify(wish).store;
+    options.secure->key_store = usual_authority().certify(with(&certificate_wish::names, std::move(names))).store;
     return options;
 }
 
@@ -170,15 +137,16 @@ TEST_CASE("files are read on another thread than the executor's, and again only 
 TEST_CASE("threads that are stuck with names: a client whose server is an address reads its files all the same")
 {
     play<0>({.clean = {"/tls/usable"}}, [&]() -> awaitable<void> {
+        questions.allow(0);
         client_options unknown = secure_options("hang-0.test:1");
         for (int i = 1; i < most + 8; ++i)
             unknown.servers += ",hang-" + std::to_string(i) + ".test:1";
         client stuck(co_await asio::this_coro::executor, unknown);
-        co_await until("all are stuck", [] { return hanging.waiting() == most; });
+        co_await until("all are stuck", [] { return questions.waiting() == most; });
         const client_options numeric = secure_options(server().secure_address());
         co_await expect_connected(numeric);
-        CHECK(hanging.waiting() == most);
-        hanging.end();
+        CHECK(questions.waiting() == most);
+        questions.allow_all();
         must(co_await stuck.close());
     });
 }

@@ -74,8 +74,7 @@ struct users {
     awaitable<void> begin()
     {
         for (client* zk : {&a, &b}) {
-            const result<void> connected = co_await zk->wait_connected(default_limit);
-            REQUIRE(!connected.has_error());
+            must(co_await zk->wait_connected(default_limit));
         }
         held = begin_acquire(mutex(a, path));
         REQUIRE(!co_await held.end());
@@ -98,6 +97,16 @@ struct users {
         });
     }
 
+    /// Both are connected again, with their sessions.
+    awaitable<void> go_on()
+    {
+        co_await until("both are connected", [this] {
+            return a.state() == connection_state::connected && b.state() == connection_state::connected;
+        });
+        CHECK(a.session_id() == sessions[0]);
+        CHECK(b.session_id() == sessions[1]);
+    }
+
     /// Both have new sessions soon; the holder has lost, the waiter is granted, and the release has ended.
     awaitable<void> begin_anew(steady_clock::time_point no_sooner_than, steady_clock::time_point no_later_than)
     {
@@ -112,12 +121,8 @@ struct users {
         REQUIRE(!co_await waiting.end());
         auto releasing_it = begin_release(waiting.value());
         co_await ends(releasing_it);
-        auto again = begin_acquire(mutex(a, path));
-        REQUIRE(!co_await again.end());
-        co_await release_well(again);
-        again = begin_acquire(mutex(a, path + "-released"));
-        REQUIRE(!co_await again.end());
-        co_await release_well(again);
+        co_await take_turn(mutex(a, path));
+        co_await take_turn(mutex(a, path + "-released"));
         co_await lead_again();
     }
 
@@ -128,8 +133,7 @@ struct users {
             return of_first.terms + of_second.terms > 1 && of_first.leading != of_second.leading;
         });
         for (election* const chair : {&first, &second}) {
-            const result<void> resigned = co_await chair->resign();
-            CHECK(!resigned.has_error());
+            must(co_await chair->resign());
         }
         co_await until("both have resigned", [this] { return of_first.over && of_second.over; });
     }
@@ -144,8 +148,7 @@ struct users {
     awaitable<void> close()
     {
         for (client* zk : {&a, &b}) {
-            const result<void> closed = co_await zk->close();
-            CHECK(!closed.has_error());
+            must(co_await zk->close());
         }
     }
 
@@ -194,6 +197,11 @@ struct servers {
         for (auto* each : all)
             each->kill();
     }
+    void restore()
+    {
+        for (auto* each : all)
+            each->restore();
+    }
     void start()
     {
         for (auto* each : all)
@@ -213,6 +221,21 @@ struct servers {
             start();
             co_await serve();
         }
+    }
+
+    /// A holder, and a waiter.
+    awaitable<void> until_both_queue(std::string path) const
+    {
+        admin_client admin(all[0]->port());
+        co_await until_queued(admin, path, 2);
+    }
+    void expect_all_clean()
+    {
+        wait();
+        if (several)
+            expect_clean(*several);
+        else
+            expect_clean(*one);
     }
 
     std::optional<zookeeper_server> one;
@@ -235,17 +258,10 @@ awaitable<void> set_back(servers& own, const set_back_to& to)
         co_await own.back_up(to.cold);
     users all(co_await asio::this_coro::executor, own.address());
     co_await all.begin();
-    {
-        admin_client admin(own.all[0]->port());
-        co_await until_queued(admin, all.path, 2);
-    }
+    co_await own.until_both_queue(all.path);
     if (to.what == set_back_to::the_sessions) {
         co_await own.back_up(to.cold);
-        co_await until("both are connected", [&all] {
-            return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
-        });
-        CHECK(all.a.session_id() == all.sessions[0]);
-        CHECK(all.b.session_id() == all.sessions[1]);
+        co_await all.go_on();
     }
     {
         admin_client admin(own.all[0]->port());
@@ -263,11 +279,11 @@ awaitable<void> set_back(servers& own, const set_back_to& to)
     co_await all.suspended();
     const auto noticed = steady_clock::now();
     all.releasing = begin_release(all.released.value());
-    for (auto* each : own.all)
-        if (to.what == set_back_to::nothing)
+    if (to.what != set_back_to::nothing)
+        own.restore();
+    else
+        for (auto* each : own.all)
             each->wipe();
-        else
-            each->restore();
     const bool sessions_live = to.what == set_back_to::the_sessions;
     if (sessions_live) // they have their time-out again, and shall outlast the clients' patience
         co_await until("they should almost be over", [&] { return steady_clock::now() > noticed + short_session; });
@@ -288,11 +304,7 @@ void set_back(const set_back_to& to)
     servers own(to.servers);
     const auto body = [&] { return set_back(own, to); };
     run_test(test_limit, body);
-    own.wait();
-    if (own.several)
-        expect_clean(*own.several);
-    else
-        expect_clean(*own.one);
+    own.expect_all_clean();
 }
 
 } // namespace
@@ -366,19 +378,13 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
             if (i != left)
                 three[i].start();
         // The one that was left may be a minute late: nobody waits for it here, where the clients would stand still.
-        co_await until("both are connected", [&all] {
-            return all.a.state() == connection_state::connected && all.b.state() == connection_state::connected;
-        });
-        CHECK(all.a.session_id() == all.sessions[0]);
-        CHECK(all.b.session_id() == all.sessions[1]);
+        co_await all.go_on();
         CHECK(!co_await all.lost.end()); // its lease has ended, and it has left
         REQUIRE(!co_await all.waiting.end());
         CHECK(all.waiting.value().node() == all.path + "/" + order[1]);
         co_await release_well(all.waiting);
         CHECK(all.a.metrics().expiries == 0);
-        auto after_it = begin_acquire(mutex(all.b, all.path + "-released")); // whose node was to be deleted
-        REQUIRE(!co_await after_it.end());
-        co_await release_well(after_it);
+        co_await take_turn(mutex(all.b, all.path + "-released")); // whose node was to be deleted
         co_await all.lead_again();
         co_await all.close();
     };
@@ -390,52 +396,30 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
 TEST_CASE("three servers are restored from a backup made while they ran, and keep nobody out: clients find out what is "
           "missing, and what is back")
 {
-    zookeeper_ensemble three(3);
+    servers three(3);
     const auto body = [&]() -> awaitable<void> {
         const milliseconds session_timeout = 4 * short_session; // so that those of the backup last until all serve
         users all(co_await asio::this_coro::executor, three.address(), session_timeout);
         co_await all.begin();
         client late(co_await asio::this_coro::executor, fault_options(three.address(), session_timeout));
-        const result<void> connected = co_await late.wait_connected(default_limit);
-        REQUIRE(!connected.has_error());
-        auto before = begin_acquire(mutex(late, all.path + "-later"));
-        REQUIRE(!co_await before.end());
-        auto its_loss = begin_wait_lost(before.value());
-        {
-            admin_client admin(three[0].port());
-            co_await until_queued(admin, all.path, 2);
-        }
-        for (std::size_t i = 0; i < three.size(); ++i) {
-            admin_client admin(three[i].port());
-            admin.sync("/");
-            three[i].back_up();
-        }
+        must(co_await late.wait_connected(default_limit));
+        guard before = must(co_await mutex(late, all.path + "-later").acquire());
+        auto its_loss = begin_wait_lost(before);
+        co_await three.until_both_queue(all.path);
+        co_await three.back_up(false);
         // One node is gone after it, and another is made. The backup has its parent: were that missing, too, others
         // might have deleted both.
         all.releasing = begin_release(all.released.value());
         CHECK(!co_await all.releasing.end());
         auto made_later = begin_acquire(mutex(late, all.path + "-later"));
-        {
-            admin_client admin(three[0].port());
-            co_await until_queued(admin, all.path + "-later", 2);
-        }
+        co_await three.until_both_queue(all.path + "-later");
         const auto session_of_late = late.session_id();
 
-        for (std::size_t i = 0; i < three.size(); ++i)
-            three[i].kill();
+        three.kill();
         co_await all.suspended();
-        for (std::size_t i = 0; i < three.size(); ++i) {
-            three[i].restore();
-            three[i].start();
-        }
-        // Not on the clients' thread: the sessions of the backup end unless their clients come back.
-        auto serving = std::async(std::launch::async, [&three] {
-            three.wait_all();
-            return steady_clock::now();
-        });
-        co_await until(
-            "all three serve", [&serving] { return serving.wait_for(0s) == std::future_status::ready; }, test_limit);
-        const auto served = serving.get();
+        three.restore();
+        three.start();
+        const auto served = co_await three.serve();
         co_await until("those whose nodes are back or missing have new sessions", [&] {
             const std::int64_t a = all.a.session_id(), c = late.session_id();
             return a != 0 && a != all.sessions[0] && c != 0 && c != session_of_late;
@@ -448,18 +432,14 @@ TEST_CASE("three servers are restored from a backup made while they ran, and kee
         co_await release_well(made_later);
         CHECK(all.b.session_id() == all.sessions[1]); // it is as the backup has it
         for (const char* const of : {"-released", "-later"}) {
-            auto again = begin_acquire(mutex(all.b, all.path + of));
-            REQUIRE(!co_await again.end());
-            co_await release_well(again);
+            co_await take_turn(mutex(all.b, all.path + of));
         }
         co_await release_well(all.waiting);
         co_await all.lead_again();
-        co_await nothing_left(three[0].port());
-        const result<void> closed = co_await late.close();
-        CHECK(!closed.has_error());
+        co_await nothing_left(three.all[0]->port());
+        must(co_await late.close());
         co_await all.close();
     };
     run_test(test_limit, body);
-    three.wait_all();
-    expect_clean(three);
+    three.expect_all_clean();
 }

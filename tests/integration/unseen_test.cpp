@@ -35,9 +35,11 @@ struct watched {
         });
         return o;
     }
-    awaitable<void> until_released(std::size_t count)
+    /// So many more releases are told.
+    awaitable<void> until_released(std::size_t more = 1)
     {
-        co_await until("the releases are told", [this, count] { return releases.size() == count; });
+        expected += more;
+        co_await until("the releases are told", [this] { return releases.size() == expected; });
     }
 
     /// The warning says that, after who the client is.
@@ -48,6 +50,7 @@ struct watched {
 
     std::vector<std::string> warnings;
     std::vector<lock_event> releases;
+    std::size_t expected = 0;
     client zk;
     mutex lock;
 };
@@ -59,7 +62,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
     play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         watched w(executor);
         static_cast<void>(co_await w.lock.acquire());
-        co_await w.until_released(1);
+        co_await w.until_released();
         CHECK(w.releases[0].unseen);
         REQUIRE(w.warnings.size() == 1);
         CHECK(w.has_warning(0, "/unseen/lock was given back in the turn in which it was granted (" +
@@ -67,12 +70,10 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
 
         // Again and again at the same places: the log tells it ever more rarely, and the listener each time.
         mutex other(w.zk, "/unseen/other", w.with_listener(executor));
-        std::size_t releases = 1;
         for (int n = 0; n < 32; ++n)
             for (mutex* lock : {&w.lock, &other}) {
                 static_cast<void>(co_await lock->acquire(60s));
-                ++releases;
-                co_await w.until_released(releases);
+                co_await w.until_released();
                 CHECK(w.releases.back().unseen);
             }
         CHECK(w.warnings.size() >= 2);
@@ -86,12 +87,10 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
             guard outer = must(co_await again.owned_by(me).acquire());
             static_cast<void>(co_await again.owned_by(me).acquire());
             co_await release(std::move(outer));
-            ++releases;
-            co_await w.until_released(releases);
+            co_await w.until_released();
             CHECK_FALSE(w.releases.back().unseen);
             static_cast<void>(co_await again.owned_by(me).acquire());
-            ++releases;
-            co_await w.until_released(releases);
+            co_await w.until_released();
             CHECK(w.releases.back().unseen);
             CHECK(w.warnings.size() >= 1);
         }
@@ -163,14 +162,13 @@ TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the op
             CAPTURE(timer_first);
             guard before = must(co_await w.lock.acquire(60s));
             pending<> releasing;
-            const auto released = w.releases.size();
             const auto acquired = w.zk.metrics().all.acquired;
             const auto acquire = [&] { return w.lock.acquire(); };
             const auto let_go = [&] { std::move(before).release(releasing.handler()); };
             const auto granted = [&] { return w.zk.metrics().all.acquired == acquired + 1; };
             co_await both_at_once(timer_first, acquire, let_go, granted);
             CHECK(!co_await releasing.end());
-            co_await w.until_released(released + 2);
+            co_await w.until_released(2);
             CHECK_FALSE(w.releases.back().unseen);
 
             const auto parts = held.count();
@@ -190,70 +188,57 @@ TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
     using namespace asio::experimental::awaitable_operators;
     play<0>([&](const any_io_executor& executor) -> awaitable<void> {
         watched w(executor);
-        std::size_t released = 0;
         { // asked, and given back in the same turn
             auto held = co_await w.lock.acquire(60s);
             REQUIRE(held);
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         if (auto held = co_await w.lock.acquire(60s)) {
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         {
             const auto held = co_await w.lock.acquire(60s);
             CHECK_FALSE(held.has_failure());
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         { // the guard is taken out
             guard held = (co_await w.lock.acquire(60s)).value();
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         { // not looked at, but kept over a suspension
             const auto held = co_await w.lock.acquire(60s);
             co_await asio::post(executor, asio::use_awaitable);
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         { // a plain result, which cannot tell
             const result<guard> held = co_await w.lock.acquire(60s);
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         { // what is handed over bare need not be looked at
             guard held = co_await w.lock.acquire(60s, asio::use_awaitable);
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         {
             auto [ec, held] = co_await w.lock.acquire(60s, asio::as_tuple(asio::use_awaitable));
             CHECK_FALSE(ec);
         }
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         const auto done = [](guard&) -> awaitable<void> { co_return; };
         must(co_await w.lock.run(60s, done));
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         // A callback that moves it on, as a result and bare.
         std::vector<guard> kept;
         w.lock.acquire(60s, as_result([&](acquired<guard> held) { kept.push_back(std::move(held).value()); }));
         co_await until("the callback has it", [&] { return kept.size() == 1; });
         kept.clear();
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         w.lock.acquire(60s, [](error_code ec, guard) { CHECK_FALSE(ec); });
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
         // Errors have nothing to look at.
         guard busy = must(co_await w.lock.acquire());
         static_cast<void>(co_await w.lock.try_acquire());
         co_await release(std::move(busy));
-        ++released;
-        co_await w.until_released(released);
+        co_await w.until_released();
 
         CHECK(w.warnings.empty());
         for (const lock_event& e : w.releases)

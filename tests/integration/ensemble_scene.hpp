@@ -18,8 +18,7 @@ inline awaitable<std::vector<client>> one_client_per_server(zookeeper_ensemble& 
     std::vector<std::optional<client>> placed(ensemble.size());
     for (int attempt = 0; attempt < 100; ++attempt) {
         client candidate(executor, fault_options(ensemble.address(), session_timeout));
-        const result<void> connected = co_await candidate.wait_connected(60s);
-        REQUIRE(!connected.has_error());
+        must(co_await candidate.wait_connected(60s));
         for (std::size_t i = 0; i < placed.size(); ++i)
             if (!placed[i] && serves(ensemble, i, candidate.session_id()))
                 placed[i] = candidate;
@@ -113,8 +112,7 @@ inline awaitable<void> disperse(crowd& all)
 inline awaitable<void> close_all(crowd& all)
 {
     for (client& one : all.clients) {
-        const result<void> closed = co_await one.close();
-        CHECK(!closed.has_error());
+        must(co_await one.close());
     }
 }
 

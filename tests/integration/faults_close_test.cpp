@@ -21,8 +21,7 @@ TEST_CASE("a client is closed with holders and waiters: all ends once, then the 
             waiting.push_back(begin_acquire(lock));
             waiting.push_back(begin_acquire(lock, 60s));
         }
-        auto foreign = begin_acquire(mutex(b.zk, path));
-        REQUIRE(!co_await foreign.end());
+        guard foreign = must(co_await mutex(b.zk, path).acquire());
         waiting.push_back(begin_acquire(mutex(a.zk, path)));
         co_await until("all have nodes", [&] { return ephemeral_count(port) == 15; });
         auto releasing = begin_release(held[4].value());
@@ -58,12 +57,11 @@ TEST_CASE("a client is closed with holders and waiters: all ends once, then the 
         }
         CHECK(releasing.error() == errc::closed); // cut short; the node went with the session
         CHECK(lost[4].error() == asio::error::operation_aborted);
-        auto late = begin_acquire(mutex(a.zk, path));
-        CHECK(co_await late.end() == errc::closed);
+        CHECK(error_in(co_await mutex(a.zk, path).acquire()) == errc::closed);
         const result<void> connected = co_await a.zk.wait_connected(60s);
         CHECK(connected.error() == errc::closed);
-        CHECK(foreign.value());
-        co_await release_well(foreign);
+        CHECK(foreign);
+        co_await release(foreign);
     });
 }
 
@@ -77,8 +75,7 @@ TEST_CASE("a client is closed while a create is under way: its node goes with th
         a.link.on_next(opcode::create2, moment::reply, fate::hold);
         admin_client admin(port);
         admin.create_all(path);
-        auto acquiring = begin_acquire(mutex(a.zk, path));
-        co_await until_queued(admin, path, 1);
+        auto acquiring = co_await queued(admin, path, 1, begin_acquire(mutex(a.zk, path)));
         const auto begun = steady_clock::now();
         pending<> closed;
         a.zk.close(closed.handler());

@@ -164,9 +164,8 @@ TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up"
             const auto story = describe(cuts);
             CAPTURE(story);
             const auto path = new_path(admin);
-            auto first = begin_acquire(mutex(holder.zk, path));
-            REQUIRE(!co_await first.end());
-            const std::int64_t first_token = first.value().fencing_token();
+            guard first = must(co_await mutex(holder.zk, path).acquire());
+            const std::int64_t first_token = first.fencing_token();
             if (!at_wake)
                 arm(waiter, cuts);
             auto second = begin_acquire(mutex(waiter.zk, path));
@@ -176,13 +175,12 @@ TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up"
             CHECK_FALSE(second.ended());
             if (at_wake)
                 arm(waiter, cuts);
-            auto first_release = begin_release(first.value());
+            auto first_release = begin_release(first);
             REQUIRE(!co_await second.end());
             CHECK(second.value());
             CHECK(second.value().fencing_token() > first_token);
             CHECK(!co_await first_release.end());
-            auto second_release = begin_release(second.value());
-            CHECK(!co_await second_release.end());
+            co_await release_well(second);
             co_await until("all cuts were made", [&] { return waiter.link.struck(); });
             co_await nothing_left(port);
             CHECK(creates_under(admin, path) == 2);
@@ -218,11 +216,10 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
             CAPTURE(story);
             const auto path = new_path(admin);
             mutex ours(disturbed.zk, path), theirs(calm.zk, path);
-            auto first = begin_acquire(theirs);
-            REQUIRE(!co_await first.end());
+            guard first = must(co_await theirs.acquire());
 
             critical_section section;
-            section.enter(first.value());
+            section.enter(first);
             arm(disturbed, cuts);
             constexpr int waiters = 7;
             int ended = 0;
@@ -238,8 +235,7 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
             co_await until("all have a node", [&] { return admin.children(path).size() == waiters + 1; });
             CHECK(section.grants == 1);
             section.leave();
-            auto releasing = begin_release(first.value());
-            CHECK(!co_await releasing.end());
+            co_await release(first);
             co_await until("all had their turn", [&] { return ended == waiters; });
             CHECK(section.grants == waiters + 1);
             co_await until("all cuts were made", [&] { return disturbed.link.struck(); });
@@ -285,8 +281,7 @@ awaitable<void> contend(mutex lock, critical_section& section, const bool& over)
         }
         CHECK(held.value());
         section.leave();
-        const result<void> released = co_await std::move(held).value().release();
-        CHECK(!released.has_error());
+        must(co_await std::move(held).value().release());
     }
 }
 

@@ -12,15 +12,11 @@ TEST_CASE("a waiter whose node is deleted by others queues again at the tail and
     const std::uint16_t port = server().port();
     play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
-        auto first = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await first.end());
-        auto second = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
-        auto third = begin_acquire(mutex(c.zk, path));
-        co_await until_queued(admin, path, 3);
+        guard first = must(co_await mutex(a.zk, path).acquire());
+        auto second = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path)));
+        auto third = co_await queued(admin, path, 3, begin_acquire(mutex(c.zk, path)));
         const auto before = queue_of(admin, path);
-        co_await until("the second watches its own node",
-                       [&] { return watches_node(port, b.zk.session_id(), path + "/" + before[1]); });
+        co_await until_watched(b.zk, path + "/" + before[1]);
 
         REQUIRE(admin.remove(path + "/" + before[1]));
         co_await until("it queues again", [&] {
@@ -29,13 +25,12 @@ TEST_CASE("a waiter whose node is deleted by others queues again at the tail and
         });
         CHECK_FALSE(second.ended());
         CHECK_FALSE(third.ended());
-        CHECK(first.value());
-        co_await release_well(first);
+        CHECK(first);
+        co_await release(first);
         REQUIRE(!co_await third.end());
         CHECK_FALSE(second.ended());
         co_await release_well(third);
-        REQUIRE(!co_await second.end());
-        co_await release_well(second);
+        co_await take_turn(second);
     });
 }
 
@@ -49,11 +44,11 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
         auto lost = begin_wait_lost(held.value());
         auto waiting = begin_acquire(mutex(b.zk, path));
         const auto node = held.value().node();
-        co_await until("it watches its own node", [&] { return watches_node(port, a.zk.session_id(), node); });
+        co_await until_watched(a.zk, node);
 
         // Its data may change as they like.
         admin.set(node, "something else");
-        co_await until("it watches again", [&] { return watches_node(port, a.zk.session_id(), node); });
+        co_await until_watched(a.zk, node);
         CHECK_FALSE(lost.ended());
         CHECK(held.value());
 
@@ -64,8 +59,7 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
             auto& owner = away ? b : a;
             auto current_lost = begin_wait_lost(current.value());
             const auto current_node = current.value().node();
-            co_await until("it watches its own node",
-                           [&] { return watches_node(port, owner.zk.session_id(), current_node); });
+            co_await until_watched(owner.zk, current_node);
             if (away) {
                 co_await owner.cut_off();
             }
@@ -78,8 +72,7 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
             CHECK_FALSE(current.value());
             if (!away)
                 REQUIRE(!co_await waiting.end());
-            auto releasing = begin_release(current.value());
-            CHECK(co_await releasing.end() == errc::lost);
+            CHECK(error_in(co_await std::move(current.value()).release()) == errc::lost);
         }
         CHECK(lost.ended());
     };
@@ -91,27 +84,24 @@ TEST_CASE("another has had the lock, for others had deleted its holder's node: t
     play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         mutex lock(a.zk, path);
-        auto held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
-        const auto node = held.value().node();
+        guard held = must(co_await lock.acquire());
+        const auto node = held.node();
         // Nothing that the server says is heard: neither that the node is gone, nor that there was none to delete.
         a.link.block(direction::replies);
         REQUIRE(admin.remove(node));
-        auto between = begin_acquire(mutex(b.zk, path));
-        REQUIRE(!co_await between.end());
+        guard between = must(co_await mutex(b.zk, path).acquire());
         a.link.forget();
-        auto releasing = begin_release(held.value());
+        auto releasing = begin_release(held);
         co_await until("the delete is on its way", [&] { return a.link.count(opcode::remove) == 1; });
         CHECK_FALSE(releasing.ended());
         a.link.unblock();
         CHECK(co_await releasing.end() == errc::lost);
         CHECK(a.link.count(opcode::remove) == 1);
-        co_await release_well(between);
+        co_await release(between);
 
-        auto again = begin_acquire(lock);
-        REQUIRE(!co_await again.end());
-        CHECK(again.value().node() != node);
-        co_await release_well(again);
+        guard again = must(co_await lock.acquire());
+        CHECK(again.node() != node);
+        co_await release(again);
     });
 }
 
@@ -120,16 +110,13 @@ TEST_CASE("the parent is deleted under a holder and waiters, and made again")
     const std::uint16_t port = server().port();
     play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
-        const std::int64_t first_token = held.value().fencing_token();
+        guard held = must(co_await mutex(a.zk, path).acquire());
+        auto lost = begin_wait_lost(held);
+        const std::int64_t first_token = held.fencing_token();
         auto waiting = begin_acquire(mutex(b.zk, path));
         auto waiting_too = begin_acquire(mutex(b.zk, path));
-        auto waiting_three = begin_acquire(mutex(c.zk, path));
-        co_await until_queued(admin, path, 4);
-        co_await until("the holder watches its node",
-                       [&] { return watches_node(port, a.zk.session_id(), held.value().node()); });
+        auto waiting_three = co_await queued(admin, path, 4, begin_acquire(mutex(c.zk, path)));
+        co_await until_watched(a.zk, held.node());
         const auto parent = admin.exists(path);
         REQUIRE(parent);
 
@@ -170,11 +157,10 @@ TEST_CASE("the parent is deleted under a holder and waiters, and made again")
         for (int i = 0; i < 3; ++i) {
             admin.remove_all(path);
             for (auto* client : {&a, &b}) {
-                auto again = begin_acquire(mutex(client->zk, path));
-                REQUIRE(!co_await again.end());
-                CHECK(again.value().fencing_token() > last_token);
-                last_token = again.value().fencing_token();
-                co_await release_well(again);
+                guard again = must(co_await mutex(client->zk, path).acquire());
+                CHECK(again.fencing_token() > last_token);
+                last_token = again.fencing_token();
+                co_await release(again);
             }
         }
     });

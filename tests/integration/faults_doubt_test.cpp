@@ -41,8 +41,7 @@ TEST_CASE("whoever gives up while its create is lost leaves no node")
                 CHECK_FALSE(behind.ended());
                 client.link.accept();
                 REQUIRE(!co_await behind.end()); // it would wait for ever behind a node that was left
-                auto releasing = begin_release(behind.value());
-                CHECK(!co_await releasing.end());
+                co_await release_well(behind);
                 co_await nothing_left(port);
                 CHECK(creates_under(admin, path) == created + 1);
             }
@@ -86,8 +85,7 @@ TEST_CASE("a node of another session is never taken for one's own, whatever its 
             REQUIRE(node);
             CHECK(node->ephemeral_owner == client.zk.session_id());
             CHECK((client.zk.session_id() != old_session) == expires);
-            auto releasing = begin_release(acquiring.value());
-            CHECK(!co_await releasing.end());
+            co_await release_well(acquiring);
             co_await nothing_left(port);
         }
     });
@@ -117,8 +115,7 @@ TEST_CASE("a session that expires while a create is lost takes the node with it,
         REQUIRE(node);
         CHECK(node->ephemeral_owner == client.zk.session_id());
         CHECK(admin.children(path).size() == 1);
-        auto releasing = begin_release(acquiring.value());
-        CHECK(!co_await releasing.end());
+        co_await release_well(acquiring);
     });
 }
 
@@ -130,8 +127,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         co_await connect_and_warm_up(other);
         const auto path = new_path(admin);
         mutex lock(client.zk, path);
-        auto holding = begin_acquire(mutex(other.zk, path));
-        REQUIRE(!co_await holding.end());
+        guard holding = must(co_await mutex(other.zk, path).acquire());
 
         // A waiter that times out, and one that is cancelled, while there is no connection.
         auto late = begin_acquire(lock, 4s); // not before the connection is gone
@@ -148,8 +144,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         client.link.accept();
         co_await until("both nodes are gone", [&] { return admin.children(path).size() == 1; });
         co_await until("the cut was made", [&] { return client.link.struck(); });
-        auto handing_over = begin_release(holding.value());
-        CHECK(!co_await handing_over.end());
+        co_await release(holding);
         co_await nothing_left(port);
 
         // A release waits for the connection; its cancellation only ends the waiting; a dropped guard releases, too.
@@ -177,16 +172,14 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
             REQUIRE(!co_await next.end());
             if (how == 0)
                 CHECK(!co_await releasing.end());
-            auto last = begin_release(next.value());
-            CHECK(!co_await last.end());
+            co_await release_well(next);
             co_await nothing_left(port);
         }
 
         // While disconnected the session may end: the release is then done, and nobody was told of a loss.
-        auto held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
+        guard held = must(co_await lock.acquire());
         co_await client.cut_off();
-        auto releasing = begin_release(held.value());
+        auto releasing = begin_release(held);
         client.link.expire_session();
         client.link.accept();
         CHECK(!co_await releasing.end());

@@ -12,33 +12,28 @@ TEST_CASE("a holder whose session is ended loses the lock and is told, and the n
     play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         const std::int64_t old_session = a.zk.session_id();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
-        auto lost_too = begin_wait_lost(held.value());
-        auto waiting = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
+        guard held = must(co_await mutex(a.zk, path).acquire());
+        auto lost = begin_wait_lost(held);
+        auto lost_too = begin_wait_lost(held);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path)));
         CHECK_FALSE(lost.ended());
 
         a.link.expire_session(old_session);
         CHECK(!co_await lost.end());
         CHECK(!co_await lost_too.end());
-        CHECK_FALSE(held.value());
-        CHECK(held.value().held_until() < lease_clock::now());
+        CHECK_FALSE(held);
+        CHECK(held.held_until() < lease_clock::now());
         REQUIRE(!co_await waiting.end());
-        CHECK(waiting.value().fencing_token() > held.value().fencing_token());
-        auto releasing = begin_release(held.value());
-        CHECK(co_await releasing.end() == errc::lost);
+        CHECK(waiting.value().fencing_token() > held.fencing_token());
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         co_await a.connect();
         CHECK(a.zk.session_id() != old_session);
         CHECK(waiting.value()); // the end of the one has not touched the other
 
         // The client goes on with its new session.
-        auto again = begin_acquire(mutex(a.zk, path));
-        co_await until_queued(admin, path, 2);
+        auto again = co_await queued(admin, path, 2, begin_acquire(mutex(a.zk, path)));
         co_await release_well(waiting);
-        REQUIRE(!co_await again.end());
-        co_await release_well(again);
+        co_await take_turn(again);
     });
 }
 
@@ -46,17 +41,13 @@ TEST_CASE("waiters whose session is ended queue again under the new one, behind 
 {
     play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
-        auto first = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await first.end());
+        guard first = must(co_await mutex(a.zk, path).acquire());
         auto second = begin_acquire(mutex(b.zk, path), 60s);
-        auto second_too = begin_acquire(mutex(b.zk, path), 60s);
-        co_await until_queued(admin, path, 3);
+        auto second_too = co_await queued(admin, path, 3, begin_acquire(mutex(b.zk, path), 60s));
         const auto begun = steady_clock::now();
         constexpr milliseconds patience{12'000};
-        auto impatient = begin_acquire(mutex(b.zk, path), patience);
-        co_await until_queued(admin, path, 4);
-        auto third = begin_acquire(mutex(c.zk, path));
-        co_await until_queued(admin, path, 5);
+        auto impatient = co_await queued(admin, path, 4, begin_acquire(mutex(b.zk, path), patience));
+        auto third = co_await queued(admin, path, 5, begin_acquire(mutex(c.zk, path)));
 
         const std::int64_t old_session = b.zk.session_id();
         // So late that a deadline that began anew would be clearly later.
@@ -73,12 +64,12 @@ TEST_CASE("waiters whose session is ended queue again under the new one, behind 
         CHECK(seen.value()[1].session_id == c.zk.session_id());
         for (int i : {2, 3, 4})
             CHECK(seen.value()[static_cast<std::size_t>(i)].session_id == b.zk.session_id());
-        CHECK(first.value());
+        CHECK(first);
         CHECK(co_await impatient.end() == errc::timed_out); // the deadline is not begun anew
         CHECK(impatient.ended_at() - begun >= patience);
         CHECK(impatient.ended_at() < expired_at + patience);
 
-        co_await release_well(first);
+        co_await release(first);
         REQUIRE(!co_await third.end());
         CHECK_FALSE(second.ended());
         co_await release_well(third);
@@ -86,8 +77,7 @@ TEST_CASE("waiters whose session is ended queue again under the new one, behind 
         CHECK_FALSE(second_too.ended());
         CHECK(second.value().fencing_token() > third.value().fencing_token());
         co_await release_well(second);
-        REQUIRE(!co_await second_too.end());
-        co_await release_well(second_too);
+        co_await take_turn(second_too);
     });
 }
 
@@ -97,31 +87,26 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
 {
     play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
+        guard held = must(co_await mutex(a.zk, path).acquire());
         const auto once = with(&mutex_options::max_attempts, 1);
-        auto waiting = begin_acquire(mutex(b.zk, path, once));
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path, once)));
         b.link.expire_session();
         CHECK(co_await waiting.end() == errc::session_expired);
         b.link.on_next(opcode::create2, moment::request, fate::cut);
-        auto unlucky = begin_acquire(mutex(b.zk, path, once));
-        CHECK(co_await unlucky.end() == errc::not_connected);
-        auto deleted = begin_acquire(mutex(b.zk, path, once));
-        co_await until_queued(admin, path, 2);
+        CHECK(error_in(co_await mutex(b.zk, path, once).acquire()) == errc::not_connected);
+        auto deleted = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path, once)));
         REQUIRE(admin.remove(path + "/" + queue_of(admin, path).back()));
         CHECK(co_await deleted.end() == errc::lost);
 
         // The answer to its create is lost, but the node is found again: so it is its deletion that ends the attempt.
         b.link.on_next(opcode::create2, moment::reply, fate::cut);
-        auto found_again = begin_acquire(mutex(b.zk, path, once));
-        co_await until_queued(admin, path, 2);
+        auto found_again = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path, once)));
         const std::string node = path + "/" + queue_of(admin, path).back();
-        co_await until("it is found again", [&] { return watches_node(server().port(), b.zk.session_id(), node); });
+        co_await until_watched(b.zk, node);
         CHECK_FALSE(found_again.ended());
         REQUIRE(admin.remove(node));
         CHECK(co_await found_again.end() == errc::lost);
-        co_await release_well(held);
+        co_await release(held);
     });
 }
 
@@ -151,8 +136,7 @@ TEST_CASE("a server is killed and restarted on its data: the holder goes on hold
         own.kill();
         co_await clients[0].suspended();
         CHECK(grants[0].value()); // the session may live
-        auto impatient = begin_acquire(mutex(clients[1].zk, path), 50ms);
-        CHECK(co_await impatient.end() == errc::timed_out);
+        CHECK(error_in(co_await mutex(clients[1].zk, path).acquire(50ms)) == errc::timed_out);
         own.start();
         // A server that is about to start can swallow a connection: then it takes a third of the session's time.
         co_await until("all are connected again", [&] {
@@ -189,9 +173,8 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
         co_await a.connect();
         co_await b.connect();
         const auto path = new_path();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
+        guard held = must(co_await mutex(a.zk, path).acquire());
+        auto lost = begin_wait_lost(held);
         auto waiting = begin_acquire(mutex(b.zk, path));
         {
             admin_client admin(port);
@@ -199,15 +182,14 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
         }
         own.pause();
         CHECK(!co_await lost.end());
-        CHECK_FALSE(held.value());
+        CHECK_FALSE(held);
         CHECK_FALSE(waiting.ended());
         own.kill(); // a server that starts gives every session its full time again
         own.start();
         REQUIRE(!co_await waiting.end());
-        CHECK(waiting.value().fencing_token() > held.value().fencing_token());
-        CHECK_FALSE(held.value());
-        auto releasing = begin_release(held.value());
-        CHECK(co_await releasing.end() == errc::lost);
+        CHECK(waiting.value().fencing_token() > held.fencing_token());
+        CHECK_FALSE(held);
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         co_await release_well(waiting);
         co_await nothing_left(port);
         co_await a.close();

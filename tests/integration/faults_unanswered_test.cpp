@@ -10,7 +10,6 @@
 
 #include <sys/time.h>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -115,8 +114,7 @@ void fail_sends(attempt then)
         REQUIRE(!co_await held.end());
         section.enter(held.value());
         auto lost = begin_wait_lost(held.value());
-        auto waiting = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(mutex(b.zk, path)));
         const std::vector<std::string> order = queue_of(admin, path);
 
         // The server does the first create, and its answer never comes.

@@ -22,15 +22,10 @@ struct logging_client {
 
     awaitable<void> connect()
     {
-        const result<void> connected = co_await zk.wait_connected(default_limit);
-        REQUIRE(!connected.has_error());
+        must(co_await zk.wait_connected(default_limit));
         session = zk.session_id();
     }
-    awaitable<void> close()
-    {
-        const result<void> closed = co_await zk.close();
-        CHECK(!closed.has_error());
-    }
+    awaitable<void> close() { must(co_await zk.close()); }
     [[nodiscard]] std::ptrdiff_t lines_with(const std::string& text) const
     {
         return std::ranges::count_if(*log, [&](const std::string& line) { return line.find(text) != line.npos; });

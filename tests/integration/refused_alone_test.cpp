@@ -115,24 +115,23 @@ struct cut_off_holder {
     awaitable<void> play()
     {
         const mutex lock(holder, "/held/" + mode);
-        auto held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
+        guard held = must(co_await lock.acquire());
+        auto lost = begin_wait_lost(held);
         auto waiting = begin_acquire(mutex(next, lock.path()));
         co_await look_at_paths();
         const auto beats = holder.metrics().heartbeats.count();
-        const auto last = held.value().held_until();
+        const auto last = held.held_until();
         co_await until("a heartbeat renews the lease",
-                       [&] { return holder.metrics().heartbeats.count() > beats && held.value().held_until() > last; });
+                       [&] { return holder.metrics().heartbeats.count() > beats && held.held_until() > last; });
         all.cut_off(server);
-        const auto held_until = held.value().held_until();
+        const auto held_until = held.held_until();
         std::size_t answers[kinds]{};
         const auto begun = steady_clock::now();
         // The next heartbeat is not answered, and refusals that come before its answer end the connection.
         for (std::size_t turn = 0; steady_clock::now() < begun + 2s; ++turn) {
             answers[turn % kinds] += co_await answered_alone(holder, turn % kinds);
             INFO(names[turn % kinds], " at the ", mode);
-            CHECK(held.value().held_until() == held_until);
+            CHECK(held.held_until() == held_until);
             const auto next_one = begun + turn * 80ms;
             co_await until("a while has passed", [next_one] { return steady_clock::now() > next_one; });
         }
@@ -155,18 +154,14 @@ struct cut_off_holder {
     /// so end the connection.
     awaitable<void> look_at_paths()
     {
-        auto once = begin_acquire(mutex(holder, open_path));
-        REQUIRE(!co_await once.end());
-        co_await release_well(once);
-        auto refused = begin_acquire(mutex(holder, refused_path));
-        CHECK(co_await refused.end() == errc::access_denied);
+        co_await take_turn(mutex(holder, open_path));
+        CHECK(error_in(co_await mutex(holder, refused_path).acquire()) == errc::access_denied);
     }
 
     awaitable<void> close()
     {
         for (client* zk : {&holder, &next}) {
-            const result<void> closed = co_await zk->close();
-            CHECK(!closed.has_error());
+            must(co_await zk->close());
         }
     }
 
@@ -206,8 +201,7 @@ TEST_CASE("a refusal that comes out of order ends the connection, and the log sa
             told = told || line.find("enableEagerACLCheck") != line.npos;
         };
         client zk(co_await asio::this_coro::executor, options);
-        const result<void> connected = co_await zk.wait_connected(default_limit);
-        REQUIRE(!connected.has_error());
+        must(co_await zk.wait_connected(default_limit));
         const auto read = co_await zk.get(refused_path); // the follower has it
         REQUIRE(!read.has_error());
         for (int i = 0; i < 20 && !told; ++i) {
@@ -219,8 +213,7 @@ TEST_CASE("a refusal that comes out of order ends the connection, and the log sa
             CHECK(co_await denied.end());
         }
         CHECK(told);
-        const result<void> closed = co_await zk.close();
-        CHECK(!closed.has_error());
+        must(co_await zk.close());
     };
     run_test(test_limit, story);
 }
@@ -259,11 +252,9 @@ TEST_CASE("sessions that a follower begins alone: a holder is told before the ne
         auto waiting = begin_acquire(mutex(next, "/held"));
 
         client alone(executor, options_at(follower, session));
-        const result<void> connected = co_await alone.wait_connected(default_limit);
-        CHECK(!connected.has_error());
+        must(co_await alone.wait_connected(default_limit));
         CHECK_FALSE(known_to_all(follower, alone.session_id()));
-        auto in_vain = begin_acquire(mutex(alone, "/other"), 1s);
-        CHECK(co_await in_vain.end() == errc::not_connected);
+        CHECK(error_in(co_await mutex(alone, "/other").acquire(1s)) == errc::not_connected);
 
         REQUIRE(!co_await waiting.end());
         CHECK(lost.ended());
@@ -274,12 +265,9 @@ TEST_CASE("sessions that a follower begins alone: a holder is told before the ne
         CHECK(lost.ended_at() < waiting.ended_at());
         co_await release_well(waiting);
         all.net.heal_all();
-        auto at_last = begin_acquire(mutex(alone, "/other"));
-        REQUIRE(!co_await at_last.end());
-        co_await release_well(at_last);
+        co_await take_turn(mutex(alone, "/other"));
         for (client* zk : {&holder, &next, &alone}) {
-            const result<void> closed = co_await zk->close();
-            CHECK(!closed.has_error());
+            must(co_await zk->close());
         }
     };
     run_test(test_limit, story);

@@ -40,8 +40,7 @@ awaitable<void> acquire_all(client& zk, lock_owner me, belongings& own)
     const std::string shared_node = once.node();
     own.keep(std::move(once), shared_node);
     own.keep(std::move(twice), shared_node);
-    mutex first(zk, paths[2]);
-    mutex second(zk, paths[3]);
+    mutex first(zk, paths[2]), second(zk, paths[3]);
     multi_lock both(first, second);
     multi_guard of_both = must(co_await both.acquire());
     const std::string first_node = of_both.locks()[0].node;
@@ -81,8 +80,7 @@ TEST_CASE("a guard that is dropped, assigned over, moved away or thrown past is 
         // In a container, in a closure, moved through several hands; one is left, which is given back.
         std::vector<guard> many;
         many.push_back(must(co_await lock.acquire()));
-        auto next = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto next = co_await queued(admin, path, 2, begin_acquire(lock));
         const auto bag = std::make_shared<std::vector<guard>>(std::move(many));
         std::function<void()> closure = [bag] {};
         CHECK_FALSE(next.ended());
@@ -146,9 +144,7 @@ TEST_CASE("a process that holds and waits in every recipe until it is killed" * 
 
 TEST_CASE("SIGKILL: all that a process held or waited for is free when its session has ended, in order")
 {
-    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
-        admin_client admin(server().port(), 60s);
-        client zk(executor, fault_options(server().address(), long_session));
+    const auto story = [&](admin_client& admin, client& zk, const any_io_executor& executor) -> awaitable<void> {
         mutex contended(zk, waits);
         guard ours = must(co_await contended.acquire());
         shared_mutex read_by_many(zk, reader_waits);
@@ -189,16 +185,11 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
             CHECK_FALSE(e);
             led = true;
         });
-        auto third = begin_acquire(contended);
-        co_await until_queued(admin, waits, 3);
-        auto writes = begin_write(read_by_many);
-        co_await until_queued(admin, reader_waits, 3);
-        auto enters = begin(narrow, 1);
-        co_await until_queued(admin, permit_waits + "/locks", 2);
-        auto reads = begin_read(shared_mutex(zk, paths[4]));
-        co_await until_queued(admin, paths[4], 2);
-        auto takes_one = begin(semaphore(zk, paths[5], 2), 1);
-        co_await until_permits(admin, paths[5], 3);
+        auto third = co_await queued(admin, waits, 3, begin_acquire(contended));
+        auto writes = co_await queued(admin, reader_waits, 3, begin_write(read_by_many));
+        auto enters = co_await queued(admin, permit_waits + "/locks", 2, begin(narrow, 1));
+        auto reads = co_await queued(admin, paths[4], 2, begin_read(shared_mutex(zk, paths[4])));
+        auto takes_one = co_await queued(admin, paths[5] + "/leases", 3, begin(semaphore(zk, paths[5], 2), 1));
         co_await until_queued(admin, paths[0], 2);
         co_await until_queued(admin, "/abandoned/election", 2);
         CHECK(victim.running());
@@ -209,10 +200,8 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         CHECK_FALSE(takes_one.ended());
 
         victim.kill();
-        guard reader = co_await granted(reads);
-        co_await release(std::move(reader));
-        permits one = co_await granted(takes_one);
-        co_await release(std::move(one));
+        co_await take_turn(reads);
+        co_await take_turn(takes_one);
         co_await until("all of its locks are ours", [&] { return all_ours && led; });
         const auto left = ephemerals(server().port());
         CHECK_FALSE(left.contains(its_session));
@@ -222,21 +211,15 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         for (const std::string& node : own.nodes)
             CHECK(admin.exists(node));
         co_await release(std::move(ours));
-        ours = co_await granted(third);
-        co_await release(std::move(ours));
+        co_await take_turn(third);
         co_await release(std::move(written));
-        written = co_await granted(writes);
-        co_await release(std::move(written));
+        co_await take_turn(writes);
         co_await until_permits(admin, permit_waits, 2); // the next in the line has made its own
         co_await release(std::move(only));
-        only = co_await granted(enters);
-        co_await release(std::move(only));
+        co_await take_turn(enters);
         own.held.clear();
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server(),
-                 {paths[0], paths[1], paths[2], paths[3], paths[4], paths[5] + "/locks", paths[5] + "/leases",
-                  "/abandoned/election", waits, reader_waits, permit_waits + "/locks", permit_waits + "/leases"});
+    play<1>({.clean = {paths[0], paths[1], paths[2], paths[3], paths[4], paths[5] + "/locks", paths[5] + "/leases",
+                       "/abandoned/election", waits, reader_waits, permit_waits + "/locks", permit_waits + "/leases"}},
+            story);
 }

@@ -98,23 +98,21 @@ TEST_CASE("options out of range")
         {"credentials of no scheme", [](client_options& o) { o.auth.resize(1); }},
         {"an unknown ACL", [](client_options& o) { o.access = static_cast<acl>(77); }},
     };
-    play<0>({.clean = {"/bad_input/options"}}, [&](const any_io_executor& executor) -> awaitable<void> {
+    play<1>({.clean = {"/bad_input/options"}}, [&](client& zk, const any_io_executor& executor) -> awaitable<void> {
         for (const auto& [name, spoil] : all) {
             CAPTURE(name);
             client_options spoilt = usual_options();
             spoil(spoilt);
-            client zk(executor, spoilt);
-            CHECK(zk.state() == connection_state::failed);
-            CHECK(zk.session_id() == 0);
-            CHECK(error_in(co_await zk.wait_connected(60s)) == errc::invalid_option);
-            CHECK(error_in(co_await zk.wait_connected(0s)) == errc::invalid_option);
-            co_await expect_refused(mutex(zk, "/bad_input/options"), errc::invalid_option);
-            must(co_await zk.close());
+            client unusable(executor, spoilt);
+            CHECK(unusable.state() == connection_state::failed);
+            CHECK(unusable.session_id() == 0);
+            CHECK(error_in(co_await unusable.wait_connected(60s)) == errc::invalid_option);
+            CHECK(error_in(co_await unusable.wait_connected(0s)) == errc::invalid_option);
+            co_await expect_refused(mutex(unusable, "/bad_input/options"), errc::invalid_option);
+            must(co_await unusable.close());
         }
 
         // Those of a mutex.
-        client zk(executor, usual_options());
-        must(co_await zk.wait_connected(60s));
         mutex_options spoilt;
         spoilt.identifier.assign(64 * 1024 + 1, 'x');
         mutex too_long(zk, "/bad_input/options", spoilt);
@@ -130,8 +128,6 @@ TEST_CASE("options out of range")
         REQUIRE(listed.size() == 1);
         CHECK(listed[0].identifier == spoilt.identifier);
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
     });
 }
 
@@ -179,8 +175,7 @@ TEST_CASE("servers that cannot be reached, or are not there yet")
         guard held = co_await granted(first);
         CHECK(held);
         co_await release(std::move(held));
-        held = co_await granted(second);
-        co_await release(std::move(held));
+        co_await take_turn(second);
         co_await nothing_left(late.port());
         must(co_await zk.close());
     };
@@ -246,8 +241,7 @@ TEST_CASE("node budget: past the limit an error, in between a queue in the clien
         admin_client admin(server().port());
         mutex lock(zk, path);
         guard held = must(co_await lock.acquire(60s));
-        auto second = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto second = co_await queued(admin, path, 2, begin_acquire(lock));
         auto third = begin_acquire(lock);
         CHECK(error_in(co_await lock.acquire(100ms)) == errc::timed_out);
         CHECK(admin.children(path).size() == 2);
@@ -257,14 +251,12 @@ TEST_CASE("node budget: past the limit an error, in between a queue in the clien
         CHECK(error_in(co_await mutex(zk, "/bad_input/budget2").acquire(10s)) == errc::over_budget);
         CHECK(error_in(co_await mutex(zk, "/bad_input/budget2").try_acquire()) == errc::over_budget);
 
-        co_await release(std::move(elsewhere));
-        co_await release(std::move(held));
+        co_await release(elsewhere, held);
         held = co_await granted(second);
         co_await until_queued(admin, path, 2);
         CHECK_FALSE(third.ended());
         co_await release(std::move(held));
-        held = co_await granted(third);
-        co_await release(std::move(held));
+        co_await take_turn(third);
         co_await nothing_left(server().port());
         must(co_await zk.close());
     });

@@ -15,6 +15,12 @@ const server_starts_with no_cleaning([](server_options& options) {
 /// Paths rest for half of it, or a little longer.
 constexpr milliseconds resting_session{4'000};
 
+/// Of one client, or of two.
+play_options resting(std::vector<std::string> clean)
+{
+    return {.sessions = {resting_session, resting_session}, .clean = std::move(clean)};
+}
+
 std::size_t nodes_of_the_server()
 {
     return std::stoul(monitor(server().port()).at("zk_znode_count"));
@@ -23,8 +29,7 @@ std::size_t nodes_of_the_server()
 awaitable<void> use(client& zk, const std::string& path, mutex_options o = {})
 {
     mutex lock(zk, path, std::move(o));
-    guard held = must(co_await lock.acquire(60s));
-    co_await release(std::move(held));
+    co_await take_turn(lock, 60s);
 }
 
 /// Until what was used before has rested, and its turn has come: containers go in the order in which their paths were
@@ -110,9 +115,7 @@ TEST_CASE("a lock for each of many orders: soon after, the server has as many no
 
 TEST_CASE("what it made above a path goes with the last of it; and all that was deleted is made again")
 {
-    play<0>({.clean = {"/deep"}}, [&](admin_client& admin) -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
-        must(co_await zk.wait_connected(default_limit));
+    play<1>(resting({"/deep"}), [&](admin_client& admin, client& zk) -> awaitable<void> {
         std::int64_t last_token = 0;
         for (int i = 0; i < 2; ++i) {
             mutex lock(zk, "/deep/down/lock");
@@ -122,17 +125,14 @@ TEST_CASE("what it made above a path goes with the last of it; and all that was 
             co_await release(std::move(held));
             co_await until("the containers are gone", [&] { return !admin.exists("/deep"); });
         }
-        must(co_await zk.close());
     });
 }
 
 TEST_CASE("a container stays as long as others use it; what others made, and persistent parents, stay")
 {
     const std::string used = "/kept/used", others = "/kept/others", lasting = "/kept/lasting";
-    play<0>({.clean = {used, others, lasting}}, [&](admin_client& admin) -> awaitable<void> {
+    play<1>(resting({used, others, lasting}), [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/kept");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
-        must(co_await zk.wait_connected(default_limit));
         co_await use(zk, used);
         admin.create(used + "/note");
         admin.create(others, {}, create_mode::container);
@@ -144,46 +144,39 @@ TEST_CASE("a container stays as long as others use it; what others made, and per
         CHECK(admin.exists(others));
         CHECK(admin.exists(lasting));
         CHECK(admin.remove(used + "/note"));
-        must(co_await zk.close());
     });
 }
 
 TEST_CASE("what an operator puts in the place of a container that rests, or writes into it, stays")
 {
-    const std::string empty = "/swapped/empty", full = "/swapped/full", written = "/swapped/written";
-    play<0>({.clean = {empty, full, written, "/swapped/up/lock"}}, [&](admin_client& admin) -> awaitable<void> {
+    const std::string empty = "/swapped/empty", full = "/swapped/full", written = "/swapped/written",
+                      deep = "/swapped/up/lock";
+    play<1>(resting({empty, full, written, deep}), [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/swapped");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
-        must(co_await zk.wait_connected(default_limit));
         for (const std::string* path : {&empty, &full, &written})
             co_await use(zk, *path);
-        co_await use(zk, "/swapped/up/lock");
+        co_await use(zk, deep);
         for (const std::string* path : {&empty, &full}) {
             CHECK(admin.remove(*path));
             admin.create(*path, path == &full ? "mine" : "");
         }
         admin.set(written, "mine");
-        CHECK(admin.remove("/swapped/up/lock"));
+        CHECK(admin.remove(deep));
         CHECK(admin.remove("/swapped/up"));
-        admin.create_all("/swapped/up/lock");
+        admin.create_all(deep);
         co_await until_rested(zk, admin, "/swapped/marker");
         CHECK(admin.exists(empty));
         CHECK(admin.get(full) == "mine");
         CHECK(admin.get(written) == "mine");
-        CHECK(admin.exists("/swapped/up/lock"));
-        must(co_await zk.close());
+        CHECK(admin.exists(deep));
     });
 }
 
 TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor what it made under other names")
 {
-    play<0>({.clean = {"/gates"}}, [&](admin_client& admin) -> awaitable<void> {
+    play<1>(resting({"/gates"}), [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/gates");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
-        must(co_await zk.wait_connected(default_limit));
-        semaphore_options options;
-        options.permits = 2;
-        options.check_permits = true;
+        auto options = with(&semaphore_options::permits, 2, &semaphore_options::check_permits, true);
         for (const naming names : {naming::curator, naming::kazoo, naming::curator}) {
             options.names = names;
             const semaphore gate(zk, "/gates/checked", options);
@@ -195,28 +188,20 @@ TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor
         options.check_permits = false;
         for (const naming names : {naming::curator, naming::kazoo}) {
             options.names = names;
-            permits held = must(co_await semaphore(zk, "/gates/renamed", options).acquire());
-            co_await release(std::move(held));
+            co_await take_turn(semaphore(zk, "/gates/renamed", options));
         }
         co_await until("those of both names are gone", [&] { return admin.children("/gates").empty(); });
-        must(co_await zk.close());
     });
 }
 
 TEST_CASE("the number of permits stays if an operator has written it; and is written again by those who still check it")
 {
-    play<0>({.clean = {"/numbered/gate"}}, [&](admin_client& admin) -> awaitable<void> {
+    play<2>(resting({"/numbered/gate"}), [&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
         admin.create_all("/numbered");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
-        client other(co_await asio::this_coro::executor, fault_options(server().address(), resting_session));
-        must(co_await zk.wait_connected(default_limit));
-        must(co_await other.wait_connected(default_limit));
-        semaphore_options options;
-        options.permits = 2;
-        options.check_permits = true;
+        auto options = with(&semaphore_options::permits, 2, &semaphore_options::check_permits, true);
         semaphore gate(zk, "/numbered/gate", options), others(other, "/numbered/gate", options);
-        co_await release(must(co_await gate.acquire()));
-        co_await release(must(co_await others.acquire()));
+        co_await take_turn(gate);
+        co_await take_turn(others);
         co_await until("the container is gone", [&] { return !admin.exists("/numbered/gate"); });
         for (semaphore* s : {&others, &gate}) {
             co_await release(must(co_await s->acquire()));
@@ -226,7 +211,5 @@ TEST_CASE("the number of permits stays if an operator has written it; and is wri
         co_await until_rested(zk, admin, "/numbered/marker");
         co_await until_rested(other, admin, "/numbered/marker");
         CHECK(admin.get("/numbered/gate") == "2");
-        must(co_await zk.close());
-        must(co_await other.close());
     });
 }

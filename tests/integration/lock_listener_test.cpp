@@ -139,31 +139,25 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
 {
     const std::string path = "/listener/ends";
     const auto told = std::make_shared<record>();
-    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
-        remote_client remote(executor, server().port());
-        co_await remote.connect();
-        mutex_options options;
-        options.listener = listen_with(executor, told); // the client's own
+    const auto story = [&](remote_client& remote, const any_io_executor& executor) -> awaitable<void> {
+        const auto options = with(&mutex_options::listener, listen_with(executor, told)); // the client's own
         mutex lock(remote.zk, path, options);
         guard held = must(co_await lock.acquire());
         remote.link.expire_session();
         must(co_await held.wait_lost());
         co_await until_told(told, 3);
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
-        held = must(co_await lock.acquire());
-        co_await release(std::move(held));
+        co_await take_turn(lock);
         co_await until_told(told, 6);
 
         const lock_owner me;
         reentrant_mutex again(remote.zk, path, options);
         guard outer = must(co_await again.owned_by(me).acquire());
         guard inner = must(co_await again.owned_by(me).acquire()); // one contender, one set of events
-        co_await release(std::move(outer));
-        co_await release(std::move(inner));
+        co_await release(outer, inner);
         mutex other(remote.zk, "/listener/other");
         multi_lock both(lock, other);
-        multi_guard all = must(co_await both.acquire());
-        must(co_await std::move(all).release());
+        co_await take_turn(both);
         election chair(remote.zk, path, with<election_options>(&election_options::listener, options.listener));
         const auto nothing = [](leadership&) -> awaitable<void> { co_return; };
         must(co_await chair.lead(nothing));
@@ -177,8 +171,7 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
         guard reader = must(co_await book.downgrade(std::move(writer))); // the same contender
         CHECK(must(co_await book.contenders()).at(0).properties == of_both_sides.properties);
         co_await release(std::move(reader));
-        reader = must(co_await book.shared().acquire());
-        co_await release(std::move(reader));
+        co_await take_turn(book.shared());
         co_await until_told(told, 21);
         held = must(co_await lock.acquire());
         co_await remote.close();
@@ -197,16 +190,14 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
         for (std::size_t i = 1; i < 7; ++i)
             CHECK(lives[i] == whole_life);
     };
-    play<0>({.clean = {path, "/listener/other", "/listener/book"}}, story);
+    play<1>({.clean = {path, "/listener/other", "/listener/book"}}, story);
 }
 
 TEST_CASE("permits: a place in the line, all of them at once, and one end when the last are back")
 {
     const std::string path = "/listener/permits";
     const auto told = std::make_shared<record>();
-    play<0>({.clean = {path + "/locks", path + "/leases"}}, [&](const any_io_executor& executor) -> awaitable<void> {
-        client zk(executor, fault_options(server().address(), long_session));
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, client& zk, const any_io_executor& executor) -> awaitable<void> {
         semaphore_options options;
         options.permits = 3;
         options.listener = listen_with(executor, told);
@@ -250,19 +241,17 @@ TEST_CASE("permits: a place in the line, all of them at once, and one end when t
         CHECK(lives[1][2].loss.reason == loss_reason::node_deleted);
         REQUIRE(kinds(lives[2]) == std::vector<kind>{kind::failed});
         CHECK(lives[2][0].error == errc::invalid_option);
-        admin.close();
-        must(co_await zk.close());
-    });
+    };
+    play<1>({.clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("owner data: who they are, since when, and what else they say; foreign data as they are")
 {
     const std::string path = "/listener/owners";
-    play<0>({.clean = {path}}, [&]() -> awaitable<void> {
+    play<0>({.clean = {path}}, [&](admin_client& admin) -> awaitable<void> {
         client_options of_client = fault_options(server().address(), long_session);
         of_client.identifier = "the client";
         client zk(co_await asio::this_coro::executor, of_client);
-        admin_client admin(server().port(), 60s);
         mutex_options options;
         options.properties["version"] = "1.2";
         options.properties["role"] = "a=b";
@@ -275,8 +264,7 @@ TEST_CASE("owner data: who they are, since when, and what else they say; foreign
         options.identifier = "one of its locks";
         options.properties.clear();
         mutex named(zk, path, options);
-        auto waits = begin_acquire(named);
-        co_await until_queued(admin, path, 4);
+        auto waits = co_await queued(admin, path, 4, begin_acquire(named));
 
         const std::vector<contender> queue = must(co_await lock.contenders());
         REQUIRE(queue.size() == 4);

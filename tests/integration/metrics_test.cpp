@@ -54,15 +54,13 @@ TEST_CASE("each acquire counts as what its caller is told, under the name of its
         CHECK(error_in(co_await lock.acquire(1s)) == errc::timed_out);
         CHECK(error_in(co_await lock.acquire(0ms)) == errc::timed_out); // it has found the lock busy
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
-        auto waits = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto waits = co_await queued(admin, path, 2, begin_acquire(lock));
         CHECK(of(zk, "stock").waiting == 1);
         waits.cancel();
         CHECK(co_await waits.end() == asio::error::operation_aborted);
         mutex nowhere(zk, "no path", named("stock"));
         CHECK(error_in(co_await nowhere.acquire()) == errc::invalid_path);
-        waits = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        waits = co_await queued(admin, path, 2, begin_acquire(lock));
         co_await release(std::move(held));
         CHECK(!co_await waits.end());
         waits.value() = guard(); // given back in the background
@@ -98,14 +96,12 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         guard outer = must(co_await again.owned_by(me).acquire());
         guard inner = must(co_await again.owned_by(me).acquire());
         CHECK(of(zk, "again").held == 2);
-        co_await release(std::move(outer));
-        co_await release(std::move(inner));
+        co_await release(outer, inner);
         CHECK(of(zk, "again").acquired == 2);
         check_sums(of(zk, "again"));
 
-        semaphore_options of_gate;
-        of_gate.permits = 5;
-        of_gate.metrics_name = "gate";
+        const auto of_gate =
+            with<semaphore_options>(&semaphore_options::permits, 5, &semaphore_options::metrics_name, "gate");
         semaphore gate(zk, path + "/gate", of_gate);
         permits four = must(co_await gate.permits_of(4).acquire());
         must(co_await four.release(1));
@@ -124,8 +120,7 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         guard reader = must(co_await book.downgrade(std::move(writer))); // the same hold
         CHECK(of(zk, "book").held == 1);
         co_await release(std::move(reader));
-        reader = must(co_await book.shared().acquire());
-        co_await release(std::move(reader));
+        co_await take_turn(book.shared());
         CHECK(of(zk, "book").acquired == 2);
         check_sums(of(zk, "book"));
 
@@ -135,8 +130,7 @@ TEST_CASE("whatever the recipe, an acquire counts once")
         CHECK(of(zk, "pair").acquired == 1);
         check_sums(of(zk, "pair"));
         multi_lock mixed(mutex(zk, path + "/a", named("pair")), mutex(zk, path + "/b"));
-        pair = must(co_await mixed.acquire());
-        must(co_await std::move(pair).release());
+        co_await take_turn(mixed);
         CHECK(of(zk, "pair").acquired == 1);
         CHECK(of(zk, "").acquired == 1);
 
@@ -213,8 +207,7 @@ TEST_CASE("losses count by reason; reconnects, disconnects and expiries")
         CHECK(zk.metrics().heartbeat_delays.count() >= zk.metrics().heartbeats.count());
 
         held = must(co_await lock.acquire(60s));
-        auto waits = begin_acquire(lock);
-        co_await until_queued(admin, path, 2);
+        auto waits = co_await queued(admin, path, 2, begin_acquire(lock));
         const auto disconnects = zk.metrics().disconnects;
         co_await a.close();
         CHECK(co_await waits.end() == errc::closed);
@@ -236,8 +229,7 @@ TEST_CASE("requests are those that reach the servers; counting adds none")
     play<1>([&](remote_client& a) -> awaitable<void> {
         mutex lock(a.zk, new_path());
         for (int i = 0; i < 3; ++i) {
-            guard held = must(co_await lock.acquire());
-            co_await release(std::move(held));
+            co_await take_turn(lock);
         }
         must(co_await a.zk.exists("/zookeeper"));
         const remote_client* const raw = &a;
@@ -273,8 +265,7 @@ TEST_CASE("they are read by any thread, while the client works and when it is go
 {
     const auto path = new_path();
     std::optional<client> kept;
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
+    play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
         kept = zk;
         std::atomic<bool> stop{false};
         std::uint64_t last = 0;
@@ -294,11 +285,8 @@ TEST_CASE("they are read by any thread, while the client works and when it is go
         }
         stop = true;
         reader.join();
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
+    });
     CHECK(of(*kept, "read").released == scaled(200)); // the context is gone
-    expect_clean(server(), {path});
 }
 
 TEST_CASE("a listener of the connection hears each state, in order, on its own executor")
@@ -353,11 +341,9 @@ TEST_CASE("a listener of the connection hears each state, in order, on its own e
 TEST_CASE("the events of an acquire say when: enough for the spans of a tracer")
 {
     std::vector<lock_event> events;
-    play<0>([&](const any_io_executor& executor) -> awaitable<void> {
-        client zk(executor, usual_options());
-        mutex_options options;
-        options.listener = listen(executor, [&](const lock_event& e) { events.push_back(e); });
-        mutex lock(zk, new_path(), options);
+    play<1>([&](client& zk, const any_io_executor& executor) -> awaitable<void> {
+        const auto keep = [&](const lock_event& e) { events.push_back(e); };
+        mutex lock(zk, new_path(), with(&mutex_options::listener, listen(executor, keep)));
         const auto before = lease_clock::now();
         guard held = must(co_await lock.acquire());
         const auto granted_by = lease_clock::now();
@@ -372,6 +358,5 @@ TEST_CASE("the events of an acquire say when: enough for the spans of a tracer")
         CHECK(events[2].at <= lease_clock::now());
         for (const lock_event& e : events)
             CHECK(e.began == events[0].began);
-        must(co_await zk.close());
     });
 }

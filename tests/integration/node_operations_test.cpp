@@ -85,8 +85,7 @@ TEST_CASE("each operation is one request, and says what it did")
 
 TEST_CASE("every error an operation can meet")
 {
-    play<0>([&](admin_client& admin) -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), long_session));
+    play<1>([&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/errors/full/child");
         must(co_await zk.create("/errors/e", "", node_kind::ephemeral));
         CHECK(error_in(co_await zk.create("/errors", "")) == errc::node_exists);

@@ -82,8 +82,7 @@ TEST_CASE("a commit is one request; it tells what was done, or which operation w
 TEST_CASE("others may set the node's data; it is found all the same")
 {
     const std::string path = "/commit/revoked";
-    play<0>({.clean = {path}}, [&](admin_client& admin) -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), long_session));
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         protected_register stock(admin, "/register/revoked");
         mutex lock(zk, path);
         guard held = must(co_await lock.acquire());
@@ -91,7 +90,6 @@ TEST_CASE("others may set the node's data; it is found all the same")
         must(co_await held.commit(stock.write("still")));
         CHECK(stock.value() == "still");
         co_await release(std::move(held));
-        must(co_await zk.close());
         admin.remove_all("/register");
     });
 }
@@ -99,12 +97,9 @@ TEST_CASE("others may set the node's data; it is found all the same")
 TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing is written, and the guard is lost")
 {
     const std::string path = "/commit/taken";
-    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& old) -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        client next(executor, fault_options(server().address(), long_session));
+    play<2>({.clean = {path}}, [&](admin_client& admin, remote_client& old, remote_client& next) -> awaitable<void> {
         protected_register stock(admin, "/register/taken");
-        mutex lock(old.zk, path);
-        mutex others(next, path);
+        mutex lock(old.zk, path), others(next.zk, path);
         guard held = must(co_await lock.acquire());
         auto lost = begin_wait_lost(held);
         old.link.block(direction::replies); // it does not hear of what follows
@@ -128,8 +123,6 @@ TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing
         CHECK(old.link.count(opcode::multi) == 1); // the second time nothing was asked
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         co_await release(std::move(now));
-        co_await old.close();
-        must(co_await next.close());
         admin.remove_all("/register");
     });
 }
@@ -137,12 +130,9 @@ TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing
 TEST_CASE("the session was ended between the grant and the commit: nothing is written")
 {
     const std::string path = "/commit/expired";
-    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& old) -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        client next(executor, fault_options(server().address(), long_session));
+    play<2>({.clean = {path}}, [&](admin_client& admin, remote_client& old, remote_client& next) -> awaitable<void> {
         protected_register stock(admin, "/register/expired");
-        mutex lock(old.zk, path);
-        mutex others(next, path);
+        mutex lock(old.zk, path), others(next.zk, path);
         guard held = must(co_await lock.acquire());
         auto lost = begin_wait_lost(held);
         old.link.on_next(opcode::multi, moment::request, fate::hold);
@@ -158,8 +148,6 @@ TEST_CASE("the session was ended between the grant and the commit: nothing is wr
         CHECK(must(co_await old.zk.get(stock.path)).data == "theirs");
         co_await release(std::move(now));
         CHECK(stock.value() == "theirs");
-        co_await old.close();
-        must(co_await next.close());
         admin.remove_all("/register");
     });
 }

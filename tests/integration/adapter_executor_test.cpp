@@ -1,5 +1,6 @@
 // program: public_headers
 // Where handlers run, how often, with what kept alive meanwhile: on one thread, on many, and on a pool.
+#include "integration/run_until.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 #include "support/options_for.hpp"
@@ -15,7 +16,6 @@
 #include <future>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
 
 namespace {
@@ -286,12 +286,7 @@ TEST_CASE("a hold that is nobody's, or another's, is refused on the client's exe
     std::promise<std::pair<error_code, std::thread::id>> told;
     auto answer = told.get_future();
     lock.release(lock_owner(), none, [&](error_code ec) { told.set_value({ec, std::this_thread::get_id()}); });
-    for (const auto end = steady_clock::now() + 60s; steady_clock::now() < end;) {
-        io.restart();
-        io.run_one_for(10ms);
-        if (answer.wait_for(0s) == std::future_status::ready)
-            break;
-    }
+    run_until(io, [&] { return answer.wait_for(0s) == std::future_status::ready; });
     const auto [ec, thread] = answer.get();
     CHECK(ec == errc::not_owner);
     CHECK(thread == std::this_thread::get_id());

@@ -32,14 +32,12 @@ const std::string by_locks = ", as in other locks of this client on the path";
 
 awaitable<void> use(mutex lock)
 {
-    guard held = must(co_await lock.acquire(60s));
-    co_await release(std::move(held));
+    co_await take_turn(lock, 60s);
 }
 
 awaitable<void> use(semaphore gate, std::size_t permits)
 {
-    auto held = must(co_await gate.permits_of(permits).acquire(60s));
-    co_await release(std::move(held));
+    co_await take_turn(gate.permits_of(permits), 60s);
 }
 
 const mutex_options heeding = [] {
@@ -177,14 +175,12 @@ TEST_CASE("locks of every kind have to agree, alone and as parts of several")
         // An owner's lock that lives, and a leader's.
         both.reset();
         std::optional<reentrant_mutex> first(std::in_place, zk, path, heeding);
-        held = must(co_await first->owned_by(me).acquire(60s));
-        co_await release(std::move(held));
+        co_await take_turn(first->owned_by(me), 60s);
         CHECK(error_in(co_await own.owned_by(me).acquire(60s)) == errc::invalid_option);
         first.reset();
         must(co_await chair.lead(60s, reign));
         CHECK(error_in(co_await mutex(zk, path, heeding).acquire(60s)) == errc::invalid_option);
-        held = must(co_await own.owned_by(me).acquire(60s)); // has the options of the election
-        co_await release(std::move(held));
+        co_await take_turn(own.owned_by(me), 60s); // has the options of the election
         must(co_await zk.close());
     });
 }
@@ -203,18 +199,15 @@ TEST_CASE("what was refused, for whatever reason, keeps nobody from the path; wh
             guard held = must(co_await reentrant_mutex(zk, path, heeding).owned_by(me).acquire(60s));
             mutex second(zk, path);
             CHECK(error_in(co_await second.acquire(60s)) == errc::invalid_option);
-            auto third = begin_acquire(mutex(zk, path, heeding));
-            co_await until_queued(admin, path, 2);
+            auto third = co_await queued(admin, path, 2, begin_acquire(mutex(zk, path, heeding)));
             co_await release(std::move(held));
-            held = co_await granted(third);
-            co_await release(std::move(held));
+            co_await take_turn(third);
         }
         CHECK(told.lines().size() == 2);
 
         const std::string theirs = admin.create(path + "/", {}, create_mode::ephemeral_sequential);
         std::optional<mutex> first(std::in_place, zk, path, heeding);
-        auto waiting = begin_acquire(*first);
-        co_await until_queued(admin, path, 2);
+        auto waiting = co_await queued(admin, path, 2, begin_acquire(*first));
         waiting.cancel();
         CHECK(co_await waiting.end() == asio::error::operation_aborted);
         co_await until("what was cancelled has gone", [&] { return admin.children(path).size() == 1; });

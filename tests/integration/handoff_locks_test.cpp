@@ -37,8 +37,7 @@ struct direct_client {
     {
         must(co_await zk.wait_connected(default_limit));
         mutex elsewhere(zk, "/handoff/elsewhere"); // the first heartbeat
-        guard held = must(co_await elsewhere.acquire());
-        co_await release(std::move(held));
+        co_await take_turn(elsewhere);
         link.forget();
     }
     awaitable<void> close() { must(co_await zk.close()); }
@@ -46,12 +45,6 @@ struct direct_client {
     proxy link;
     client zk;
 };
-
-awaitable<void> until_watched_by(const direct_client& waiting, const std::string& node)
-{
-    const auto look = [&] { return watches_node(server().port(), waiting.zk.session_id(), node); };
-    co_await until("the predecessor is watched", look);
-}
 
 /// A holder, and somebody right behind it who watches its node.
 struct queue_of_two {
@@ -64,19 +57,8 @@ awaitable<queue_of_two> two_in_line(direct_client& first, direct_client& second,
     queue_of_two made;
     made.held = must(co_await own.acquire());
     made.waiting = begin_acquire(other);
-    co_await until_watched_by(second, made.held.node());
+    co_await until_watched(second.zk, made.held.node());
     co_return made;
-}
-
-/// The nodes of a queue, in order.
-std::vector<std::string> line_of(admin_client& admin, const std::string& path)
-{
-    constexpr std::size_t digits = 10;
-    auto names = admin.children(path);
-    std::ranges::sort(names, {}, [](const std::string& name) { return name.substr(name.size() - digits); });
-    for (auto& name : names)
-        name.insert(0, path + '/');
-    return names;
 }
 
 awaitable<void> many_visits(mutex lock, critical_section& inside, std::size_t times)
@@ -200,7 +182,7 @@ TEST_CASE("a line of them passes the lock on while no delete reaches the servers
             const std::size_t expected = attempts.size();
             co_await until("it has a node", [&] { return ephemeral_count(server().port()) == expected; });
             if (expected > 1)
-                co_await until_watched_by(each, line_of(admin, path)[expected - 2]);
+                co_await until_watched(each.zk, path + '/' + queue_of(admin, path)[expected - 2]);
         }
         for (auto& each : all)
             each.link.block(direction::requests);
@@ -257,7 +239,7 @@ TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed ov
         co_await first.connect();
         co_await second.connect();
         const auto hand_over = [&](auto held, auto& waiting) -> awaitable<void> {
-            co_await until_watched_by(second, held.node());
+            co_await until_watched(second.zk, held.node());
             first.link.block(direction::requests);
             pending<> releasing;
             std::move(held).release(releasing.handler());
@@ -294,16 +276,13 @@ TEST_CASE("shared mutex, re-entrant mutex and several locks as one are handed ov
 
 TEST_CASE("no way past the servers: the lock goes by theirs, and not before")
 {
-    handoff_options to_nobody; // where nothing listens
-    to_nobody.listen = "127.0.0.1:0";
+    const auto within = [](const char* network) {
+        return with(&handoff_options::peers, {network}, &handoff_options::listen, "127.0.0.1:0");
+    };
+    const handoff_options direct = within("127.0.0.1");
+    const handoff_options elsewhere = within("10.0.0.0/8"); // who connects within other networks only
+    handoff_options to_nobody = direct;                     // where nothing listens
     to_nobody.advertise = "127.0.0.1:1";
-    to_nobody.peers.emplace_back("127.0.0.1");
-    handoff_options elsewhere; // who connects within other networks only
-    elsewhere.listen = "127.0.0.1:0";
-    elsewhere.peers.emplace_back("10.0.0.0/8");
-    handoff_options direct;
-    direct.listen = "127.0.0.1:0";
-    direct.peers.emplace_back("127.0.0.1");
     const std::vector<std::pair<handoff_options, handoff_options>> pairs{
         {to_nobody, direct}, {direct, elsewhere}, {handoff_options(), direct}, {direct, handoff_options()}};
     for (const auto& [of_holder, of_waiter] : pairs) {
@@ -319,8 +298,7 @@ TEST_CASE("no way past the servers: the lock goes by theirs, and not before")
             CHECK_FALSE(line.waiting.ended());
             first.link.unblock();
             CHECK_FALSE(co_await releasing.end());
-            guard held = co_await granted(line.waiting);
-            co_await release(std::move(held));
+            co_await take_turn(line.waiting);
             CHECK(second.zk.metrics().handoff.taken == 0);
             CHECK(first.zk.metrics().handoff.given == 0);
             const handoff_metrics why = second.zk.metrics().handoff;

@@ -5,7 +5,6 @@
 #include "adapter/client/client_core.hpp"
 
 #include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock::test;
 

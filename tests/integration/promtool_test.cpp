@@ -13,8 +13,7 @@ TEST_CASE("Prometheus accepts the text, whatever the locks are called")
     play<1>([&](client& zk) -> awaitable<void> {
         mutex lock(zk, new_path(), with(&mutex_options::metrics_name, "odd \\ \" \n \xff name"));
         for (int i = 0; i < 3; ++i) {
-            guard held = must(co_await lock.acquire());
-            co_await release(std::move(held));
+            co_await take_turn(lock);
         }
         metrics m = zk.metrics();
         m.labels["client"] = "one";

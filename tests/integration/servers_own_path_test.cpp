@@ -40,10 +40,8 @@ awaitable<void> expect_refused(client zk, std::string path)
 awaitable<void> expect_all_usable(client zk, std::string path)
 {
     CAPTURE(path);
-    guard held = must(co_await mutex(zk, path).acquire(60s));
-    co_await release(std::move(held));
-    permits some = must(co_await semaphore(zk, path + "-permits", 2).acquire(60s));
-    must(co_await std::move(some).release());
+    co_await take_turn(mutex(zk, path), 60s);
+    co_await take_turn(semaphore(zk, path + "-permits", 2), 60s);
 }
 
 } // namespace

@@ -74,8 +74,7 @@ TEST_CASE("through connects, closes, cuts and reconnects no password, path or da
                 break;
             }
             held = guard();
-            guard next = co_await granted(waits);
-            must(co_await std::move(next).release());
+            co_await take_turn(waits);
             must(co_await brief.zk.close());
             seen += brief.link.captured();
         }

@@ -9,7 +9,6 @@ using namespace zklock::test;
 
 TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted too early")
 {
-    const std::uint16_t port = server().port();
     play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
         guard first = must(co_await mutex(a.zk, path).acquire());
@@ -36,7 +35,6 @@ TEST_CASE("a waiter whose node is deleted by others queues again at the tail and
 
 TEST_CASE("a holder that holds on notices that others deleted its node")
 {
-    const std::uint16_t port = server().port();
     const auto story = [&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));

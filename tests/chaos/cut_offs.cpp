@@ -1,11 +1,7 @@
 #include "chaos/cut_offs.hpp"
 
-#include "chaos/history.hpp"
 #include "chaos/leader_cut.hpp"
-#include "chaos/nemesis.hpp"
-#include "chaos/scene.hpp"
 #include "chaos/worker.hpp"
-#include "support/admin_client.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/undisturbed.hpp"
 
@@ -16,12 +12,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <map>
-#include <random>
 #include <sstream>
-#include <stdexcept>
-#include <utility>
-#include <vector>
 
 namespace zklock::chaos {
 namespace {

@@ -3,13 +3,9 @@
 #include "support/unique_fd.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <sstream>
-#include <string>
 #include <system_error>
-#include <utility>
 
 namespace zklock::chaos {
 

@@ -2,15 +2,9 @@
 #include "chaos/misfortune.hpp"
 #include "zklock/events.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <ios>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace zklock::chaos {
 

@@ -7,11 +7,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <set>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 using namespace zklock::chaos;
 

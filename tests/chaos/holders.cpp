@@ -5,18 +5,10 @@
 #include "support/as_tuple.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <chrono>
 #include <csignal>
-#include <exception>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::chaos {
 namespace {

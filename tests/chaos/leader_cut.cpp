@@ -1,9 +1,6 @@
 #include "chaos/leader_cut.hpp"
 
 #include <algorithm>
-#include <random>
-#include <stdexcept>
-#include <thread>
 
 namespace zklock::chaos {
 namespace {

@@ -1,13 +1,6 @@
 #pragma once
-#include "chaos/history.hpp"
 #include "chaos/nemesis.hpp"
 #include "support/admin_client.hpp"
-#include "support/network.hpp"
-#include "support/zookeeper_ensemble.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 
 namespace zklock::chaos {
 

@@ -9,9 +9,6 @@
 
 #include <exception>
 #include <iostream>
-#include <optional>
-#include <random>
-#include <string>
 
 namespace {
 

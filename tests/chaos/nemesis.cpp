@@ -1,7 +1,5 @@
 #include "chaos/nemesis.hpp"
 
-#include <memory>
-
 namespace zklock::chaos {
 namespace {
 

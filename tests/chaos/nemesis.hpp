@@ -1,10 +1,5 @@
 #pragma once
-#include "chaos/misfortune.hpp"
 #include "chaos/scene.hpp"
-
-#include <cstddef>
-#include <functional>
-#include <vector>
 
 namespace zklock::chaos {
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
-#include <utility>
 
 namespace asio = boost::asio;
 

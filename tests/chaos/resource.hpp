@@ -5,11 +5,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
-
 namespace zklock::chaos {
 
 /// What the locks protect: it takes writes over a Unix socket, refuses one whose token is smaller than the largest it

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
-#include <map>
 #include <sstream>
 
 namespace zklock::chaos {

@@ -9,12 +9,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <stdexcept>
-#include <utility>
 
 namespace zklock::chaos {
 namespace {

@@ -1,19 +1,9 @@
 #pragma once
-#include "chaos/history.hpp"
 #include "chaos/resource.hpp"
-#include "support/child_process.hpp"
 #include "support/network.hpp"
-#include "support/temporary_directory.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
-#include <chrono>
-#include <cstdint>
-#include <functional>
-#include <ios>
-#include <map>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace zklock::chaos {
 

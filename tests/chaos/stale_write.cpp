@@ -3,8 +3,6 @@
 #include "chaos/scene.hpp"
 
 #include <iostream>
-#include <string>
-#include <vector>
 
 namespace zklock::chaos {
 namespace {

@@ -1,13 +1,7 @@
 #pragma once
 // The third that is compared: zklock::testing's ensemble in memory.
 #include "conformance/sides.hpp"
-#include "runtime/asio_scheduler.hpp"
-#include "runtime/stores_in_memory.hpp"
-#include "testing/memory_ensemble.hpp"
 #include "testing/memory_store.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 
 namespace zklock::conformance {
 

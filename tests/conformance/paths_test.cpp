@@ -7,9 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <iostream>
-#include <random>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

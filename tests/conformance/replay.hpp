@@ -2,16 +2,8 @@
 // Random steps that are done on both sides, and the comparison of what their clients are told.
 #include "conformance/sides.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
 #include <iostream>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::conformance {
 

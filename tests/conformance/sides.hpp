@@ -4,20 +4,8 @@
 #include "integration/bridge_client.hpp"
 #include "process.hpp"
 #include "simulated_store.hpp"
-#include "support/admin_client.hpp"
 #include "support/proxy.hpp"
 #include "support/zookeeper_server.hpp"
-
-#include <doctest/doctest.h>
-
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::conformance {
 

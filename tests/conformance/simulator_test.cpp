@@ -5,7 +5,6 @@
 #include "conformance/replay.hpp"
 
 #include <cstdlib>
-#include <random>
 
 using namespace zklock::conformance;
 

@@ -2,18 +2,10 @@
 // Names, the name servers that are asked about them, and what a client knows of them: for schedules of the connector.
 #include "bridge/connection/connector.hpp"
 
-#include <algorithm>
 #include <initializer_list>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
 #include <ranges>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::connecting {
 

@@ -4,14 +4,8 @@
 #include "connector/names_world.hpp"
 #include "unit/connector_scene.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <deque>
-#include <map>
-#include <optional>
 #include <ostream>
-#include <string>
-#include <utility>
 
 namespace zklock::connecting {
 

@@ -3,13 +3,7 @@
 #include "support/fresh_seed.hpp"
 #include "support/sanitized.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cstddef>
-#include <optional>
-#include <ostream>
 #include <sstream>
-#include <string>
 
 namespace zklock::connecting {
 namespace {

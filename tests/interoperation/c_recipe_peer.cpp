@@ -5,13 +5,9 @@
 #include "c_client/session.hpp"
 #include "interoperation/journal.hpp"
 
-#include <chrono>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace {
 

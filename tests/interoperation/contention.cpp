@@ -3,11 +3,7 @@
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
-#include <chrono>
-#include <utility>
 
 namespace zklock::test {
 

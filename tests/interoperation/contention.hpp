@@ -1,14 +1,7 @@
 #pragma once
 #include "interoperation/peer.hpp"
-#include "support/admin_client.hpp"
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 namespace zklock::test {
 

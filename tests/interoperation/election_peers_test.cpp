@@ -2,8 +2,6 @@
 #include "integration/recipe_scene.hpp"
 #include "interoperation/contention.hpp"
 
-#include <doctest/doctest.h>
-
 using namespace zklock;
 using namespace zklock::test;
 using candidate = zklock::test::rival;

@@ -3,10 +3,8 @@
 #include "support/unique_fd.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -14,7 +12,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
 
 namespace zklock::test {
 

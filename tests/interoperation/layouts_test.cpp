@@ -1,10 +1,7 @@
 // Who heeds whose nodes, and who therefore can share a path: the table in README.md beside this.
 #include "interoperation/contention.hpp"
 
-#include <doctest/doctest.h>
-
 #include <array>
-#include <utility>
 
 using namespace zklock::test;
 

@@ -2,12 +2,6 @@
 // own, on the same paths.
 #include "interoperation/contention.hpp"
 
-#include <doctest/doctest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace zklock::test;
 
 TEST_CASE("all of them on one path: in the order of their numbers, through time-outs, cancels and cuts")

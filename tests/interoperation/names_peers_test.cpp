@@ -2,8 +2,6 @@
 // by one.
 #include "interoperation/contention.hpp"
 
-#include <doctest/doctest.h>
-
 using namespace zklock::test;
 
 TEST_CASE("a lock name of one's own: Curator with its own driver, kazoo with a subclass, and ours with that mark")

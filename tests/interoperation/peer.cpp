@@ -3,15 +3,11 @@
 #include "support/failure_report.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

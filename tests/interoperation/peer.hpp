@@ -1,13 +1,7 @@
 #pragma once
 #include "interoperation/journal.hpp"
 #include "support/child_process.hpp"
-#include "support/polling.hpp"
 #include "support/temporary_directory.hpp"
-#include "support/unique_fd.hpp"
-
-#include <cstdint>
-#include <filesystem>
-#include <string>
 
 namespace zklock::test {
 

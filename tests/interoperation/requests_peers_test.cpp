@@ -3,10 +3,7 @@
 #include "interoperation/contention.hpp"
 #include "support/four_letter_words.hpp"
 
-#include <doctest/doctest.h>
-
 #include <array>
-#include <string>
 
 using namespace zklock::test;
 

@@ -4,12 +4,8 @@
 #include "support/sasl_servers.hpp"
 #include "support/skip.hpp"
 
-#include <doctest/doctest.h>
-
 #include <cstdlib>
 #include <fstream>
-#include <string>
-#include <vector>
 
 using namespace zklock::test;
 

@@ -2,11 +2,7 @@
 // is left waiting.
 #include "interoperation/contention.hpp"
 
-#include <doctest/doctest.h>
-
 #include <deque>
-#include <string_view>
-#include <utility>
 
 using namespace zklock::test;
 

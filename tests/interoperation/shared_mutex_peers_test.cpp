@@ -1,13 +1,8 @@
 // Curator's InterProcessReadWriteLock, kazoo's ReadLock and WriteLock, and our shared_mutex on the same paths.
 #include "interoperation/contention.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <deque>
-#include <string>
-#include <utility>
-#include <vector>
 
 using namespace zklock::test;
 

@@ -6,33 +6,18 @@
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdlib>
 #include <deque>
-#include <functional>
 #include <iostream>
 #include <iterator>
-#include <map>
-#include <memory>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 

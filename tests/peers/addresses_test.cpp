@@ -3,8 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <initializer_list>
-#include <string>
-#include <vector>
 
 using namespace zklock::bridge::peering;
 

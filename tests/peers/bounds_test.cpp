@@ -1,11 +1,6 @@
 #include "bridge/peers/connect_bounds.hpp"
 #include "peers_scene.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;

@@ -1,7 +1,5 @@
 #include "peers_scene.hpp"
 
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;

@@ -2,8 +2,6 @@
 #include "peers_scene.hpp"
 
 #include <random>
-#include <span>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -1,16 +1,9 @@
 #include "bridge/peers/offers.hpp"
 #include "peers_scene.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <deque>
 #include <iterator>
 #include <random>
-#include <set>
-#include <span>
 #include <utility>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

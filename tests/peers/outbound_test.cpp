@@ -2,8 +2,6 @@
 #include "bridge/peers/outbound.hpp"
 #include "peers_scene.hpp"
 
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;

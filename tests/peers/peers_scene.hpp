@@ -1,15 +1,10 @@
 #pragma once
 // What the tests of peers have in common: nodes, secrets and times that are told apart by a number.
 #include "bridge/peers/frames.hpp"
-#include "bridge/peers/node_id.hpp"
 #include "mutants/mutants.hpp"
 #include "zklock/events.hpp"
 
 #include <doctest/doctest.h>
-
-#include <chrono>
-#include <cstdint>
-#include <string>
 
 namespace zklock::test {
 

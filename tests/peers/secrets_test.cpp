@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>

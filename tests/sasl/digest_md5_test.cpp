@@ -7,9 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <fstream>
-#include <string>
 
 using namespace zklock;
 using namespace zklock::bridge;

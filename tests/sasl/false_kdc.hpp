@@ -8,8 +8,6 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
-#include <cstdint>
-#include <string>
 #include <thread>
 
 #include <sys/socket.h>

@@ -1,11 +1,6 @@
 #pragma once
 #include "bridge/sasl/gate.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace zklock::test {

@@ -3,10 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 using bridge::sasl_failure;

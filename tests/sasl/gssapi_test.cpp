@@ -1,30 +1,12 @@
 // GSSAPI with a real KDC, and with a server's end that can be told to say something wrong.
 #include "bridge/sasl/credentials.hpp"
 #include "bridge/sasl/kdc_calls.hpp"
-#include "bridge/sasl/tickets.hpp"
 #include "sasl/false_kdc.hpp"
 #include "sasl/gssapi_acceptor.hpp"
-#include "support/child_process.hpp"
 #include "support/kerberos_realm.hpp"
-#include "support/polling.hpp"
 #include "support/skip.hpp"
-#include "support/temporary_directory.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <doctest/doctest.h>
-
-#include <atomic>
-#include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <unistd.h>
 
 using namespace zklock;
 using namespace zklock::test;

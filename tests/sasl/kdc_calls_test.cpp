@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstddef>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>

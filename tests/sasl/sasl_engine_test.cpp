@@ -6,16 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 using namespace zklock;
 using namespace zklock::test;

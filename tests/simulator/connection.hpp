@@ -1,14 +1,8 @@
 #pragma once
-#include "testing/request.hpp"
 #include "testing/watches.hpp"
-#include "testing/znode_tree.hpp"
 #include "world.hpp"
 
-#include <cstdint>
 #include <deque>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace zklock::simulator {
 

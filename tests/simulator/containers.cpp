@@ -1,7 +1,5 @@
 #include "containers.hpp"
 
-#include <utility>
-
 namespace zklock::simulator {
 
 container_checker::container_checker(world& w, ensemble& e, const plan& p, client_of f)

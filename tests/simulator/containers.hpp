@@ -1,14 +1,6 @@
 #pragma once
-#include "ensemble.hpp"
 #include "plan.hpp"
 #include "simulated_store.hpp"
-
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::simulator {
 

@@ -1,7 +1,5 @@
 #include "ensemble.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 using store::outcome;

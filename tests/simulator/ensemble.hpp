@@ -1,16 +1,6 @@
 #pragma once
 #include "connection.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace zklock::simulator {
 
 /// Several ZooKeeper servers in memory and virtual time: a leader that orders the writes in a log, followers that

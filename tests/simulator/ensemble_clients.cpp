@@ -1,10 +1,6 @@
 // A server with its clients: what arrives on their connections, and what goes back.
 #include "ensemble.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <utility>
-
 namespace zklock::simulator {
 
 using store::outcome;

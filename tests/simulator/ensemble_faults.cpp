@@ -1,9 +1,6 @@
 // What goes wrong with the servers, and how others take over.
 #include "ensemble.hpp"
 
-#include <algorithm>
-#include <vector>
-
 namespace zklock::simulator {
 
 using stream = choices::stream;

@@ -1,13 +1,7 @@
 #pragma once
-#include "ensemble.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "simulated_store.hpp"
 #include "zklock/errc.hpp"
-
-#include <boost/system/error_code.hpp>
-
-#include <cstdint>
-#include <string_view>
 
 namespace zklock::simulator {
 

@@ -2,9 +2,6 @@
 
 #include "scarce_memory.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace zklock::simulator {
 
 using kind = lock_event::kind;

@@ -1,12 +1,6 @@
 #pragma once
 #include "plan.hpp"
 #include "zklock/detail/event_sink.hpp"
-#include "zklock/events.hpp"
-
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
 
 namespace zklock::simulator {
 

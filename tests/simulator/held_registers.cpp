@@ -1,9 +1,5 @@
 #include "held_registers.hpp"
 
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-
 namespace zklock::simulator {
 
 std::string held_register(unsigned path)

@@ -1,15 +1,6 @@
 #pragma once
 #include "stage.hpp"
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
-
 namespace zklock::simulator {
 
 /// What users of a lock do with it, where clients have peers: each path has a register in the simulated ZooKeeper, and

@@ -2,11 +2,6 @@
 
 #include "checker.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <set>
-#include <utility>
-
 namespace zklock::simulator {
 
 namespace {

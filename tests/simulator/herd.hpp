@@ -2,12 +2,6 @@
 #include "ensemble.hpp"
 #include "plan.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
-
 namespace zklock::simulator {
 
 /// That no herd forms: whoever waits watches the last two nodes of others before its own, so a release wakes one. Only

@@ -2,8 +2,6 @@
 
 #include "checker.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 /// Who comes with other options does not know what was known of the path.

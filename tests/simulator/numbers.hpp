@@ -2,11 +2,6 @@
 #include "ensemble.hpp"
 #include "plan.hpp"
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-
 namespace zklock::simulator {
 
 /// That nobody goes on asking for numbers where they are scarce: a client that has got one knows. Only in calm

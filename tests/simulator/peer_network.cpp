@@ -2,8 +2,6 @@
 
 #include "simulated_peers.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 using stream = choices::stream;

@@ -2,14 +2,7 @@
 #include "store/peers.hpp"
 #include "world.hpp"
 
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zklock::simulator {
 

@@ -1,9 +1,6 @@
 // What happens in a schedule, and when.
 #include "planner.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace zklock::simulator {
 
 using namespace std::chrono_literals;

@@ -1,11 +1,6 @@
 #pragma once
 #include "world.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 namespace zklock::simulator {
 
 enum class act : std::uint8_t {

@@ -1,9 +1,6 @@
 // Schedules of clients that have peers. All is drawn apart.
 #include "planner.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace zklock::simulator {
 
 using namespace std::chrono_literals;

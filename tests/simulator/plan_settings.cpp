@@ -1,8 +1,6 @@
 // In which world a schedule takes place: servers, clients, and the options of their locks.
 #include "planner.hpp"
 
-#include <array>
-
 namespace zklock::simulator {
 
 using namespace std::chrono_literals;

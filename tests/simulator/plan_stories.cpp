@@ -1,9 +1,6 @@
 // Stories of a schedule that take several steps. All are drawn apart.
 #include "planner.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace zklock::simulator {
 
 using namespace std::chrono_literals;

@@ -1,7 +1,6 @@
 // A plan as text.
 #include "plan.hpp"
 
-#include <algorithm>
 #include <sstream>
 
 namespace zklock::simulator {

@@ -1,10 +1,5 @@
 #pragma once
-#include "choices.hpp"
 #include "plan.hpp"
-
-#include <chrono>
-#include <cstdint>
-#include <vector>
 
 namespace zklock::simulator {
 

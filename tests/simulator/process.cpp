@@ -1,7 +1,5 @@
 #include "process.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 using stream = choices::stream;

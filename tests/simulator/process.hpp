@@ -3,7 +3,6 @@
 #include "world.hpp"
 
 #include <deque>
-#include <functional>
 #include <unordered_map>
 
 namespace zklock::simulator {

@@ -1,9 +1,6 @@
 #include "scarce_memory.hpp"
 
 #include <cstdlib>
-#include <new>
-#include <string>
-#include <utility>
 
 namespace zklock::simulator {
 namespace {

@@ -1,9 +1,7 @@
 #pragma once
 #include "world.hpp"
 
-#include <functional>
 #include <new>
-#include <utility>
 
 namespace zklock::simulator {
 

@@ -1,14 +1,7 @@
 #pragma once
 #include "queue/node_name.hpp"
 
-#include <boost/system/error_code.hpp>
-
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace zklock::simulator {
 

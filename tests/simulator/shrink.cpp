@@ -2,11 +2,6 @@
 
 #include "simulation.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <string>
-#include <utility>
-
 namespace zklock::simulator {
 
 std::string kind_of(const std::string& violation)

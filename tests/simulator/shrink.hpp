@@ -1,9 +1,6 @@
 #pragma once
 #include "plan.hpp"
 
-#include <chrono>
-#include <string>
-
 namespace zklock::simulator {
 
 /// What a violation says, without who and which: the same fault in another schedule has the same kind.

@@ -1,8 +1,6 @@
 // Sessions, leaders, followers and clocks of the simulated ZooKeeper, as its clients see them.
 #include "store_scene.hpp"
 
-#include <string>
-
 using namespace zklock;
 using namespace zklock::simulator;
 

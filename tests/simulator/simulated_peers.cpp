@@ -1,12 +1,8 @@
 #include "simulated_peers.hpp"
 
-#include "scarce_memory.hpp"
-
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/uuid_io.hpp>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 

@@ -2,17 +2,6 @@
 #include "peer_network.hpp"
 #include "process.hpp"
 #include "scarce_memory.hpp"
-#include "store/peers.hpp"
-
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zklock::simulator {
 

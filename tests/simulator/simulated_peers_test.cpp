@@ -1,12 +1,6 @@
 // The simulated peers: what the contract promises, and the liberties that it leaves.
-#include "peer_network.hpp"
-#include "process.hpp"
 #include "simulated_peers.hpp"
 #include "store_scene.hpp"
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::simulator;

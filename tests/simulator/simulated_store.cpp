@@ -1,9 +1,6 @@
 #include "simulated_store.hpp"
 
 #include "mutants/mutants.hpp"
-#include "scarce_memory.hpp"
-
-#include <algorithm>
 
 namespace zklock::simulator {
 

@@ -3,17 +3,9 @@
 #include "ensemble.hpp"
 #include "process.hpp"
 #include "scarce_memory.hpp"
-#include "store/store.hpp"
 #include "testing/requesting_store.hpp"
 
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 namespace zklock::simulator {
 

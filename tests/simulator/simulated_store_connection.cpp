@@ -3,9 +3,6 @@
 
 #include "mutants/mutants.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace zklock::simulator {
 
 using ::zklock::store::outcome;

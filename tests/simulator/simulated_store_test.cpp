@@ -2,8 +2,6 @@
 // has one server and loses no connection in the middle of a request.
 #include "store_scene.hpp"
 
-#include <string>
-
 using namespace zklock;
 using namespace zklock::simulator;
 

@@ -1,9 +1,6 @@
 #include "stage.hpp"
 
 #include "checker.hpp"
-#include "queue/node_name.hpp"
-
-#include <algorithm>
 
 namespace zklock::simulator {
 

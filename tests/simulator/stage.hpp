@@ -1,29 +1,12 @@
 #pragma once
 #include "containers.hpp"
-#include "ensemble.hpp"
 #include "herd.hpp"
 #include "numbers.hpp"
-#include "peer_network.hpp"
-#include "plan.hpp"
-#include "process.hpp"
 #include "recipes/locks/locks.hpp"
 #include "recipes/requests/node_operations.hpp"
 #include "recipes/requests/queue_requests.hpp"
-#include "recipes/session/session.hpp"
-#include "scarce_memory.hpp"
 #include "simulated_peers.hpp"
-#include "simulated_store.hpp"
 #include "simulation.hpp"
-
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zklock::simulator {
 

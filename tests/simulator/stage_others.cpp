@@ -1,11 +1,7 @@
 // What administrators and other programs do: the second part of stage.
-#include "stage.hpp"
 
 #include "checker.hpp"
 #include "held_registers.hpp"
-
-#include <algorithm>
-#include <cstdio>
 
 namespace zklock::simulator {
 

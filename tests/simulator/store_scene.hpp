@@ -1,14 +1,8 @@
 #pragma once
 // What the tests of the simulated ZooKeeper have in common: clients that write down what they are told.
-#include "ensemble.hpp"
-#include "process.hpp"
 #include "simulated_store.hpp"
 
 #include <doctest/doctest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::simulator {
 inline namespace store_scene { // the simulator's stage has clients, too

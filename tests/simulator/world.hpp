@@ -1,12 +1,7 @@
 #pragma once
 #include "choices.hpp"
-#include "event_queue.hpp"
 #include "settings.hpp"
 #include "trace.hpp"
-
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::simulator {
 

@@ -2,13 +2,7 @@
 #include "support/tcp_socket.hpp"
 #include "support/wire.hpp"
 
-#include <cstdint>
 #include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

@@ -1,7 +1,6 @@
 #pragma once
 #include "bridge/tls/openssl.hpp"
 
-#include <string>
 #include <vector>
 
 namespace zklock::test {

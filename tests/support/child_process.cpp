@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <stdexcept>
 #include <system_error>
 

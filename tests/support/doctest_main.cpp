@@ -2,8 +2,6 @@
 #include "quiet_listener.hpp"
 #include "skip.hpp"
 
-#include <cstdio>
-
 namespace {
 
 /// Whether a test case answers to the filters.

@@ -4,7 +4,6 @@
 #include "support/four_letter_words.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace zklock::test {
 

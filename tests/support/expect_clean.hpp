@@ -1,10 +1,5 @@
 #pragma once
-#include "support/polling.hpp"
 #include "support/zookeeper_ensemble.hpp"
-#include "support/zookeeper_server.hpp"
-
-#include <string>
-#include <vector>
 
 namespace zklock::test {
 

@@ -3,10 +3,6 @@
 #include "support/port_lease.hpp"
 #include "support/temporary_directory.hpp"
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-
 namespace zklock::test {
 
 /// A Kerberos realm of the test's own, ZK.TEST, with a real KDC on a port of its own. As long as it lives, this process

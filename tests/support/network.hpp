@@ -8,12 +8,10 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zklock::test {

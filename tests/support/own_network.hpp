@@ -2,11 +2,7 @@
 #include "support/skip.hpp"
 #include "support/unique_fd.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cerrno>
 #include <cstring>
-#include <string>
 
 #include <fcntl.h>
 #include <net/if.h>
@@ -14,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::test {
 

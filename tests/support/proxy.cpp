@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <condition_variable>
 #include <list>
 #include <mutex>

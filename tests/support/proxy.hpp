@@ -1,15 +1,7 @@
 #pragma once
 #include "support/admin_client.hpp"
-#include "support/polling.hpp"
-#include "support/wire.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace zklock::test {
 

@@ -1,16 +1,8 @@
 #pragma once
 #include "support/proxy.hpp"
-#include "support/unique_fd.hpp"
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zklock::test {
 

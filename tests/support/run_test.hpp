@@ -9,9 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <chrono>
 #include <cstddef>
-#include <functional>
 #include <source_location>
 
 namespace zklock::test {

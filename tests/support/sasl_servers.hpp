@@ -1,10 +1,8 @@
 #pragma once
 #include "support/kerberos_realm.hpp"
-#include "support/temporary_directory.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <map>
-#include <string>
 
 namespace zklock::test {
 

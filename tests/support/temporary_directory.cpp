@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/statvfs.h>
 
-#include <cerrno>
 #include <chrono>
 #include <string>
 #include <system_error>

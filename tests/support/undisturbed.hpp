@@ -1,7 +1,6 @@
 #pragma once
 #include "support/polling.hpp"
 
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>

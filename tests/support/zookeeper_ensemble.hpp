@@ -2,11 +2,7 @@
 #include "support/zookeeper_server.hpp"
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace zklock::test {
 

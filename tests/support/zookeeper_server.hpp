@@ -1,13 +1,7 @@
 #pragma once
 #include "support/child_process.hpp"
-#include "support/polling.hpp"
 #include "support/port_lease.hpp"
 #include "support/temporary_directory.hpp"
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace zklock::test {
 

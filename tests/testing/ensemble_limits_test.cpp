@@ -1,15 +1,11 @@
 // zklock::testing: what it refuses, and what befalls nobody.
 #include "ensemble_scene.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <atomic>
-#include <functional>
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
 
 using namespace zklock;
 using namespace zklock::test;

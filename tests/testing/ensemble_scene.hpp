@@ -2,13 +2,10 @@
 // What the tests of zklock::testing have in common.
 #include "support/run_test.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <doctest/doctest.h>
 #include <zklock/testing/ensemble.hpp>
 #include <zklock/zklock.hpp>
-
-#include <optional>
 
 namespace zklock::test {
 

@@ -1,14 +1,10 @@
 // zklock::testing: clients, as a program makes them, on an ensemble in memory.
 #include "ensemble_scene.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <atomic>
-#include <string>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -1,10 +1,6 @@
 #pragma once
 #include "bridge/tls/engine.hpp"
-#include "bridge/tls/openssl.hpp"
 #include "support/authority.hpp"
-
-#include <string>
-#include <string_view>
 
 namespace zklock::test {
 

@@ -1,12 +1,8 @@
 // What two ends of a TLS connection say to each other, without sockets.
 #include "tls/tls_scene.hpp"
 
-#include <openssl/err.h>
-
 #include <atomic>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;

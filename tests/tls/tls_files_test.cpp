@@ -4,13 +4,6 @@
 #include <openssl/pem.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <sys/stat.h>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -4,10 +4,6 @@
 #include <boost/asio/ssl/context.hpp>
 #include <doctest/doctest.h>
 
-#include <memory>
-#include <string>
-#include <utility>
-
 using namespace zklock;
 
 namespace {

@@ -1,16 +1,7 @@
 // What stands between the C client and a server: one end of a pair of sockets here, one of a TCP connection there.
-#include "bridge/tls/engine.hpp"
 #include "bridge/wire/pair_relay.hpp"
 #include "support/polling.hpp"
-#include "support/unique_fd.hpp"
 #include "tls/tls_scene.hpp"
-
-#include <array>
-#include <cerrno>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>

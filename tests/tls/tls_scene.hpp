@@ -1,16 +1,10 @@
 #pragma once
-#include "bridge/tls/context.hpp"
 #include "support/temporary_directory.hpp"
 #include "tls/server_end.hpp"
 
 #include <doctest/doctest.h>
 
-#include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <memory>
-#include <string>
-#include <utility>
 
 namespace zklock::test {
 

@@ -3,9 +3,6 @@
 
 #include <boost/asio/ssl/context.hpp>
 
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::test;
 namespace ssl = boost::asio::ssl;

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-
 using namespace zklock;
 
 TEST_CASE("without SASL in the library: the option is refused, and the reason names the package and the build's option")

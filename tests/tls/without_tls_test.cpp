@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-
 using namespace zklock;
 
 TEST_CASE("without TLS in the library: the option is refused, and the reason names the build's option")

@@ -3,16 +3,9 @@
 #include "queue/node_name.hpp"
 #include "input.hpp"
 
-#include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
-#include <optional>
 #include <regex>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 using namespace zklock;
 using fuzz::require;

@@ -1,16 +1,8 @@
 // What other clients write into their nodes, and how they call them, as contenders() and holders() read it.
 #include "queue/owner_data.hpp"
 #include "input.hpp"
-#include "queue/node_name.hpp"
 #include "recipes/requests/queue_requests.hpp"
-#include "recipes/session/session.hpp"
 
-#include <algorithm>
-#include <deque>
-#include <limits>
-#include <map>
-#include <optional>
-#include <span>
 #include <sstream>
 #include <tuple>
 

@@ -4,10 +4,6 @@
 #include "bridge/peers/outbound.hpp"
 #include "input.hpp"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::bridge::peering;
 using fuzz::require;

@@ -1,10 +1,5 @@
 #include "queue_world.hpp"
 
-#include "queue/node_name.hpp"
-
-#include <algorithm>
-#include <utility>
-
 namespace zklock::fuzz {
 
 namespace {

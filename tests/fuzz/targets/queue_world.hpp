@@ -2,13 +2,7 @@
 #include "input.hpp"
 #include "queue/lock_queue.hpp"
 
-#include <cstdint>
 #include <deque>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace zklock::fuzz {
 

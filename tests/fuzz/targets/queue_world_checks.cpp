@@ -1,10 +1,6 @@
 // What is demanded of the queue's decisions: the fourth part of queue_world.
 #include "queue_world.hpp"
 
-#include "queue/node_name.hpp"
-
-#include <algorithm>
-
 namespace zklock::fuzz {
 
 void queue_world::check_remove(const queue::action& a) const

@@ -1,10 +1,6 @@
 // The connection, and what comes by it: the third part of queue_world.
 #include "queue_world.hpp"
 
-#include "queue/node_name.hpp"
-
-#include <utility>
-
 namespace zklock::fuzz {
 
 const char* queue_world::text_of(operation what)

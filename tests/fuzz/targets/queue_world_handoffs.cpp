@@ -1,11 +1,6 @@
 // What clients tell each other past the server: the fifth part of queue_world.
 #include "queue_world.hpp"
 
-#include "queue/node_name.hpp"
-
-#include <algorithm>
-#include <iterator>
-
 namespace zklock::fuzz {
 
 /// Somebody says of a node that it will serve nobody any more, and it is so: nobody can say it but its owner.

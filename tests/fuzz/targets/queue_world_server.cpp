@@ -1,12 +1,6 @@
 // The server, and others who use it: the second part of queue_world.
 #include "queue_world.hpp"
 
-#include "queue/node_name.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <utility>
-
 namespace zklock::fuzz {
 
 namespace {

@@ -4,9 +4,6 @@
 #include "bridge/sasl/gate.hpp"
 #include "input.hpp"
 
-#include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
 using namespace zklock;

@@ -7,10 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
-using boost::asio::awaitable;
-using testing::ensemble;
 
 TEST_CASE("what befalls a session that is not known, befalls nobody")
 {
@@ -36,7 +33,7 @@ TEST_CASE("an outage takes the clock few steps, and the client is back as soon a
     auto before = lease_clock::now();
     bool counts = true; // the timer's last handler may come later than the body's end
     std::function<void()> wait;
-    const auto body = [&](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([&](ensemble& zookeeper, client zk) -> awaitable<void> {
         testing::timer due(co_await asio::this_coro::executor);
         wait = [&] {
             due.expires_after(1ms);
@@ -57,15 +54,14 @@ TEST_CASE("an outage takes the clock few steps, and the client is back as soon a
         zookeeper.start();
         REQUIRE(co_await zk.wait_connected(10s));
         CHECK(lease_clock::now() - stopped < 900ms);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("what is granted after an outage is kept while the servers answer, however long the outage was")
 {
     for (const milliseconds outage : {5000ms, 7000ms, 7500ms, 8000ms, 8500ms, 9000ms, 9500ms, 9800ms}) {
         CAPTURE(outage.count());
-        const auto body = [&](ensemble& zookeeper, client zk) -> awaitable<void> {
+        with_client([&](ensemble& zookeeper, client zk) -> awaitable<void> {
             const auto session = zk.session_id();
             mutex local(zk, "/local");
             auto first = co_await local.acquire(5s);
@@ -101,21 +97,19 @@ TEST_CASE("what is granted after an outage is kept while the servers answer, how
             CHECK(granted == 3);
             CHECK(lost == 0);
             CHECK(zk.session_id() == session);
-        };
-        with_client(body);
+        });
     }
 }
 
 TEST_CASE("a permit is held by another program, as a lock is")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto permit = zookeeper.hold("/gate/leases", "billing");
         semaphore gate(zk, "/gate", 1);
         CHECK(ended_with(co_await gate.try_acquire()) == errc::busy);
         CHECK(zookeeper.remove(permit));
         CHECK(co_await gate.acquire(5s));
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("threads that let time pass at once: one does, the others are refused")

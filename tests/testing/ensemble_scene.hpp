@@ -9,10 +9,13 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
+using boost::asio::awaitable;
+using testing::ensemble;
+
 inline constexpr auto limit = milliseconds(60'000); // a sanitizer on a busy machine
 
-inline client_options options_for(const testing::ensemble& zookeeper,
-                                  milliseconds session_timeout = milliseconds(10'000))
+inline client_options options_for(const ensemble& zookeeper, milliseconds session_timeout = milliseconds(10'000))
 {
     client_options o;
     o.servers = zookeeper.servers();
@@ -26,21 +29,21 @@ template <class Result> error_code ended_with(const Result& r)
     return r ? error_code() : r.error();
 }
 
-/// What an acquire of five seconds ends with, of which the clock of the test makes none.
-inline boost::asio::awaitable<error_code> acquire_in_vain(testing::ensemble& zookeeper, mutex lock)
+/// What an acquire ends with that waits for so long, by the clock of the test.
+template <class Lock> awaitable<error_code> acquire_in_vain(ensemble& zookeeper, Lock lock, milliseconds time = 5s)
 {
     std::optional<error_code> ended;
-    const auto acquires = [&]() -> boost::asio::awaitable<void> { ended = ended_with(co_await lock.acquire(5s)); };
+    const auto acquires = [&]() -> awaitable<void> { ended = ended_with(co_await lock.acquire(time)); };
     asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
-    REQUIRE(co_await zookeeper.pass(6s));
+    REQUIRE(co_await zookeeper.pass(time + 1s));
     co_return ended.value();
 }
 
 /// Runs the body with an ensemble and a client that is connected, and looks afterwards that nothing is left.
 template <class Body> void with_client(Body body)
 {
-    testing::ensemble zookeeper;
-    const auto all = [&]() -> boost::asio::awaitable<void> {
+    ensemble zookeeper;
+    const auto all = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, options_for(zookeeper));
         REQUIRE(co_await zk.wait_connected(10s));
         co_await body(zookeeper, zk);

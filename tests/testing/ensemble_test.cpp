@@ -6,14 +6,11 @@
 
 #include <atomic>
 
-using namespace zklock;
 using namespace zklock::test;
-using boost::asio::awaitable;
-using testing::ensemble;
 
 TEST_CASE("a lock is granted, seen by the servers, and released")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         mutex lock(zk, "/shop/stock");
         auto held = co_await lock.acquire(5s);
         REQUIRE(held);
@@ -23,13 +20,12 @@ TEST_CASE("a lock is granted, seen by the servers, and released")
         CHECK("/shop/stock/" + zookeeper.children("/shop/stock").front() == held.value().node());
         REQUIRE(co_await std::move(held.value()).release());
         CHECK(zookeeper.children("/shop/stock").empty());
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("somebody else holds the lock: busy, timed out, granted when it goes")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const std::string theirs = zookeeper.hold("/shop/stock", "billing");
         mutex lock(zk, "/shop/stock");
         CHECK(ended_with(co_await lock.try_acquire()) == errc::busy);
@@ -46,13 +42,12 @@ TEST_CASE("somebody else holds the lock: busy, timed out, granted when it goes")
         while (waits.wait_for(0s) != std::future_status::ready)
             co_await asio::post(asio::use_awaitable);
         CHECK(waits.get());
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("an expired session: the holder is told, and the client has another session")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto before = zk.session_id();
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
@@ -63,13 +58,12 @@ TEST_CASE("an expired session: the holder is told, and the client has another se
         REQUIRE(co_await zk.wait_connected(10s));
         CHECK(zk.session_id() != before);
         CHECK(ended_with(co_await std::move(held.value()).release()) == errc::lost);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("a cut connection costs no lock")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto session = zk.session_id();
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
@@ -80,13 +74,12 @@ TEST_CASE("a cut connection costs no lock")
         }
         CHECK(held.value());
         CHECK(zk.session_id() == session);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("parted from the servers, the holder is told before they give the lock to anybody else")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto session = zk.session_id();
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
@@ -101,13 +94,12 @@ TEST_CASE("parted from the servers, the holder is told before they give the lock
         zookeeper.mend(session);
         REQUIRE(co_await zk.wait_connected(10s));
         CHECK(zk.session_id() != session);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("ten minutes pass, and a held lock stays; a timer on the lease clock fires when it is due")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
         testing::timer due(co_await asio::this_coro::executor, 5min);
@@ -121,13 +113,12 @@ TEST_CASE("ten minutes pass, and a held lock stays; a timer on the lease clock f
         CHECK(*fired - begun >= 5min);
         CHECK(*fired - begun < 5min + 2s);
         CHECK(zookeeper.sessions() == std::vector{zk.session_id()});
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("a stall of an hour: the guard says at once that the lock is lost, and the session is another one")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto before = zk.session_id();
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
@@ -137,26 +128,24 @@ TEST_CASE("a stall of an hour: the guard says at once that the lock is lost, and
         CHECK(co_await held.value().wait_lost());
         REQUIRE(co_await zk.wait_connected(10s));
         CHECK(zk.session_id() != before);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("a stall that is shorter than the lease costs nothing")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
         zookeeper.stall(2s);
         CHECK(held.value());
         REQUIRE(co_await zookeeper.pass(1min));
         CHECK(held.value());
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("stopped servers: an acquire ends with not_connected; sessions outlive it")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto session = zk.session_id();
         zookeeper.stop();
         mutex lock(zk, "/shop/stock");
@@ -168,13 +157,12 @@ TEST_CASE("stopped servers: an acquire ends with not_connected; sessions outlive
         zookeeper.start();
         CHECK(co_await lock.acquire(5s));
         CHECK(zk.session_id() == session);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("servers that are back for less than a margin: connected, and no lock before the lease is renewed")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto session = zk.session_id();
         zookeeper.stop();
         REQUIRE(co_await zookeeper.pass(20s));
@@ -182,11 +170,7 @@ TEST_CASE("servers that are back for less than a margin: connected, and no lock 
         REQUIRE(co_await zk.wait_connected(10s));
         CHECK(zk.session_id() == session);
         mutex lock(zk, "/shop/stock");
-        std::optional<error_code> ended;
-        const auto acquires = [&]() -> awaitable<void> { ended = ended_with(co_await lock.acquire(500ms)); };
-        asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
-        REQUIRE(co_await zookeeper.pass(1s));
-        REQUIRE(ended == make_error_code(errc::not_connected));
+        CHECK(co_await acquire_in_vain(zookeeper, lock, 500ms) == errc::not_connected);
         const auto why = lock.last_timeout();
         REQUIRE(why);
         CHECK_FALSE(why->not_connected_for);
@@ -196,15 +180,14 @@ TEST_CASE("servers that are back for less than a margin: connected, and no lock 
         CHECK(*why->without_lease_for < 2s);
         REQUIRE(co_await zookeeper.pass(3s));
         CHECK(co_await lock.acquire(5s));
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("what becomes of single requests")
 {
     using request = ensemble::request;
     using fate = ensemble::fate;
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         const auto session = zk.session_id();
         zookeeper.next(request::create, "/a", fate::refuse_access);
         CHECK(ended_with(co_await zk.create("/a", "1")) == errc::access_denied);
@@ -234,21 +217,19 @@ TEST_CASE("what becomes of single requests")
         zookeeper.clear();
         CHECK(zk.session_id() == session);
         CHECK(zookeeper.requests(request::set) == 2);
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("a lost answer to the create of a lock's node: the lock is granted, with one node")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         REQUIRE(co_await mutex(zk, "/shop/stock").acquire(5s)); // its parents are there
         zookeeper.next(ensemble::request::any, "/shop/stock/", ensemble::fate::lose_after);
         auto held = co_await mutex(zk, "/shop/stock").acquire(5s);
         REQUIRE(held);
         CHECK(zookeeper.children("/shop/stock") ==
               std::vector{held.value().node().substr(std::string("/shop/stock/").size())});
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("all recipes, below a chroot")
@@ -289,7 +270,7 @@ TEST_CASE("all recipes, below a chroot")
 
 TEST_CASE("an event names whom an acquire waits behind, and costs no request")
 {
-    const auto body = [](ensemble& zookeeper, client zk) -> awaitable<void> {
+    with_client([](ensemble& zookeeper, client zk) -> awaitable<void> {
         for (const std::string path : {"/a", "/b"})
             zookeeper.hold(path, "billing");
         std::vector<lock_event> heard;
@@ -307,14 +288,11 @@ TEST_CASE("an event names whom an acquire waits behind, and costs no request")
         CHECK(heard.front().behind->identifier == "billing");
         heard.clear();
         multi_lock both(mutex(zk, "/b", options), mutex(zk, "/c", options));
-        const auto acquires = [&]() -> awaitable<void> { static_cast<void>(co_await both.acquire(5s)); };
-        asio::co_spawn(co_await asio::this_coro::executor, acquires(), asio::detached);
-        REQUIRE(co_await zookeeper.pass(6s));
+        CHECK(co_await acquire_in_vain(zookeeper, both) == errc::timed_out);
         REQUIRE_FALSE(heard.empty());
         REQUIRE(heard.front().behind);
         CHECK(heard.front().behind->node == "/b/" + zookeeper.children("/b").front());
-    };
-    with_client(body);
+    });
 }
 
 TEST_CASE("clients on many threads share a lock")

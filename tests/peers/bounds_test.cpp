@@ -1,7 +1,6 @@
 #include "bridge/peers/connect_bounds.hpp"
 #include "peers_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;
 

@@ -1,6 +1,5 @@
 #include "peers_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;
 

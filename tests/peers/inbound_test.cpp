@@ -3,7 +3,6 @@
 
 #include <random>
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;
 

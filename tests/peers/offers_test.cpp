@@ -5,7 +5,6 @@
 #include <random>
 #include <utility>
 
-using namespace zklock;
 using namespace zklock::test;
 using bridge::peering::offers;
 using answer = offers::answer;
@@ -13,6 +12,9 @@ using answer = offers::answer;
 namespace {
 
 constexpr std::size_t nodes_before = 8; // that are told along with one
+
+/// Counts who is told, where that is not the question.
+counters::counter unread;
 
 std::vector<store::node_secret> as_vector(std::span<const store::node_secret> secrets)
 {
@@ -85,8 +87,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("a node that is awaited no more is awaited again by the next")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         (void)all.offer(node(1));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
         CHECK(all.unsubscribe(node(1), 5));
@@ -100,8 +101,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("a connection that ends takes back what it subscribed to, and nothing of others")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         std::vector<offers::place> places;
         for (unsigned i = 0; i < 10; ++i) {
             places.push_back(all.offer(node(i)));
@@ -141,8 +141,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("256 subscribe to a node, and no more")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         const auto one = all.offer(node(1));
         for (offers::peer_id peer = 1; peer <= 256; ++peer)
             CHECK(all.subscribe(node(1), peer, at(0s)) != answer::full);
@@ -155,8 +154,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("a connection subscribes to 1,024 nodes, and no more")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         std::vector<offers::place> places;
         for (unsigned number = 0; number <= 1024; ++number)
             places.push_back(all.offer(node(number)));
@@ -173,8 +171,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("no more than 1,024 nodes are kept, the latest; the oldest 64 are forgotten at once")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         constexpr auto most = 1024U;
         for (unsigned i = 0; i < 3 * most; ++i) {
             all.publish(all.offer(node(i)), secret(i), {}, at(0s));
@@ -192,8 +189,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("those that were let go are forgotten in time, whatever is let go or on offer meanwhile")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         offers::place first = 0;
         for (unsigned i = 0; i < 600; ++i) {
             const auto now = at(std::chrono::milliseconds{100 * i});
@@ -219,8 +215,7 @@ TEST_SUITE("peers: offers")
     {
         std::mt19937 random(7); // NOLINT: the same each time
         const auto below = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         std::array<std::vector<store::node_secret>, 3> of_paths;
         std::deque<std::pair<unsigned, std::vector<store::node_secret>>> expected;
         auto now = at(0s);
@@ -260,8 +255,7 @@ TEST_SUITE("peers: offers")
     {
         for (unsigned paths : {1U, 3U}) {
             CAPTURE(paths);
-            counters::counter told;
-            offers all(told);
+            offers all(unread);
             std::vector<std::vector<store::node_secret>> of_paths(paths);
             std::size_t most = 0;
             for (unsigned i = 0; i < 50'000; ++i) {
@@ -279,8 +273,7 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("a place serves again, and the next node there is on offer as if it were the first")
     {
-        counters::counter told;
-        offers all(told);
+        offers all(unread);
         std::set<offers::place> places;
         for (unsigned i = 0; i < 100; ++i) {
             const auto now = at(std::chrono::seconds{10 * i});
@@ -307,8 +300,7 @@ TEST_SUITE("peers: offers")
         constexpr auto most = 1024U;
         for (const unsigned let_go : {0U, 10U, 200U, most + 10, 3 * most}) {
             CAPTURE(let_go);
-            counters::counter told;
-            offers all(told);
+            offers all(unread);
             const auto earlier = all.offer(node(90'000));
             for (unsigned i = 0; i < let_go; ++i)
                 all.publish(all.offer(node(i)), secret(i), {}, at(0s));
@@ -340,8 +332,7 @@ TEST_SUITE("peers: offers")
     {
         for (const unsigned before : {0U, 1U, 64U, 100U, 5'000U, 10'000U}) {
             CAPTURE(before);
-            counters::counter told;
-            offers all(told);
+            offers all(unread);
             std::vector<offers::place> places;
             const auto offer_until = [&](unsigned end) {
                 for (auto i = static_cast<unsigned>(places.size()); i < end; ++i)

@@ -2,7 +2,6 @@
 #include "bridge/peers/outbound.hpp"
 #include "peers_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge::peering;
 

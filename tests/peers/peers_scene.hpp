@@ -8,6 +8,7 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
 using namespace std::chrono_literals;
 namespace peering = bridge::peering;
 

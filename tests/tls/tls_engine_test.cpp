@@ -4,9 +4,7 @@
 #include <atomic>
 #include <thread>
 
-using namespace zklock;
 using namespace zklock::test;
-using bridge::tls_engine;
 using state = tls_engine::state;
 
 namespace {
@@ -149,17 +147,13 @@ TEST_CASE("a client's certificate, with those between it and its authority")
 {
     tls_scene s;
     const authority between = s.root.between("between");
-    certificate_request who;
-    who.common_name = "shop";
-    identity own = between.issue(who);
+    identity own = between.issue(with(&certificate_request::common_name, "shop"));
     own.certificate += between.certificate();
     s.show(own);
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         CAPTURE(name_of(version));
-        server_settings settings = s.server_named("DNS:zk1", version);
-        settings.client_authority = s.root.certificate();
         tls_engine client(s.load(), {"zk1", false});
-        server_end server(settings);
+        server_end server(s.asking_server(version));
         exchange(client, server);
         CHECK(client.now_in() == state::open);
         CHECK(server.failure().empty());
@@ -171,8 +165,7 @@ TEST_CASE("a server that would like a certificate, and does without")
 {
     const tls_scene s;
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-        server_settings settings = s.server_named("DNS:zk1", version);
-        settings.client_authority = s.root.certificate();
+        server_settings settings = s.asking_server(version);
         settings.client_needed = false;
         CHECK(outcome(s.load(), settings) == "open");
     }
@@ -181,8 +174,7 @@ TEST_CASE("a server that would like a certificate, and does without")
 TEST_CASE("a client without the certificate that a server needs is refused: with TLS 1.3 after its handshake")
 {
     const tls_scene s;
-    server_settings settings = s.server_named("DNS:zk1", TLS1_2_VERSION);
-    settings.client_authority = s.root.certificate();
+    server_settings settings = s.asking_server(TLS1_2_VERSION);
     const std::string early = outcome(s.load(), settings);
     CAPTURE(early);
     CHECK(early.starts_with("the server refuses: "));
@@ -215,9 +207,7 @@ TEST_CASE("a client's certificate of a strange authority is refused")
     tls_scene s;
     s.show(authority("strange").issue({}));
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-        server_settings settings = s.server_named("DNS:zk1", version);
-        settings.client_authority = s.root.certificate();
-        CHECK(outcome(s.load(), settings) == "the server refuses: tlsv1 alert unknown ca");
+        CHECK(outcome(s.load(), s.asking_server(version)) == "the server refuses: tlsv1 alert unknown ca");
     }
 }
 

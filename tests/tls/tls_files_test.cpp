@@ -5,10 +5,8 @@
 
 #include <cstdlib>
 
-using namespace zklock;
 using namespace zklock::test;
 using bridge::load_tls;
-using bridge::tls_engine;
 
 namespace {
 
@@ -42,18 +40,14 @@ std::string hashed_name(const std::string& certificate)
 
 identity named(const authority& root, const std::string& common_name)
 {
-    certificate_request r;
-    r.common_name = common_name;
-    return root.issue(r);
+    return root.issue(with(&certificate_request::common_name, common_name));
 }
 
 /// Whom a server sees.
 std::string seen(const tls_scene& s, const std::shared_ptr<const bridge::tls_context>& context)
 {
-    server_settings settings = s.server_named("DNS:zk1");
-    settings.client_authority = s.root.certificate();
     tls_engine client(context, {"zk1", false});
-    server_end server(settings);
+    server_end server(s.asking_server());
     exchange(client, server);
     return server.client_name();
 }
@@ -65,9 +59,7 @@ TEST_CASE("a file of authorities: all in it are trusted, and no other")
     tls_scene s;
     const authority other("other");
     server_settings others;
-    certificate_request r;
-    r.names = {"DNS:zk1"};
-    others.own = other.issue(r);
+    others.own = other.issue(with(&certificate_request::names, {"DNS:zk1"}));
     CHECK(outcome(s.load(), others) != "open");
     s.options.ca_file = s.write("two.pem", "a comment\n" + s.root.certificate() + "\n" + other.certificate());
     CHECK(outcome(s.load(), others) == "open");
@@ -138,9 +130,7 @@ TEST_CASE("the system's authorities: its file, its folder, or those that the env
     // Whom they do not know: most often the authority is the users' own, and its file was forgotten.
     const authority own("own");
     server_settings of_own;
-    certificate_request r;
-    r.names = {"DNS:zk1"};
-    of_own.own = own.issue(r);
+    of_own.own = own.issue(with(&certificate_request::names, {"DNS:zk1"}));
     const std::string hint = " (tls.ca_file is empty: only the system's authorities are trusted)";
     CHECK(outcome(context, of_own).ends_with(hint));
     of_own.own.certificate += own.certificate(); // which is no reason to trust it
@@ -214,9 +204,7 @@ TEST_CASE("certificates and keys that cannot be used")
               "the key in " + s.path("a.key") + " is not that of the certificate in " + s.path("client.pem"));
     };
     mismatch(other);
-    certificate_request r;
-    r.key_type = "RSA";
-    mismatch(s.root.issue(r));
+    mismatch(s.root.issue(with(&certificate_request::key_type, "RSA")));
     CHECK(ERR_peek_error() == 0);
 }
 

@@ -7,10 +7,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 using bridge::pair_relay;
-using bridge::tls_engine;
 
 namespace {
 
@@ -254,9 +252,7 @@ TEST_CASE("a server that has spoken, and then sends a record that was changed: t
 TEST_CASE("a server of TLS 1.3 that refuses the client after the handshake, and says nothing, has failed by TLS")
 {
     const tls_scene s;
-    auto settings = s.server_named("DNS:zk1");
-    settings.client_authority = s.root.certificate();
-    relay_scene r(s, settings);
+    relay_scene r(s, s.asking_server());
     CHECK(r.shake_hands() == pair_relay::state::open); // as the client sees it
     REQUIRE(r.between.open_pair() != -1);
     r.serve();

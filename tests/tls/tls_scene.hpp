@@ -1,4 +1,5 @@
 #pragma once
+#include "support/options_for.hpp"
 #include "support/temporary_directory.hpp"
 #include "tls/server_end.hpp"
 
@@ -7,6 +8,9 @@
 #include <fstream>
 
 namespace zklock::test {
+
+using namespace zklock; // so that who uses this one has the library, too
+using bridge::tls_engine;
 
 /// An authority, and options that trust it.
 struct tls_scene {
@@ -67,9 +71,14 @@ struct tls_scene {
     }
     [[nodiscard]] server_settings server_named(const std::string& name, int version = TLS1_3_VERSION) const
     {
-        certificate_request r;
-        r.names = {name};
-        return server_of(r, version);
+        return server_of(with(&certificate_request::names, {name}), version);
+    }
+    /// It wants a certificate of the client's, too.
+    [[nodiscard]] server_settings asking_server(int version = TLS1_3_VERSION) const
+    {
+        server_settings s = server_named("DNS:zk1", version);
+        s.client_authority = root.certificate();
+        return s;
     }
 };
 
@@ -82,12 +91,12 @@ inline std::string name_of(int version)
 inline std::string outcome(const std::shared_ptr<const bridge::tls_context>& context, const server_settings& settings,
                            const bridge::server_name& name = {"zk1", false})
 {
-    bridge::tls_engine client(context, name);
+    tls_engine client(context, name);
     server_end server(settings);
     exchange(client, server);
-    if (client.now_in() == bridge::tls_engine::state::open)
+    if (client.now_in() == tls_engine::state::open)
         return "open";
-    CHECK(client.now_in() == bridge::tls_engine::state::failed);
+    CHECK(client.now_in() == tls_engine::state::failed);
     return client.failure();
 }
 

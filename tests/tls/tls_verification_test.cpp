@@ -3,11 +3,9 @@
 
 #include <boost/asio/ssl/context.hpp>
 
-using namespace zklock;
 using namespace zklock::test;
 namespace ssl = boost::asio::ssl;
 using bridge::server_name;
-using bridge::tls_engine;
 
 namespace {
 
@@ -47,10 +45,8 @@ TEST_CASE("names of servers that are accepted")
         for (const accepted& each : all) {
             CAPTURE(name_of(version));
             CAPTURE(each.name.host);
-            certificate_request r;
-            r.names = each.listed;
             tls_engine client(context, each.name);
-            server_end server(s.server_of(r, version));
+            server_end server(s.server_of(with(&certificate_request::names, each.listed), version));
             exchange(client, server);
             INFO(client.failure());
             CHECK(client.now_in() == tls_engine::state::open);
@@ -89,13 +85,11 @@ TEST_CASE("names of servers that are refused, with what the certificate is for")
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION})
         for (const refused& each : all) {
             CAPTURE(name_of(version));
-            certificate_request r;
-            r.names = each.listed;
-            CHECK(outcome(context, s.server_of(r, version), each.name) == each.why);
+            const auto server = s.server_of(with(&certificate_request::names, each.listed), version);
+            CHECK(outcome(context, server, each.name) == each.why);
         }
-    certificate_request numeric_name;
-    numeric_name.common_name = "127.0.0.1";
-    CHECK(outcome(context, s.server_of(numeric_name), {"127.0.0.1", true}) ==
+    const auto numeric_name = s.server_of(with(&certificate_request::common_name, "127.0.0.1"));
+    CHECK(outcome(context, numeric_name, {"127.0.0.1", true}) ==
           no + "IP address mismatch: it is for CN=127.0.0.1, and not for 127.0.0.1");
     certificate_request many;
     for (int each = 0; each < 20; ++each)

@@ -5,6 +5,8 @@
 
 namespace zklock::test {
 
+using namespace zklock; // so that who uses this one has the library, too
+
 /// Says what it was told to say, whatever the server says.
 class scripted_mechanism final : public bridge::mechanism {
 public:

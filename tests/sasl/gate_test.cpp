@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-using namespace zklock;
 using namespace zklock::test;
 using bridge::sasl_failure;
 using bridge::sasl_gate;

@@ -8,24 +8,22 @@
 
 #include <fstream>
 
-using namespace zklock;
 using namespace zklock::test;
 using namespace zklock::bridge;
 using kind = sasl_step::kind;
 
 namespace {
 
-/// The realm that all test cases here share, made for the first; null if the machine has no KDC.
-kerberos_realm* realm()
+/// A realm that knows a server.
+struct realm_with_server : kerberos_realm {
+    const std::string server_keytab = keytab("zookeeper/localhost");
+};
+
+/// The one that all test cases here share, made for the first.
+realm_with_server& realm()
 {
-    static std::optional<kerberos_realm> one;
-    if (!one && kerberos_realm::installed()) {
-        one.emplace();
-        one->keytab("zookeeper/localhost");
-    }
-    if (!one)
-        skip("no KDC is installed");
-    return one ? &*one : nullptr;
+    static realm_with_server one;
+    return one;
 }
 
 const std::vector<std::string> localhost{"localhost"};
@@ -61,17 +59,23 @@ void check_words(const sasl_start& failed, const std::string& words)
 
 } // namespace
 
+TEST_CASE("GSSAPI: whether it can be tested here")
+{
+    if (!kerberos_realm::installed())
+        skip("no KDC is installed");
+}
+
+TEST_SUITE_BEGIN("kerberos" * doctest::skip(!kerberos_realm::installed()));
+
 TEST_CASE("GSSAPI: client and server prove who they are, with a keytab or with tickets that are there")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
+    auto& kdc = realm();
     for (const bool by_keytab : {true, false}) {
-        const auto start = by_keytab ? alice_starts(*kdc)
-                                     : start_with([&](sasl_options& o) { o.credential_cache = kdc->tickets("alice"); });
+        const auto start = by_keytab ? alice_starts(kdc)
+                                     : start_with([&](sasl_options& o) { o.credential_cache = kdc.tickets("alice"); });
         CAPTURE(start.why);
         REQUIRE(start.made);
-        gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+        gssapi_acceptor server(kdc.server_keytab);
         auto step = start.made->step(server.accept(start.made->first()));
         REQUIRE(step.what == kind::token);
         CHECK(step.text.empty()); // and is sent all the same
@@ -81,14 +85,12 @@ TEST_CASE("GSSAPI: client and server prove who they are, with a keytab or with t
         CHECK(server.unwrap(step.text) == std::string("\1\0\0\0", 4)); // no layer, nobody else's identity
         CHECK(start.made->step("").what == kind::done);
     }
-    CHECK_FALSE(std::filesystem::exists(kdc->default_cache())); // what was got with a keytab is nowhere else
+    CHECK_FALSE(std::filesystem::exists(kdc.default_cache())); // what was got with a keytab is nowhere else
 }
 
 TEST_CASE("GSSAPI: a server that cannot prove who it is, or wants what the client does not")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
+    auto& kdc = realm();
     struct refusal {
         std::function<std::string(gssapi_acceptor&, const std::string& proof)> says; ///< first, else the proof
         std::function<std::string(gssapi_acceptor&)> then;
@@ -116,9 +118,9 @@ TEST_CASE("GSSAPI: a server that cannot prove who it is, or wants what the clien
               "the server wants a layer of GSSAPI over the connection"},
          }) {
         CAPTURE(r.words);
-        const auto start = alice_starts(*kdc);
+        const auto start = alice_starts(kdc);
         REQUIRE(start.made);
-        gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+        gssapi_acceptor server(kdc.server_keytab);
         auto step = start.made->step(r.says(server, server.accept(start.made->first())));
         if (step.what == kind::token)
             step = start.made->step(r.then(server));
@@ -129,8 +131,8 @@ TEST_CASE("GSSAPI: a server that cannot prove who it is, or wants what the clien
         if (!r.words.empty())
             CHECK(step.text == r.words);
     }
-    const auto start = alice_starts(*kdc);
-    gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+    const auto start = alice_starts(kdc);
+    gssapi_acceptor server(kdc.server_keytab);
     REQUIRE(start.made->step(server.accept(start.made->first())).what == kind::token);
     REQUIRE(start.made->step(server.offer(std::string("\1\0\0\0", 4))).what == kind::token);
     const auto step = start.made->step("more");
@@ -140,17 +142,15 @@ TEST_CASE("GSSAPI: a server that cannot prove who it is, or wants what the clien
 
 TEST_CASE("GSSAPI: who is refused with a ticket that the server has taken is refused for good")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
+    auto& kdc = realm();
     sasl_options options;
     options.mechanism = sasl_mechanism::gssapi;
-    options.credential_cache = kdc->tickets("alice");
+    options.credential_cache = kdc.tickets("alice");
     const sasl_credentials credentials(options);
     for (const bool at_the_end : {false, true}) {
         const auto start = start_sasl(credentials, localhost);
         REQUIRE(start.made);
-        gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+        gssapi_acceptor server(kdc.server_keytab);
         REQUIRE(start.made->step(server.accept(start.made->first())).what == kind::token);
         if (at_the_end)
             REQUIRE(start.made->step(server.offer(std::string("\1\0\0\0", 4))).what == kind::token);
@@ -162,15 +162,13 @@ TEST_CASE("GSSAPI: who is refused with a ticket that the server has taken is ref
 
 TEST_CASE("GSSAPI: a service that the KDC does not know by one name is tried by the next")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
-    CHECK(alice_starts(*kdc, {"alias", "127.0.0.1", "localhost"}).made);
-    check_words(alice_starts(*kdc, {"alias", "127.0.0.1"}), "zookeeper/alias@ZK.TEST not found in Kerberos database");
+    auto& kdc = realm();
+    CHECK(alice_starts(kdc, {"alias", "127.0.0.1", "localhost"}).made);
+    check_words(alice_starts(kdc, {"alias", "127.0.0.1"}), "zookeeper/alias@ZK.TEST not found in Kerberos database");
     const auto named = [&](const std::string& principal) {
         return start_with(
             [&](sasl_options& o) {
-                o.keytab = kdc->keytab("alice");
+                o.keytab = kdc.keytab("alice");
                 o.server_principal = principal;
             },
             {"alias"});
@@ -183,9 +181,7 @@ TEST_CASE("GSSAPI: a service that the KDC does not know by one name is tried by 
 
 TEST_CASE("GSSAPI: why there is no token, in Kerberos's own words")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
+    auto& kdc = realm();
     check_words(start_with([](sasl_options&) {}), "No Kerberos credentials available (default cache: ");
     check_words(start_with([](sasl_options& o) { o.credential_cache = "/nowhere"; }),
                 "No credentials cache found (credential cache /nowhere)");
@@ -207,61 +203,57 @@ TEST_CASE("GSSAPI: why there is no token, in Kerberos's own words")
              {"\5\2", "End of key table reached (keytab "}, // it has no key
          })
         check_words(start_with([&](sasl_options& o) { o.keytab = keytab_of(content); }), words);
-    const auto gone = kdc->keytab("carol");
-    kdc->remove("carol");
+    const auto gone = kdc.keytab("carol");
+    kdc.remove("carol");
     check_words(start_with([&](sasl_options& o) { o.keytab = gone; }), "Client 'carol@ZK.TEST' not found");
-    const auto old = kdc->keytab("dave");
-    kdc->change_key("dave");
+    const auto old = kdc.keytab("dave");
+    kdc.change_key("dave");
     check_words(start_with([&](sasl_options& o) { o.keytab = old; }),
                 "Decrypt integrity check failed (keytab " + old + ")");
-    const auto short_lived = kdc->tickets("alice", "1s");
+    const auto short_lived = kdc.tickets("alice", "1s");
     std::string why;
     wait_until("the ticket ends", default_limit, [&] {
         why = start_with([&](sasl_options& o) { o.credential_cache = short_lived; }).why;
         return !why.empty();
     });
     CHECK_MESSAGE(why.find("expired") != std::string::npos, why);
-    const auto keys = kdc->keytab("alice");
-    kdc->stop();
+    const auto keys = kdc.keytab("alice");
+    kdc.stop();
     check_words(start_with([&](sasl_options& o) { o.keytab = keys; }), "Cannot contact any KDC for realm 'ZK.TEST'");
-    kdc->start();
+    kdc.start();
 }
 
 TEST_CASE("GSSAPI: what who takes a KDC's place says is told in one line that no terminal obeys")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
-    const auto cache = kdc->tickets("alice");
-    kdc->stop();
+    auto& kdc = realm();
+    const auto cache = kdc.tickets("alice");
+    kdc.stop();
     {
-        const false_kdc other(kdc->port(), false_kdc::something_else, "no\n\x1b[2J\xc2\x9bnever");
+        const false_kdc other(kdc.port(), false_kdc::something_else, "no\n\x1b[2J\xc2\x9bnever");
         const auto start = start_with([&](sasl_options& o) { o.credential_cache = cache; });
         check_words(start, "KDC returned error string: no??[2J??never");
         CHECK(start.why.find('\n') == std::string::npos);
     }
     {
-        const false_kdc other(kdc->port(), false_kdc::clock_skew, "");
+        const false_kdc other(kdc.port(), false_kdc::clock_skew, "");
         check_words(start_with([&](sasl_options& o) { o.credential_cache = cache; }), "Clock skew too great");
     }
-    kdc->start();
+    kdc.start();
 }
 
 TEST_CASE("GSSAPI: tickets that were got with a keytab serve later connections, until a server refuses one")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
+    auto& kdc = realm();
     sasl_options options;
     options.mechanism = sasl_mechanism::gssapi;
-    options.keytab = kdc->keytab("alice");
+    options.keytab = kdc.keytab("alice");
     // A file that was just written may have been changed without a trace, and is read again.
     std::filesystem::last_write_time(options.keytab,
                                      std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     const sasl_credentials credentials(options);
     const auto first = start_sasl(credentials, localhost);
     REQUIRE(first.made);
-    kdc->stop();
+    kdc.stop();
     const auto second = start_sasl(credentials, localhost);
     CAPTURE(second.why);
     REQUIRE(second.made);
@@ -270,29 +262,27 @@ TEST_CASE("GSSAPI: tickets that were got with a keytab serve later connections, 
     CHECK(refusal.by == sasl_failure::unproved);
     CHECK(refusal.text == refused_ticket + "the next attempt gets a new one");
     check_words(start_sasl(credentials, localhost), "Cannot contact any KDC");
-    kdc->start();
+    kdc.start();
     const auto third = start_sasl(credentials, localhost);
     REQUIRE(third.made);
     CHECK(third.made->refused().by == sasl_failure::unproved); // the ticket is new, but clocks may differ
     REQUIRE(start_sasl(credentials, localhost).made);
-    std::filesystem::copy_file(kdc->keytab("erin"), options.keytab, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(kdc.keytab("erin"), options.keytab, std::filesystem::copy_options::overwrite_existing);
     const auto renewed = start_sasl(credentials, localhost);
     REQUIRE(renewed.made);
-    gssapi_acceptor server(kdc->keytab("zookeeper/localhost"));
+    gssapi_acceptor server(kdc.server_keytab);
     (void)server.accept(renewed.made->first());
     CHECK(server.client() == "erin@ZK.TEST");
 }
 
 TEST_CASE("GSSAPI: a server that refuses the tickets of a cache may have a new key, or another time: that is not final")
 {
-    auto* const kdc = realm();
-    if (!kdc)
-        return;
+    auto& kdc = realm();
     for (const bool with_keytab : {false, true}) {
         const auto start = start_with([&](sasl_options& o) {
-            o.credential_cache = kdc->tickets("alice");
+            o.credential_cache = kdc.tickets("alice");
             if (with_keytab)
-                o.keytab = kdc->keytab("alice");
+                o.keytab = kdc.keytab("alice");
         });
         CAPTURE(start.why);
         REQUIRE(start.made);
@@ -301,6 +291,8 @@ TEST_CASE("GSSAPI: a server that refuses the tickets of a cache may have a new k
         CHECK(refusal.text == refused_ticket + "if that is newer, kinit gets new ones");
     }
 }
+
+TEST_SUITE_END();
 
 TEST_CASE("a process that ends while its threads are in Kerberos's libraries" * doctest::skip())
 {

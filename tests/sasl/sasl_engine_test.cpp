@@ -9,7 +9,6 @@
 
 #include <sys/socket.h>
 
-using namespace zklock;
 using namespace zklock::test;
 using bridge::sasl_engine;
 using bridge::sasl_step;

@@ -61,21 +61,11 @@ peer::~peer()
         report_on_failure(name_ + " printed:\n" + text);
 }
 
-void peer::wait_ready()
-{
-    wait_for("-", "ready");
-}
-
 void peer::say(const std::string& line)
 {
     const std::string whole = line + "\n";
     if (::write(input_.get(), whole.data(), whole.size()) != static_cast<ssize_t>(whole.size()))
         throw std::system_error(errno, std::generic_category(), "write to " + name_);
-}
-
-void peer::wait_for(const std::string& attempt, const std::string& what)
-{
-    scene_.noted.wait_for(name_, attempt, what);
 }
 
 std::size_t peer::count(const std::string& attempt, const std::string& what)

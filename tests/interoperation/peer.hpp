@@ -55,9 +55,9 @@ public:
     /// Whether it deletes the node of an acquire that runs out of time, though its connection is lost just then. kazoo
     /// tries once (`_best_effort_cleanup`): the node may stay until the session ends, and nobody behind it is served.
     [[nodiscard]] bool cleans_up() const noexcept { return of_ != maker::kazoo; }
-    void wait_ready();
+    void wait_ready() { wait_for("-", "ready"); }
     void say(const std::string& line);
-    void wait_for(const std::string& attempt, const std::string& what);
+    void wait_for(const std::string& attempt, const std::string& what) { scene_.noted.wait_for(name_, attempt, what); }
     [[nodiscard]] std::size_t count(const std::string& attempt, const std::string& what);
     /// How often it has been granted a lock by word of who let it go, and has given others such word.
     struct handoffs {

@@ -53,11 +53,6 @@ void heard_events::notify(const lock_event& e)
     heard_(e);
 }
 
-const lock_event* heard_events::last() const
-{
-    return lives_.size() == 1 ? &lives_.begin()->second.last : nullptr;
-}
-
 bool heard_events::goes_on(const life& of, bool late_releases)
 {
     return of.last.what == kind::queued || (of.last.what == kind::acquired && !late_releases);

@@ -20,7 +20,7 @@ public:
 
     void notify(const lock_event&) override;
     /// What the only acquire was told last; null if there are none or several.
-    [[nodiscard]] const lock_event* last() const;
+    [[nodiscard]] const lock_event* last() const { return lives_.size() == 1 ? &lives_.begin()->second.last : nullptr; }
     /// All acquires that were heard of have ended. A release may still be on its way whose user was told why it could
     /// not be done at once: `late_releases`.
     [[nodiscard]] bool all_ended(bool late_releases) const;

@@ -48,11 +48,6 @@ process::timer_id process::call_at(time_point when, std::function<void()> f)
     return id;
 }
 
-void process::cancel(timer_id id)
-{
-    timers_.erase(id);
-}
-
 void process::post(store::unique_function<void()> f)
 {
     if (dead_)

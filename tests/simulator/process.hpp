@@ -15,7 +15,7 @@ public:
 
     [[nodiscard]] time_point now() const override { return local(world_.time.now()); }
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override;
-    void cancel(timer_id) override;
+    void cancel(timer_id id) override { timers_.erase(id); }
     void post(store::unique_function<void()> f) override;
 
     void pause(instant duration); ///< SIGSTOP, and SIGCONT later

@@ -60,11 +60,6 @@ void simulated_peers::say(const std::string& what)
         world_.log.line(world_.time.now(), name_, what);
 }
 
-void simulated_peers::violate(const std::string& what)
-{
-    world_.violate(name_ + ": " + what);
-}
-
 bool simulated_peers::called(const char* what)
 {
     if (observer_ == nullptr)
@@ -310,11 +305,6 @@ void simulated_peers::unsubscribe(const commitment& c)
     auto* const who = network_.who_is_at(given_up.mapped().endpoint);
     if (who != nullptr)
         network_.send(number_, *who, [this, who, node = given_up.key()] { who->left_by(*this, node); });
-}
-
-void simulated_peers::run(std::function<void()> f)
-{
-    process_.post(std::move(f));
 }
 
 void simulated_peers::told(const node_secret& secret)

@@ -30,7 +30,7 @@ public:
 
     [[nodiscard]] unsigned number() const noexcept { return number_; }
     /// In this process, when its turn comes; not at all once it is dead.
-    void run(std::function<void()> f);
+    void run(std::function<void()> f) { process_.post(std::move(f)); }
     /// Somebody shows a certificate.
     void told(const store::node_secret&);
     /// If that node of ours is on offer, tells of it before it is let go, as a bug would.
@@ -66,7 +66,7 @@ private:
     void send_to(simulated_peers& who, const certificates& what);
     void forget_old();
     void say(const std::string& what);
-    void violate(const std::string& what);
+    void violate(const std::string& what) { world_.violate(name_ + ": " + what); }
     template <class F> void tell(F f);
     [[nodiscard]] bool called(const char* what); ///< a call of the client's
 

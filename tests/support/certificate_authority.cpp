@@ -27,11 +27,6 @@ certificate_authority::certificate_authority(const std::string& name) : signs_(s
 
 certificate_authority::~certificate_authority() = default;
 
-std::string certificate_authority::file() const
-{
-    return directory_.path() / "ca.pem";
-}
-
 certified certificate_authority::certify(const certificate_wish& wish)
 {
     certificate_request request;

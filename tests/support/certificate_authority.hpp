@@ -37,7 +37,7 @@ public:
     certificate_authority& operator=(const certificate_authority&) = delete;
 
     /// Its own certificate: whoever trusts it trusts all that it makes.
-    [[nodiscard]] std::string file() const;
+    [[nodiscard]] std::string file() const { return directory_.path() / "ca.pem"; }
     /// A new key and its certificate.
     certified certify(const certificate_wish& wish = certificate_wish());
 

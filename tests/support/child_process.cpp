@@ -71,11 +71,6 @@ child_process& child_process::operator=(child_process&& other) noexcept
     return *this;
 }
 
-child_process::~child_process()
-{
-    kill();
-}
-
 bool child_process::reap(int flags)
 {
     if (pid_ < 0 || status_)

@@ -26,7 +26,7 @@ public:
                   const std::filesystem::path& output, unique_fd input = {});
     child_process(child_process&& other) noexcept;
     child_process& operator=(child_process&& other) noexcept;
-    ~child_process();
+    ~child_process() { kill(); }
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] bool running();

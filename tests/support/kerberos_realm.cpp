@@ -65,8 +65,6 @@ kerberos_realm::kerberos_realm()
     start();
 }
 
-kerberos_realm::~kerberos_realm() = default;
-
 void kerberos_realm::run(std::vector<std::string> command)
 {
     const auto log = directory_.path() / "log";
@@ -99,16 +97,6 @@ std::string kerberos_realm::keytab(const std::string& principal)
     return made.string();
 }
 
-void kerberos_realm::change_key(const std::string& principal)
-{
-    administrate("cpw -randkey " + principal);
-}
-
-void kerberos_realm::remove(const std::string& principal)
-{
-    administrate("delprinc -force " + principal);
-}
-
 std::string kerberos_realm::tickets(const std::string& principal, const std::string& lifetime)
 {
     const auto made = file("cache").string();
@@ -122,11 +110,6 @@ bool kerberos_realm::is_valid(const std::string& cache)
     return program.wait() == 0;
 }
 
-void kerberos_realm::stop()
-{
-    kdc_.kill();
-}
-
 void kerberos_realm::start()
 {
     kdc_ = child_process{{kdc_program, "-n", "-r", "ZK.TEST", "-P", (directory_.path() / "pid").string()},
@@ -137,16 +120,6 @@ void kerberos_realm::start()
             throw std::runtime_error("the KDC has ended");
         return is_bound(port());
     });
-}
-
-void kerberos_realm::pause()
-{
-    kdc_.pause();
-}
-
-void kerberos_realm::resume()
-{
-    kdc_.resume();
 }
 
 } // namespace zklock::test

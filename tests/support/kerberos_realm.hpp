@@ -15,7 +15,7 @@ public:
     [[nodiscard]] static bool installed();
 
     kerberos_realm();
-    ~kerberos_realm();
+    ~kerberos_realm() = default;
     kerberos_realm(const kerberos_realm&) = delete;
     kerberos_realm& operator=(const kerberos_realm&) = delete;
 
@@ -26,8 +26,8 @@ public:
     /// Makes a principal such as `zookeeper/localhost`, if there is none, and gives a file with its present key.
     std::string keytab(const std::string& principal);
     /// Gives a principal a new key: earlier keytabs do not fit any more.
-    void change_key(const std::string& principal);
-    void remove(const std::string& principal);
+    void change_key(const std::string& principal) { administrate("cpw -randkey " + principal); }
+    void remove(const std::string& principal) { administrate("delprinc -force " + principal); }
     /// A cache with a ticket of a principal with a keytab, as `kinit` makes it. It is valid for so long.
     std::string tickets(const std::string& principal, const std::string& lifetime = "1h");
     /// Whether the ticket in a cache still counts, as `klist` finds.
@@ -35,10 +35,10 @@ public:
     /// The cache that is the default here: it is not there, as long as nobody makes it.
     [[nodiscard]] std::string default_cache() const { return (directory_.path() / "cache").string(); }
 
-    void stop();  ///< its port is closed
-    void start(); ///< after stop()
-    void pause(); ///< it takes connections, and does not answer
-    void resume();
+    void stop() { kdc_.kill(); }   ///< its port is closed
+    void start();                  ///< after stop()
+    void pause() { kdc_.pause(); } ///< it takes connections, and does not answer
+    void resume() { kdc_.resume(); }
 
 private:
     void administrate(const std::string& query);

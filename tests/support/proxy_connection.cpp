@@ -72,11 +72,6 @@ proxy_connection::proxy_connection(unique_fd client, unique_fd server, proxy_sta
             l->captured = &state.captured.emplace_back();
 }
 
-bool proxy_connection::over() const noexcept
-{
-    return over_ || (requests_.closed && replies_.closed);
-}
-
 bool proxy_connection::may_go(const lane& l, const frame& f) const
 {
     return !state_.blocked[index(l.way)] && f.due <= steady_clock::now() &&

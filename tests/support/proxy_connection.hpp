@@ -40,7 +40,7 @@ public:
     void turn();
     /// When the next delayed frame is due; max() for none.
     [[nodiscard]] steady_clock::time_point next_due() const;
-    [[nodiscard]] bool over() const noexcept;
+    [[nodiscard]] bool over() const noexcept { return over_ || (requests_.closed && replies_.closed); }
 
 private:
     struct frame {

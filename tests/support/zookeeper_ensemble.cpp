@@ -84,16 +84,6 @@ std::size_t zookeeper_ensemble::find(const std::string& mode, milliseconds limit
     return found;
 }
 
-std::size_t zookeeper_ensemble::leader(milliseconds limit)
-{
-    return find("leader", limit);
-}
-
-std::size_t zookeeper_ensemble::follower(milliseconds limit)
-{
-    return find("follower", limit);
-}
-
 void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
 {
     // All in one look: a leader that was paused thinks for a while that it still leads.
@@ -111,16 +101,6 @@ void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
         }
         return leaders == 1 && leaders + followers >= members;
     });
-}
-
-void zookeeper_ensemble::wait_quorum(milliseconds limit)
-{
-    wait_serving((servers_.size() - observers_) / 2 + 1, limit);
-}
-
-void zookeeper_ensemble::wait_all(milliseconds limit)
-{
-    wait_serving(servers_.size(), limit);
 }
 
 } // namespace zklock::test

@@ -25,13 +25,16 @@ public:
     [[nodiscard]] std::vector<std::uint16_t> ports() const;
 
     /// Who leads now; waits until somebody does.
-    [[nodiscard]] std::size_t leader(milliseconds limit = default_limit);
+    [[nodiscard]] std::size_t leader(milliseconds limit = default_limit) { return find("leader", limit); }
     /// One that follows now; waits until somebody does.
-    [[nodiscard]] std::size_t follower(milliseconds limit = default_limit);
+    [[nodiscard]] std::size_t follower(milliseconds limit = default_limit) { return find("follower", limit); }
     /// A leader and enough followers serve.
-    void wait_quorum(milliseconds limit = default_limit);
+    void wait_quorum(milliseconds limit = default_limit)
+    {
+        wait_serving((servers_.size() - observers_) / 2 + 1, limit);
+    }
     /// All of them serve.
-    void wait_all(milliseconds limit = default_limit);
+    void wait_all(milliseconds limit = default_limit) { wait_serving(servers_.size(), limit); }
 
 private:
     void start(std::size_t servers, const server_options& options, const peer_route& route);

@@ -126,39 +126,10 @@ void zookeeper_server::wait_serving(milliseconds limit)
         throw std::runtime_error("the server ended at its start:\n" + log_tail());
 }
 
-void zookeeper_server::kill()
-{
-    process_.kill();
-}
-
-void zookeeper_server::wipe()
-{
-    std::filesystem::remove_all(directory_.path() / "data" / "version-2");
-}
-
-void zookeeper_server::back_up()
-{
-    copy_data("data", "backup");
-}
-void zookeeper_server::restore()
-{
-    copy_data("backup", "data");
-}
-
 void zookeeper_server::copy_data(const char* from, const char* to) const
 {
     std::filesystem::remove_all(directory_.path() / to);
     std::filesystem::copy(directory_.path() / from, directory_.path() / to, std::filesystem::copy_options::recursive);
-}
-
-void zookeeper_server::pause()
-{
-    process_.pause();
-}
-
-void zookeeper_server::resume()
-{
-    process_.resume();
 }
 
 void zookeeper_server::restart()

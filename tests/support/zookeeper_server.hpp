@@ -55,12 +55,14 @@ public:
     [[nodiscard]] pid_t pid() const { return process_.pid(); }
     [[nodiscard]] bool running() { return process_.running(); }
 
-    void kill();    ///< SIGKILL; its data stay
-    void wipe();    ///< while it does not run: its data are lost
-    void back_up(); ///< its data are copied as they are, whether it runs or not
-    void restore(); ///< while it does not run: to its data of back_up()
-    void pause();   ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
-    void resume();
+    void kill() { process_.kill(); } ///< SIGKILL; its data stay
+    /// While it does not run: its data are lost.
+    void wipe() { std::filesystem::remove_all(directory_.path() / "data" / "version-2"); }
+    void back_up() { copy_data("data", "backup"); } ///< its data are copied as they are, whether it runs or not
+    void restore() { copy_data("backup", "data"); } ///< while it does not run: to its data of back_up()
+    /// SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped.
+    void pause() { process_.pause(); }
+    void resume() { process_.resume(); }
     [[nodiscard]] bool paused() const { return process_.paused(); }
     [[nodiscard]] server_options& options() { return options_; } ///< for the next start(); of `java` and `heap` alone
     void start();                                                ///< after kill(): same port, same data. Does not wait.

@@ -105,16 +105,6 @@ void server_end::update_keys(bool the_clients_too)
     expect_done(SSL_key_update(ssl_.get(), kind) == 1 && SSL_do_handshake(ssl_.get()) == 1);
 }
 
-void server_end::shut_down()
-{
-    SSL_shutdown(ssl_.get());
-}
-
-bool server_end::client_has_ended() const
-{
-    return (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
-}
-
 std::string server_end::name_wanted() const
 {
     const char* const name = SSL_get_servername(ssl_.get(), TLSEXT_NAMETYPE_host_name);

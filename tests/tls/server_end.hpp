@@ -25,11 +25,11 @@ public:
     void work();
     void write(std::string_view plain);
     void update_keys(bool the_clients_too);
-    void shut_down();
+    void shut_down() { SSL_shutdown(ssl_.get()); }
 
     [[nodiscard]] bool open() const { return open_; }
     [[nodiscard]] const std::string& heard() const noexcept { return heard_; }
-    [[nodiscard]] bool client_has_ended() const;
+    [[nodiscard]] bool client_has_ended() const { return (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0; }
     [[nodiscard]] std::string name_wanted() const; ///< SNI; empty: none
     [[nodiscard]] std::string client_name() const; ///< the subject of its certificate; empty: it has none
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }

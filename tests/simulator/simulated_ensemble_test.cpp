@@ -1,15 +1,12 @@
 // Sessions, leaders, followers and clocks of the simulated ZooKeeper, as its clients see them.
 #include "store_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::simulator;
 
 TEST_CASE("a client that is not heard of loses its session, and hears of it when it comes back")
 {
     scene s(calm(3));
-    client c(s.w, s.e, 0);
-    client other(s.w, s.e, 1);
-    s.pass(1s);
+    connected_client c(s), other(s, 1);
     c.create("/locks/a", node_kind::ephemeral);
     s.pass(1s);
     other.get("/locks/a", true);
@@ -38,8 +35,7 @@ TEST_CASE("a client that only keeps its connection keeps its session")
 TEST_CASE("a session ends at once when its client closes it")
 {
     scene s(calm(3));
-    client c(s.w, s.e, 0);
-    s.pass(1s);
+    connected_client c(s);
     c.create("/locks/a", node_kind::ephemeral);
     s.pass(1s);
     c.taken();
@@ -58,13 +54,10 @@ TEST_CASE("a follower that is cut off answers reads from the past, and a sync wa
     bool seen = false; // for some choice of servers one of the clients is at a follower
     for (std::uint64_t seed = 1; seed < 20 && !seen; ++seed) {
         scene s(calm(3), seed);
-        client c(s.w, s.e, 0);
-        s.pass(1s);
+        connected_client c(s);
         for (unsigned server = 0; server < 3; ++server)
             s.e.cut_off(server, 2s);
-        simulator::transaction t;
-        t.path = "/locks/a";
-        s.e.administrate(t);
+        s.e.administrate({.what = kind::create, .path = "/locks/a"});
         c.taken();
         c.children("/locks");
         s.pass(1s);
@@ -88,13 +81,8 @@ TEST_CASE("with an eager check of access lists a cut-off follower refuses at onc
         auto set = calm(3);
         set.eager_access_check = true;
         scene s(set, seed);
-        client c(s.w, s.e, 0);
-        s.pass(1s);
-        simulator::transaction t;
-        t.what = simulator::transaction::kind::set_permissions;
-        t.path = "/locks";
-        t.allowed.create = false;
-        s.e.administrate(t);
+        connected_client c(s);
+        s.e.administrate({.what = kind::set_permissions, .path = "/locks", .allowed = {.create = false}});
         s.pass(100ms);
         for (unsigned server = 0; server < 3; ++server)
             s.e.cut_off(server, 2s);
@@ -137,8 +125,7 @@ TEST_CASE("a write that is still travelling when its session has moved is not ex
 TEST_CASE("a new leader has all that was answered, and gives each session its time again")
 {
     scene s(calm(5));
-    client c(s.w, s.e, 0);
-    s.pass(1s);
+    connected_client c(s);
     c.create("/locks/a", node_kind::ephemeral);
     s.pass(1s);
     for (unsigned server = 0; server < 5; ++server) {
@@ -160,13 +147,12 @@ TEST_CASE("a paused leader that wakes answers from the past, a sync too, until i
     bool seen = false; // for some seed the client is at the leader, which takes some time to learn of it
     for (std::uint64_t seed = 1; seed < 60 && !seen; ++seed) {
         scene s(calm(3), seed);
-        client c(s.w, s.e, 0);
-        s.pass(1s);
+        connected_client c(s);
         s.e.pause_leader(500ms);
         s.pass(100ms);
         if (!c.connected)
             continue; // it was at a follower
-        s.e.administrate({.what = simulator::transaction::kind::create, .path = "/locks/a"});
+        s.e.administrate({.what = kind::create, .path = "/locks/a"});
         c.taken();
         c.sync();
         c.children("/locks");
@@ -192,8 +178,7 @@ TEST_CASE("a paused leader that wakes answers from the past, a sync too, until i
 TEST_CASE("a paused process runs nothing, and everything in its order afterwards")
 {
     scene s(calm(1));
-    client c(s.w, s.e, 0);
-    s.pass(1s);
+    connected_client c(s);
     c.taken();
     c.sync();
     (void)c.where.call_at(c.where.now() + 100ms, [&] { c.note("timer"); });
@@ -221,8 +206,7 @@ TEST_CASE("a clock that drifts still runs its timers at the time it shows")
 TEST_CASE("servers that are all down for long keep their sessions, and hang up on everybody meanwhile")
 {
     scene s(calm(3));
-    client c(s.w, s.e, 0);
-    s.pass(1s);
+    connected_client c(s);
     c.taken();
     s.e.all_down(30s);
     s.e.restart(0, 1s); // alone, it does not serve
@@ -239,8 +223,7 @@ TEST_CASE("servers that were set back keep out whoever has seen more, until his 
         scene s(calm(3));
         if (!in_the_backup)
             s.e.back_up();
-        client c(s.w, s.e, 0);
-        s.pass(1s);
+        connected_client c(s);
         c.create("/locks/old", node_kind::ephemeral);
         s.pass(1s);
         if (in_the_backup)
@@ -268,8 +251,7 @@ TEST_CASE("servers that were set back and elect a leader keep nobody out, and wh
     auto set = calm(3);
     set.set_back_unnoticed = true;
     scene s(set);
-    client c(s.w, s.e, 0);
-    s.pass(1s);
+    connected_client c(s);
     c.create("/locks/old", node_kind::ephemeral);
     s.pass(1s);
     s.e.back_up();

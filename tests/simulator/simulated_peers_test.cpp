@@ -2,7 +2,6 @@
 #include "simulated_peers.hpp"
 #include "store_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::simulator;
 
 namespace {

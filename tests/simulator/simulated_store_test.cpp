@@ -2,15 +2,13 @@
 // has one server and loses no connection in the middle of a request.
 #include "store_scene.hpp"
 
-using namespace zklock;
 using namespace zklock::simulator;
 
 TEST_CASE("a connection's answers come in the order of its requests, and its reads see its writes")
 {
     for (const unsigned servers : {1u, 3u}) {
         scene s(calm(servers));
-        client c(s.w, s.e, 0);
-        s.pass(1s);
+        connected_client c(s);
         REQUIRE(c.taken() == notes{"new session"});
         c.create("/locks/a-", node_kind::ephemeral_sequential);
         c.children("/locks");
@@ -31,13 +29,8 @@ TEST_CASE("whether a node exists is told to whoever may not read it, or is not, 
         settings set = calm(3);
         set.exists_needs_read = needs_read;
         scene s(set);
-        client c(s.w, s.e, 0);
-        s.pass(1s);
-        simulator::transaction t;
-        t.what = simulator::transaction::kind::set_permissions;
-        t.path = "/locks";
-        t.allowed.read = false;
-        s.e.administrate(std::move(t));
+        connected_client c(s);
+        s.e.administrate({.what = kind::set_permissions, .path = "/locks", .allowed = {.read = false}});
         c.create("/locks/a", node_kind::ephemeral);
         c.sync();
         s.pass(1s);
@@ -59,9 +52,9 @@ TEST_CASE("a batch may be done although its connection ended first, or not; neve
         client c(s.w, s.e, 0);
         c.store.plan({{0, 1, what}});
         s.pass(1s);
-        using kind = store::batch_write::kind;
-        c.batch({{kind::create, "/locks/a", {}, node_kind::ephemeral, store::any_version},
-                 {kind::create, "/locks/b", {}, node_kind::ephemeral, store::any_version}});
+        constexpr auto create = store::batch_write::kind::create;
+        c.batch({{create, "/locks/a", {}, node_kind::ephemeral, store::any_version},
+                 {create, "/locks/b", {}, node_kind::ephemeral, store::any_version}});
         s.pass(1s);
         CHECK(c.taken() == notes{"new session", "batch " + unknown, "disconnected", "same session"});
         const auto made = s.e.leaders_tree().children("/locks").size();
@@ -76,8 +69,7 @@ TEST_CASE("a batch may be done although its connection ended first, or not; neve
 TEST_CASE("requests under way when the connection ends are unknown, and told so before the disconnection")
 {
     scene s(calm(1));
-    client c(s.w, s.e, 0);
-    s.pass(1s);
+    connected_client c(s);
     c.create("/locks/a", node_kind::ephemeral);
     c.sync();
     c.store.cut();

@@ -82,9 +82,7 @@ void stage::replace_parent(const step& s)
         return;
     const auto wanted = old->creates + s.choice % 3;
     delete_with_children(path);
-    transaction parent;
-    parent.path = path;
-    ensemble.administrate(std::move(parent));
+    ensemble.administrate({.what = transaction::kind::create, .path = path});
     std::string last;
     for (std::uint32_t i = 0; i + 1 < wanted; ++i) {
         transaction t;
@@ -116,11 +114,8 @@ void stage::replace_idle_parent(const step& s)
         old->children != 0)
         return;
     delete_with_children(path);
-    transaction t;
-    t.path = path;
-    if (s.choice / 3 % 2 == 0)
-        t.data = "mine";
-    ensemble.administrate(std::move(t));
+    const bool holds_data = s.choice / 3 % 2 == 0;
+    ensemble.administrate({.what = transaction::kind::create, .path = path, .data = holds_data ? "mine" : ""});
 }
 
 void stage::write_after(const std::string& path, const store::node_stat& found)

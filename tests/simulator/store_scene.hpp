@@ -7,9 +7,11 @@
 namespace zklock::simulator {
 inline namespace store_scene { // the simulator's stage has clients, too
 
+using namespace zklock; // so that who uses this one has the library, too
 using namespace std::chrono_literals;
 using ::zklock::store::node_kind;
 using ::zklock::store::outcome;
+using kind = transaction::kind;
 
 inline settings calm(unsigned servers)
 {
@@ -21,7 +23,7 @@ inline settings calm(unsigned servers)
 }
 
 /// A client that writes down what it is told.
-struct client final : store::observer {
+struct client : store::observer {
     client(world& w, ensemble& e, unsigned number) : where(w, number, 0), store(w, e, where, number)
     {
         store.attach(*this);
@@ -103,7 +105,7 @@ struct scene {
     explicit scene(settings s, std::uint64_t seed = 1) : w(seed, std::move(s), false), e(w)
     {
         w.quiet = true; // no faults but those of the test
-        e.administrate({.what = transaction::kind::create, .path = "/locks"});
+        e.administrate({.what = kind::create, .path = "/locks"});
     }
     void pass(instant time)
     {
@@ -118,6 +120,11 @@ struct scene {
 
     world w;
     ensemble e;
+};
+
+/// One that has its session.
+struct connected_client final : client {
+    explicit connected_client(scene& s, unsigned number = 0) : client(s.w, s.e, number) { s.pass(1s); }
 };
 
 using notes = std::vector<std::string>;

@@ -9,6 +9,7 @@ using namespace zklock::testing;
 using store::event_kind;
 using store::node_kind;
 using store::outcome;
+using kind = testing::transaction::kind;
 
 namespace {
 
@@ -16,16 +17,15 @@ struct writer {
     znode_tree tree;
     std::int64_t zxid = 100;
 
-    znode_tree::effect create(std::string path, node_kind kind = node_kind::persistent, std::int64_t session = 7)
+    znode_tree::effect create(std::string path, node_kind node = node_kind::persistent, std::int64_t session = 7)
     {
-        return apply(
-            {.what = simulator::transaction::kind::create, .path = std::move(path), .node = kind, .session = session});
+        return apply({.what = kind::create, .path = std::move(path), .node = node, .session = session});
     }
     znode_tree::effect remove(std::string path, std::int64_t session = 7)
     {
-        return apply({.what = simulator::transaction::kind::remove, .path = std::move(path), .session = session});
+        return apply({.what = kind::remove, .path = std::move(path), .session = session});
     }
-    znode_tree::effect apply(simulator::transaction t)
+    znode_tree::effect apply(testing::transaction t)
     {
         t.zxid = ++zxid;
         return tree.apply(t);
@@ -76,16 +76,11 @@ TEST_CASE("what a create may fail with")
     w.create("/locks");
     w.create("/locks/e", node_kind::ephemeral);
     CHECK(w.create("/locks/e/child").result == outcome::no_child_allowed);
-    simulator::transaction t;
-    t.what = simulator::transaction::kind::set_permissions;
-    t.path = "/locks";
-    t.allowed.create = false;
-    w.apply(t);
+    w.apply({.what = kind::set_permissions, .path = "/locks", .allowed = {.create = false}});
     CHECK(w.create("/locks/b").result == outcome::no_auth);
     CHECK(w.remove("/locks/e").result == outcome::ok);
-    t.allowed.remove = false;
-    w.apply(t);
-    w.create("/locks/c", node_kind::persistent, simulator::transaction::administrator);
+    w.apply({.what = kind::set_permissions, .path = "/locks", .allowed = {.create = false, .remove = false}});
+    w.create("/locks/c", node_kind::persistent, testing::transaction::administrator);
     CHECK(w.remove("/locks/c").result == outcome::no_auth);
 }
 
@@ -106,10 +101,7 @@ TEST_CASE("the end of a session deletes its ephemeral nodes, all in one transact
     w.create("/locks/b", node_kind::ephemeral, 8);
     w.create("/locks/c", node_kind::ephemeral, 7);
     w.create("/locks/d", node_kind::persistent, 7);
-    simulator::transaction t;
-    t.what = simulator::transaction::kind::close_session;
-    t.session = 7;
-    const auto effect = w.apply(t);
+    const auto effect = w.apply({.what = kind::close_session, .session = 7});
     CHECK(std::count_if(effect.events.begin(), effect.events.end(),
                         [](const auto& e) { return e.kind == event_kind::deleted; }) == 2);
     CHECK(w.tree.children("/locks") == std::vector<std::string>{"b", "d"});
@@ -126,12 +118,8 @@ TEST_CASE("a container goes when it is empty and had a child once")
     CHECK(w.tree.idle_containers().empty());
     w.remove("/used/a");
     CHECK(w.tree.idle_containers() == std::vector<std::string>{"/used"});
-    simulator::transaction t;
-    t.what = simulator::transaction::kind::remove_idle_container;
-    t.path = "/busy";
-    CHECK(w.apply(t).result == outcome::not_empty);
-    t.path = "/used";
-    CHECK(w.apply(t).result == outcome::ok);
+    CHECK(w.apply({.what = kind::remove_idle_container, .path = "/busy"}).result == outcome::not_empty);
+    CHECK(w.apply({.what = kind::remove_idle_container, .path = "/used"}).result == outcome::ok);
     CHECK(w.tree.find("/used") == nullptr);
     CHECK(znode_tree::stat(*w.tree.find("/busy")).ephemeral_owner == 0);
 }

@@ -19,15 +19,7 @@ public:
     ~memory_side() override { servers_->end(); }
     store::node_store& store_of(unsigned c) override { return *current_[c]->store; }
     recorder& told(unsigned c) override { return current_[c]->told; }
-    void run_until(const std::function<bool()>& holds) override
-    {
-        const auto end = test::steady_clock::now() + test::default_limit;
-        while (!holds()) {
-            context_.restart();
-            if (context_.run_one_until(end) == 0)
-                throw std::runtime_error("the ensemble in memory does not answer");
-        }
-    }
+    void run_until(const std::function<bool()>& holds) override { run(context_, holds, "the ensemble in memory"); }
     void set_data(const std::string& path, const std::string& data) override
     {
         servers_->change({.what = transaction::kind::set_data, .path = path, .data = data});

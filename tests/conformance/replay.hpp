@@ -276,11 +276,7 @@ private:
     void administer(const std::string& what, const std::function<void(side&)>& act)
     {
         history_.push_back("the administrator: " + what);
-        for (side* s : sides_) {
-            act(*s);
-            settle(*s, 0);
-        }
-        compare({});
+        together(0, act);
     }
 
     void reconnect(const char* what, unsigned client, const std::function<void(side&)>& act)

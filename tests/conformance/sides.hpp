@@ -81,6 +81,18 @@ public:
     virtual void cut(unsigned client) = 0;
     virtual void expire(unsigned client) = 0;
     virtual void reopen(unsigned client) = 0; ///< a new store, after close
+
+protected:
+    /// Does what there is to do until that holds.
+    static void run(boost::asio::io_context& context, const std::function<bool()>& holds, const std::string& whose)
+    {
+        const auto end = test::steady_clock::now() + test::default_limit;
+        while (!holds()) {
+            context.restart();
+            if (context.run_one_until(end) == 0)
+                throw std::runtime_error(whose + " does not answer");
+        }
+    }
 };
 
 inline unsigned bits_of(const simulator::permissions& p)
@@ -124,26 +136,15 @@ public:
     }
     store::node_store& store_of(unsigned c) override { return *stores_[c]; }
     recorder& told(unsigned c) override { return *recorders_[c]; }
-    void run_until(const std::function<bool()>& holds) override
-    {
-        const auto end = test::steady_clock::now() + test::default_limit;
-        while (!holds()) {
-            context_.restart();
-            if (context_.run_one_until(end) == 0)
-                throw std::runtime_error("the real server does not answer");
-        }
-    }
+    void run_until(const std::function<bool()>& holds) override { run(context_, holds, "the real server"); }
     void set_data(const std::string& path, const std::string& data) override
     {
         tolerant([&] { admin_.set(path, data); });
     }
     void allow(const std::string& path, simulator::permissions p) override
     {
-        test::access_rule others;
-        others.permissions = static_cast<std::int32_t>(bits_of(p));
-        test::access_rule own;
-        own.scheme = "auth";
-        own.id = "";
+        const test::access_rule others{.permissions = static_cast<std::int32_t>(bits_of(p))};
+        const test::access_rule own{.scheme = "auth", .id = ""};
         tolerant([&] { admin_.set_access(path, {others, own}); });
     }
     void remove(const std::string& path) override
@@ -213,12 +214,9 @@ public:
     }
     void allow(const std::string& path, simulator::permissions p) override
     {
-        transaction t;
-        t.what = transaction::kind::set_access;
-        t.path = path;
         const access_list both{{"world", "anyone", bits_of(p)}, administrator()};
-        t.access = std::make_shared<const access_list>(both);
-        ensemble_.administrate(std::move(t));
+        ensemble_.administrate(
+            {.what = transaction::kind::set_access, .path = path, .access = std::make_shared<const access_list>(both)});
     }
     void remove(const std::string& path) override
     {

@@ -2,6 +2,7 @@
 #include "queue/owner_data.hpp"
 #include "input.hpp"
 #include "recipes/requests/queue_requests.hpp"
+#include "unit/fake_store.hpp"
 
 #include <sstream>
 #include <tuple>
@@ -10,32 +11,12 @@ using namespace zklock;
 using boost::system::error_code;
 using fuzz::require;
 using store::outcome;
+using unit::manual_scheduler; // whose time stands still here
 
 namespace {
 
 constexpr std::int64_t own_session = 7;
 constexpr std::string_view path = "/locks/a";
-
-class manual_scheduler final : public store::scheduler {
-public:
-    time_point now() const override { return time_point(std::chrono::hours(1)); }
-    timer_id call_at(time_point, std::function<void()>) override { return ++timers_; } // time stands still
-    void cancel(timer_id) override {}
-    void post(store::unique_function<void()> f) override { ready_.push_back(std::move(f)); }
-
-    void run()
-    {
-        while (!ready_.empty()) {
-            const auto next = std::move(ready_.front());
-            ready_.pop_front();
-            next();
-        }
-    }
-
-private:
-    timer_id timers_ = 0;
-    std::deque<store::unique_function<void()>> ready_;
-};
 
 struct node {
     outcome result = outcome::ok;

@@ -1,4 +1,4 @@
-#include "chaos/cut_offs.hpp"
+#include "chaos/programs.hpp"
 
 #include "chaos/leader_cut.hpp"
 #include "chaos/worker.hpp"

@@ -34,6 +34,18 @@ operation held(instant from, instant until, std::int64_t token)
     return o;
 }
 
+/// A write to /a by the first operation of a process; it was refused.
+write_record refused(int process, std::int64_t token, instant sent, instant arrived)
+{
+    return {.process = process, .operation = 1, .path = "/a", .token = token, .sent = sent, .arrived = arrived};
+}
+write_record accepted(int process, std::int64_t token, instant sent)
+{
+    auto w = refused(process, token, sent, sent + 1 * ms);
+    w.accepted = true;
+    return w;
+}
+
 /// Two processes that hold one after the other, and write.
 history sound()
 {
@@ -44,17 +56,7 @@ history sound()
     h.processes[1].closed = 900 * ms;
     h.processes[2].operations[1] = held(210 * ms, 300 * ms, 6);
     h.processes[2].closed = 900 * ms;
-    const auto write = [&](int process, std::int64_t token, instant at) {
-        h.writes.push_back({.process = process,
-                            .operation = 1,
-                            .path = "/a",
-                            .token = token,
-                            .sent = at,
-                            .arrived = at + 1 * ms,
-                            .accepted = true});
-    };
-    write(1, 5, 150 * ms);
-    write(2, 6, 250 * ms);
+    h.writes = {accepted(1, 5, 150 * ms), accepted(2, 6, 250 * ms)};
     return h;
 }
 
@@ -187,13 +189,7 @@ TEST_CASE("a holder that still believes after a pause longer than its session")
 TEST_CASE("writes that should not have been let in, or not be refused")
 {
     auto h = sound();
-    h.writes.push_back({.process = 1,
-                        .operation = 1,
-                        .path = "/a",
-                        .token = 5,
-                        .sent = 190 * ms,
-                        .arrived = 320 * ms,
-                        .accepted = false});
+    h.writes.push_back(refused(1, 5, 190 * ms, 320 * ms));
     CHECK(violations(h).empty()); // it was on its way when the next one wrote
     h.writes.back().sent = 310 * ms;
     CHECK(complains(h, "after another had written"));
@@ -208,14 +204,8 @@ TEST_CASE("writes that should not have been let in, or not be refused")
 TEST_CASE("the write of a process that had stopped between its look and the write")
 {
     auto h = sound();
-    h.writes.push_back({.process = 1,
-                        .operation = 1,
-                        .path = "/a",
-                        .token = 5,
-                        .sent = 190 * ms,
-                        .arrived = 320 * ms,
-                        .accepted = false,
-                        .stopped = true});
+    h.writes.push_back(refused(1, 5, 190 * ms, 320 * ms));
+    h.writes.back().stopped = true;
     CHECK(violations(h).empty());
     CHECK(summarise(h).refused_after_stop == 1);
     CHECK(summarise(h).accepted_after_stop == 0);

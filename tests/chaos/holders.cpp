@@ -1,4 +1,4 @@
-#include "chaos/holders.hpp"
+#include "chaos/programs.hpp"
 
 #include "chaos/event_file.hpp"
 #include "chaos/worker.hpp"

@@ -1,8 +1,5 @@
-#include "chaos/cut_offs.hpp"
-#include "chaos/holders.hpp"
 #include "chaos/nemesis.hpp"
-#include "chaos/rounds.hpp"
-#include "chaos/stale_write.hpp"
+#include "chaos/programs.hpp"
 #include "chaos/worker.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-#include "chaos/rounds.hpp"
+#include "chaos/programs.hpp"
 
 #include "chaos/nemesis.hpp"
 #include "chaos/round_plan.hpp"

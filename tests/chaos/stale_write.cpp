@@ -1,4 +1,4 @@
-#include "chaos/stale_write.hpp"
+#include "chaos/programs.hpp"
 
 #include "chaos/scene.hpp"
 

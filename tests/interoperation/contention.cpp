@@ -7,57 +7,10 @@
 
 namespace zklock::test {
 
-namespace {
-
-constexpr milliseconds short_session{5'000};
-
 void wait_ready(const std::vector<peer*>& peers)
 {
     for (peer* each : peers)
         each->wait_ready();
-}
-
-} // namespace
-
-three_peers::three_peers()
-    : curator(scene, maker::curator, "curator", server().address()),
-      kazoo(scene, maker::kazoo, "kazoo", server().address()), ours(scene, maker::zklock, "zklock", server().address()),
-      admin(server().port())
-{
-    wait_ready({&curator, &kazoo, &ours});
-}
-
-three_and_two_direct_peers::three_and_two_direct_peers()
-    : curator(scene, maker::curator, "curator", server().address()),
-      kazoo(scene, maker::kazoo, "kazoo", server().address()), ours(scene, maker::zklock, "zklock", server().address()),
-      one(scene, maker::zklock_direct, "zklock-direct-1", server().address()),
-      two(scene, maker::zklock_direct, "zklock-direct-2", server().address()), admin(server().port())
-{
-    wait_ready({&curator, &kazoo, &ours, &one, &two});
-}
-
-three_remote_peers::three_remote_peers()
-    : curator(scene, maker::curator, "curator", server().port()), kazoo(scene, maker::kazoo, "kazoo", server().port()),
-      ours(scene, maker::zklock, "zklock", server().port()), admin(server().port())
-{
-    wait_ready({&curator.process, &kazoo.process, &ours.process});
-}
-
-two_peers::two_peers(maker of_theirs)
-    : theirs(scene, of_theirs, of_theirs == maker::kazoo ? "kazoo" : "curator", server().address()),
-      ours(scene, maker::zklock, "zklock", server().address()), admin(server().port())
-{
-    wait_ready({&theirs, &ours});
-}
-
-mortal_peers::mortal_peers()
-    : curator(scene, maker::curator, "curator", server().address()),
-      kazoo(scene, maker::kazoo, "kazoo", server().address()), ours(scene, maker::zklock, "zklock", server().address()),
-      curator_victim(scene, maker::curator, "curator-victim", server().address(), short_session),
-      kazoo_victim(scene, maker::kazoo, "kazoo-victim", server().address(), short_session),
-      our_victim(scene, maker::zklock, "zklock-victim", server().address(), short_session), admin(server().port())
-{
-    wait_ready({&curator, &kazoo, &ours, &curator_victim, &kazoo_victim, &our_victim});
 }
 
 void await_queue(admin_client& admin, const std::string& path, std::size_t count)

@@ -44,19 +44,27 @@ struct remote_peer {
     peer process;
 };
 
+void wait_ready(const std::vector<peer*>& peers);
+
 /// Curator's, kazoo's and ours at the server, when all are ready. Its parts are meant to be bound to names.
 struct three_peers {
-    three_peers();
+    three_peers() { wait_ready({&curator, &kazoo, &ours}); }
     peer_scene scene;
-    peer curator, kazoo, ours;
-    admin_client admin;
+    peer curator{scene, maker::curator, "curator", server().address()};
+    peer kazoo{scene, maker::kazoo, "kazoo", server().address()};
+    peer ours{scene, maker::zklock, "zklock", server().address()};
+    admin_client admin{server().port()};
 };
 /// And two of ours that hand locks over past the servers.
 struct three_and_two_direct_peers {
-    three_and_two_direct_peers();
+    three_and_two_direct_peers() { wait_ready({&curator, &kazoo, &ours, &one, &two}); }
     peer_scene scene;
-    peer curator, kazoo, ours, one, two;
-    admin_client admin;
+    peer curator{scene, maker::curator, "curator", server().address()};
+    peer kazoo{scene, maker::kazoo, "kazoo", server().address()};
+    peer ours{scene, maker::zklock, "zklock", server().address()};
+    peer one{scene, maker::zklock_direct, "zklock-direct-1", server().address()};
+    peer two{scene, maker::zklock_direct, "zklock-direct-2", server().address()};
+    admin_client admin{server().port()};
     std::vector<std::string> paths; ///< on which they have contended
 
     /// As contend(), on one path after another, until one of the two had the lock by word of the other.
@@ -65,24 +73,36 @@ struct three_and_two_direct_peers {
 };
 /// Each behind a proxy of its own.
 struct three_remote_peers {
-    three_remote_peers();
+    three_remote_peers() { wait_ready({&curator.process, &kazoo.process, &ours.process}); }
     peer_scene scene;
-    remote_peer curator, kazoo, ours;
-    admin_client admin;
+    remote_peer curator{scene, maker::curator, "curator", server().port()};
+    remote_peer kazoo{scene, maker::kazoo, "kazoo", server().port()};
+    remote_peer ours{scene, maker::zklock, "zklock", server().port()};
+    admin_client admin{server().port()};
 };
 /// Somebody else's and ours.
 struct two_peers {
-    explicit two_peers(maker of_theirs);
+    explicit two_peers(maker of_theirs)
+        : theirs(scene, of_theirs, of_theirs == maker::kazoo ? "kazoo" : "curator", server().address())
+    {
+        wait_ready({&theirs, &ours});
+    }
     peer_scene scene;
-    peer theirs, ours;
-    admin_client admin;
+    peer theirs;
+    peer ours{scene, maker::zklock, "zklock", server().address()};
+    admin_client admin{server().port()};
 };
 /// A survivor and a victim of each maker; the sessions of the victims end soon after they are killed.
 struct mortal_peers {
-    mortal_peers();
+    mortal_peers() { wait_ready({&curator, &kazoo, &ours, &curator_victim, &kazoo_victim, &our_victim}); }
     peer_scene scene;
-    peer curator, kazoo, ours, curator_victim, kazoo_victim, our_victim;
-    admin_client admin;
+    peer curator{scene, maker::curator, "curator", server().address()};
+    peer kazoo{scene, maker::kazoo, "kazoo", server().address()};
+    peer ours{scene, maker::zklock, "zklock", server().address()};
+    peer curator_victim{scene, maker::curator, "curator-victim", server().address(), 5s};
+    peer kazoo_victim{scene, maker::kazoo, "kazoo-victim", server().address(), 5s};
+    peer our_victim{scene, maker::zklock, "zklock-victim", server().address(), 5s};
+    admin_client admin{server().port()};
 };
 
 void await_queue(admin_client& admin, const std::string& path, std::size_t count);

@@ -92,9 +92,7 @@ public:
 
     awaitable<void> serve()
     {
-        const result<void> connected = co_await client_.wait_connected(std::chrono::seconds(60));
-        if (connected.has_error())
-            throw std::runtime_error("not connected: " + connected.error().message());
+        must("not connected", co_await client_.wait_connected(std::chrono::seconds(60)));
         journal_.note("-", "ready");
         asio::posix::stream_descriptor in(io_, ::dup(STDIN_FILENO));
         std::string text;
@@ -108,9 +106,7 @@ public:
                 break;
             obey(std::move(words));
         }
-        const result<void> closed = co_await client_.close();
-        if (closed.has_error())
-            throw std::runtime_error("close: " + closed.error().message());
+        must("close", co_await client_.close());
     }
 
 private:
@@ -148,6 +144,12 @@ private:
         return names != a.options.end() && names->second == "kazoo" ? zklock::naming::kazoo : zklock::naming::curator;
     }
 
+    static zklock::shared_mutex_options shared_options_of(const attempt& a)
+    {
+        zklock::shared_mutex_options o;
+        o.names = names_of(a);
+        return o;
+    }
     static zklock::mutex_options options_of(const attempt& a)
     {
         zklock::mutex_options o;
@@ -232,6 +234,14 @@ private:
             throw std::runtime_error(ec.message());
     }
 
+    /// Gives what should be there, and throws why it is not.
+    template <class T> static T must(const char* what, result<T> r)
+    {
+        if (r.has_error())
+            throw std::runtime_error(std::string(what) + ": " + r.error().message());
+        if constexpr (!std::is_void_v<T>)
+            return std::move(r).value();
+    }
     /// Cancelled by order.
     static auto cancellable(attempt& a)
     {
@@ -247,96 +257,42 @@ private:
         zklock::mutex lock(client_, a.path, options_of(a));
         auto token = cancellable(a);
         result<zklock::guard> held = co_await lock.acquire(wait_of(a), token);
-        if (held.has_error()) {
-            note_refusal(a, held.error());
-            co_return;
-        }
-        journal_.note(a.name, "granted exclusive " + held.value().node());
-        if (a.options.contains("revocable"))
-            held.value().wait_revoked([this, name = a.name](error_code ec) {
-                if (!ec)
-                    journal_.note(name, "revoked");
-            });
-        const auto lost = note_loss(a, held.value());
-        co_await hold(a);
-        co_await leave(a, std::move(held).value(), lost);
-    }
-
-    /// A reader's or a writer's: `acquire(writes)` asks for the lock, `read_on(held)` gives what a writer has once he
-    /// only reads.
-    template <class Acquire, class ReadOn>
-    awaitable<void> turn_of_reader_or_writer(attempt& a, const Acquire& acquire, const ReadOn& read_on)
-    {
-        const bool writes = a.recipe == "write";
-        result<zklock::guard> held = co_await acquire(writes);
-        if (held.has_error()) {
-            note_refusal(a, held.error());
-            co_return;
-        }
-        zklock::guard g = std::move(held).value();
-        journal_.note(a.name, (writes ? "granted exclusive " : "granted shared ") + g.node());
-        const auto lost = note_loss(a, g);
-        while (co_await hold(a) == "downgrade") {
-            journal_.note(a.name, "downgrading");
-            g = co_await read_on(std::move(g));
-            journal_.note(a.name, "downgraded " + g.node());
-        }
-        co_await leave(a, std::move(g), lost);
+        co_await use(a, held, "exclusive");
     }
 
     awaitable<void> turn_of_shared_mutex(attempt& a)
     {
-        zklock::shared_mutex_options options;
-        options.names = names_of(a);
-        zklock::shared_mutex lock(client_, a.path, options);
+        zklock::shared_mutex lock(client_, a.path, shared_options_of(a));
         auto token = cancellable(a);
-        const auto acquire = [&](bool writes) -> awaitable<result<zklock::guard>> {
-            result<zklock::guard> held = error_code(asio::error::operation_aborted);
-            if (writes)
-                held = co_await lock.acquire(wait_of(a), token);
-            else
-                held = co_await lock.shared().acquire(wait_of(a), token);
-            co_return held;
+        result<zklock::guard> held = error_code(asio::error::operation_aborted);
+        if (a.recipe == "write")
+            held = co_await lock.acquire(wait_of(a), token);
+        else
+            held = co_await lock.shared().acquire(wait_of(a), token);
+        const auto read_on = [&](zklock::guard wrote) -> awaitable<zklock::guard> {
+            co_return must("downgrade", co_await lock.downgrade(std::move(wrote)));
         };
-        const auto read_on = [&](zklock::guard held) -> awaitable<zklock::guard> {
-            result<zklock::guard> reads = co_await lock.downgrade(std::move(held));
-            if (reads.has_error())
-                throw std::runtime_error("downgrade: " + reads.error().message());
-            co_return std::move(reads).value();
-        };
-        co_await turn_of_reader_or_writer(a, acquire, read_on);
+        co_await use(a, held, a.recipe == "write" ? "exclusive" : "shared", read_on);
     }
 
     /// An owner who holds twice; as Curator's threads do, he reads on by a hold as a reader that he has beside the
     /// writer's.
     awaitable<void> turn_of_owner(attempt& a)
     {
-        zklock::shared_mutex_options options;
-        options.names = names_of(a);
-        zklock::owned_shared_mutex lock(client_, a.path, options);
+        zklock::owned_shared_mutex lock(client_, a.path, shared_options_of(a));
         const zklock::lock_owner me;
         auto token = cancellable(a);
-        const auto acquire = [&](bool writes) -> awaitable<result<zklock::guard>> {
-            result<zklock::guard> held = error_code(asio::error::operation_aborted);
-            if (writes)
-                held = co_await lock.owned_by(me).acquire(wait_of(a), token);
-            else
-                held = co_await lock.shared(me).acquire(wait_of(a), token);
-            co_return held;
+        result<zklock::guard> held = error_code(asio::error::operation_aborted);
+        if (a.recipe == "write")
+            held = co_await lock.owned_by(me).acquire(wait_of(a), token);
+        else
+            held = co_await lock.shared(me).acquire(wait_of(a), token);
+        const auto read_on = [&](zklock::guard wrote) -> awaitable<zklock::guard> {
+            const zklock::guard reads = must("reading on", co_await lock.shared(me).acquire());
+            must("downgrade", co_await std::move(wrote).release());
+            co_return must("reading again", co_await lock.shared(me).acquire());
         };
-        const auto read_on = [&](zklock::guard held) -> awaitable<zklock::guard> {
-            result<zklock::guard> reads = co_await lock.shared(me).acquire();
-            if (reads.has_error())
-                throw std::runtime_error("reading on: " + reads.error().message());
-            const result<void> wrote = co_await std::move(held).release();
-            if (wrote.has_error())
-                throw std::runtime_error("downgrade: " + wrote.error().message());
-            result<zklock::guard> again = co_await lock.shared(me).acquire();
-            if (again.has_error())
-                throw std::runtime_error("reading again: " + again.error().message());
-            co_return std::move(again).value();
-        };
-        co_await turn_of_reader_or_writer(a, acquire, read_on);
+        co_await use(a, held, a.recipe == "write" ? "exclusive" : "shared", read_on);
     }
 
     awaitable<void> turn_of_semaphore(attempt& a)
@@ -351,30 +307,39 @@ private:
         auto token = cancellable(a);
         const auto count = a.number("take", 1);
         result<zklock::permits> held = co_await gate.permits_of(count).acquire(wait_of(a), token);
-        if (held.has_error()) {
-            note_refusal(a, held.error());
-            co_return;
-        }
-        journal_.note(a.name, "granted " + std::to_string(count) + " " + held.value().node());
-        const auto lost = note_loss(a, held.value());
-        co_await hold(a);
-        co_await leave(a, std::move(held).value(), lost);
+        const std::string what = std::to_string(count);
+        co_await use(a, held, what);
     }
 
-    /// Says "leaving" when it is told of the loss, and whether that was so.
-    template <class Held> std::shared_ptr<const bool> note_loss(const attempt& a, const Held& held)
+    /// What was acquired, if it was, is held until it is ordered to be let go, or its time is over. Whoever is ordered
+    /// to read on goes on with what `read_on` gives for it.
+    template <class Held, class ReadOn = std::nullptr_t>
+    awaitable<void> use(attempt& a, result<Held>& acquired, std::string_view what, const ReadOn& read_on = nullptr)
     {
+        if (acquired.has_error()) {
+            note_refusal(a, acquired.error());
+            co_return;
+        }
+        Held held = std::move(acquired).value();
+        journal_.note(a.name, "granted " + std::string(what) + " " + held.node());
+        if (a.options.contains("revocable"))
+            held.wait_revoked([this, name = a.name](error_code ec) {
+                if (!ec)
+                    journal_.note(name, "revoked");
+            });
         const auto lost = std::make_shared<bool>(false);
         held.wait_lost([this, lost, name = a.name](error_code ec) {
             *lost = !ec;
             if (*lost)
                 journal_.note(name, "leaving lost");
         });
-        return lost;
-    }
-
-    template <class Held> awaitable<void> leave(attempt& a, Held held, std::shared_ptr<const bool> lost)
-    {
+        std::string order = co_await hold(a);
+        if constexpr (!std::is_null_pointer_v<ReadOn>)
+            for (; order == "downgrade"; order = co_await hold(a)) {
+                journal_.note(a.name, "downgrading");
+                held = co_await read_on(std::move(held));
+                journal_.note(a.name, "downgraded " + held.node());
+            }
         if (!*lost)
             journal_.note(a.name, "leaving");
         const result<void> released = co_await std::move(held).release();

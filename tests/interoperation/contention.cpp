@@ -27,26 +27,18 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
     CAPTURE(path);
     admin.create_all(path);
     const std::string obstacle = admin.create(path + "/" + first, {}, create_mode::ephemeral_sequential);
-    struct turn {
-        const rival* of;
-        std::string attempt;
-    };
-    std::vector<turn> turns;
+    std::vector<place> turns;
     std::size_t queued = 1;
-    const auto enqueue = [&](const rival& one, const std::string& attempt, const std::string& more = {}) {
-        one.acquire(attempt, path, more);
-        await_queue(admin, path, ++queued);
-    };
     for (const char* round : {"a", "b", "c"})
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             const std::string name = path.substr(path.rfind('/') + 1) + round + std::to_string(i);
-            enqueue(contenders[i], name);
+            const place last = contenders[i].acquire(name, path);
+            await_queue(admin, path, ++queued);
             if (*round == 'b') { // in the middle of the queue, each in turn gives up
-                contenders[i].who->say("cancel " + name);
-                contenders[i].who->wait_for(name, "gave-up");
+                last.give_up();
                 await_queue(admin, path, --queued);
             } else {
-                turns.push_back({&contenders[i], name});
+                turns.push_back(last);
             }
         }
     for (const rival& one : contenders) {
@@ -58,13 +50,13 @@ void queue_in_order(admin_client& admin, journal& noted, const std::string& path
     admin.keep_alive();
     admin.remove(obstacle);
     for (std::size_t i = 0; i < turns.size(); ++i) {
-        turns[i].of->who->wait_for(turns[i].attempt, "granted");
+        turns[i].until_granted();
         for (std::size_t later = i + 1; later < turns.size(); ++later)
-            CHECK(turns[later].of->who->count(turns[later].attempt, "granted") == 0);
-        turns[i].of->who->say("release " + turns[i].attempt);
+            CHECK_FALSE(turns[later].granted());
+        turns[i].release();
     }
-    for (const turn& each : turns)
-        each.of->who->wait_for(each.attempt, "done");
+    for (const place& each : turns)
+        each.until_done();
     expect_sound(noted);
     await_queue(admin, path, 0);
 }
@@ -77,30 +69,30 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
     admin.create_all(path);
     for (const auto& [held, count] : permits)
         noted.limit(held, count);
-    std::vector<std::pair<const rival*, std::string>> all;
+    std::vector<place> all;
     for (const rival& one : contenders) {
         const bool is_cut = std::ranges::count(links, one.who->servers(), &proxy::address) != 0;
         const bool may_give_up = one.who->cleans_up() || !is_cut;
         for (int i = 0; i < one.attempts; ++i) {
             const auto which = static_cast<char>('a' + (&one - contenders.data()));
-            all.emplace_back(&one, path.substr(path.rfind('/') + 1) + which + one.who->name() + one.recipe +
-                                       std::to_string(i));
+            const std::string name =
+                path.substr(path.rfind('/') + 1) + which + one.who->name() + one.recipe + std::to_string(i);
             const std::string hold = one.options.find("hold=") == std::string::npos ? "hold=1 " : "";
-            one.acquire(all.back().second, path,
-                        hold + "times=" + std::to_string(times) + (may_give_up && i % 2 ? " wait=40" : ""));
+            all.push_back(one.acquire(
+                name, path, hold + "times=" + std::to_string(times) + (may_give_up && i % 2 ? " wait=40" : "")));
         }
     }
     const auto ended = [&] {
         std::size_t count = 0;
         for (const auto& [one, name] : all)
-            count += one->who->count(name, "done");
+            count += one->count(name, "done");
         return count == all.size();
     };
     const auto grants = [&] {
         std::size_t count = 0;
         for (const auto& [one, name] : all) {
-            count += one->who->count(name, "granted");
-            REQUIRE(one->who->count(name, "failed") == 0);
+            count += one->count(name, "granted");
+            REQUIRE(one->count(name, "failed") == 0);
         }
         return count;
     };
@@ -115,7 +107,7 @@ void contend(admin_client& admin, journal& noted, const std::string& path, const
     CHECK(grants() >= contenders.size() * static_cast<std::size_t>(times));
     for (const auto& [one, name] : all)
         if (name.back() == '0') // who waited for as long as it took
-            CHECK(one->who->count(name, "granted") == static_cast<std::size_t>(times));
+            CHECK(one->count(name, "granted") == static_cast<std::size_t>(times));
     if (permits.empty())
         await_queue(admin, path, 0);
     for (const auto& [held, count] : permits)

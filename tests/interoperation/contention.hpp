@@ -5,19 +5,6 @@
 
 namespace zklock::test {
 
-/// Who contends, by which recipe and with which options.
-struct rival {
-    peer* who;
-    std::string recipe;
-    std::string options = {};
-    int attempts = 3; ///< that its peer can make at once
-
-    void acquire(const std::string& attempt, const std::string& path, const std::string& more = {}) const
-    {
-        who->say("acquire " + attempt + " " + recipe + " " + path + " " + options + " " + more);
-    }
-};
-
 /// One in the queue of a path.
 struct place {
     peer* who;
@@ -31,6 +18,26 @@ struct place {
     void until_granted() const { who->wait_for(attempt, "granted"); }
     void release() const { who->say("release " + attempt); }
     void until_done() const { who->wait_for(attempt, "done"); }
+    void give_up() const
+    {
+        who->say("cancel " + attempt);
+        who->wait_for(attempt, "gave-up");
+    }
+};
+
+/// Who contends, by which recipe and with which options.
+struct rival {
+    peer* who;
+    std::string recipe;
+    std::string options = {};
+    int attempts = 3; ///< that its peer can make at once
+
+    place acquire(const std::string& attempt, const std::string& path, const std::string& more = {}) const
+    {
+        const place one{who, attempt};
+        one.acquire(recipe, path, options + " " + more);
+        return one;
+    }
 };
 
 /// A peer behind a proxy.

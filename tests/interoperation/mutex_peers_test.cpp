@@ -64,28 +64,27 @@ TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and th
     const std::string path = "/peers/revoked";
     admin.create_all(path);
     for (const auto& [asked, asking] : {std::pair{&ours, &curator}, {&curator, &ours}}) {
-        const std::string holds = asked->name() + "holds";
-        const std::string waits = asked->name() + "waits";
-        asked->say("acquire " + holds + " mutex " + path + " revocable=1");
-        asked->wait_for(holds, "granted");
-        asked->say("acquire " + waits + " mutex " + path + " revocable=1");
+        const place holder{asked, asked->name() + "holds"}, waiter{asked, asked->name() + "waits"};
+        holder.acquire("mutex", path, "revocable=1");
+        holder.until_granted();
+        waiter.acquire("mutex", path, "revocable=1");
         await_queue(admin, path, 2);
-        const std::string node = scene.noted.words_of(asked->name(), holds, "granted").at(1);
+        const std::string node = scene.noted.words_of(asked->name(), holder.attempt, "granted").at(1);
         std::string waiting_node;
         for (const auto& name : admin.children(path))
             if (path + "/" + name != node)
                 waiting_node = path + "/" + name;
         asking->say("revoke " + node);
-        asked->wait_for(holds, "revoked");
-        CHECK(asked->count(holds, "leaving") == 0); // it is a request
-        CHECK(asked->count(waits, "revoked") == 0);
+        asked->wait_for(holder.attempt, "revoked");
+        CHECK(asked->count(holder.attempt, "leaving") == 0); // it is a request
+        CHECK(asked->count(waiter.attempt, "revoked") == 0);
         asking->say("revoke " + waiting_node);
         wait_until("it was asked", default_limit, [&] { return admin.get(waiting_node) == "__REVOKE__"; });
-        asked->say("release " + holds);
-        asked->wait_for(waits, "revoked");
-        asked->wait_for(waits, "granted");
-        asked->say("release " + waits);
-        asked->wait_for(waits, "done");
+        holder.release();
+        asked->wait_for(waiter.attempt, "revoked");
+        waiter.until_granted();
+        waiter.release();
+        waiter.until_done();
         await_queue(admin, path, 0);
     }
     expect_sound(scene.noted);
@@ -105,7 +104,7 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
 
     // On each path one of them holds, the next one waits, and then those who will live, each path with another first.
     std::vector<std::string> paths;
-    std::vector<std::vector<std::pair<const rival*, std::string>>> turns;
+    std::vector<std::vector<place>> turns;
     std::vector<std::string> nodes_of_the_dead;
     for (std::size_t p = 0; p < 4; ++p) {
         const std::string path = "/peers/killed/" + std::to_string(p);
@@ -115,8 +114,7 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
         std::size_t queued = 0;
         const rival cut_off{&lonely.process, "mutex"};
         const rival& holder = p < dying.size() ? dying[p] : cut_off;
-        holder.acquire("holds" + n, path);
-        holder.who->wait_for("holds" + n, "granted");
+        holder.acquire("holds" + n, path).until_granted();
         nodes_of_the_dead.push_back(scene.noted.words_of(holder.who->name(), "holds" + n, "granted").at(1));
         await_queue(admin, path, ++queued);
         dying[(p + 1) % dying.size()].acquire("waits" + n, path);
@@ -124,10 +122,8 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
         turns.emplace_back();
         for (std::size_t i = 0; i < living.size(); ++i) {
             const rival& one = living[(p + i) % living.size()];
-            const std::string attempt = "turn" + n + std::to_string(i);
-            one.acquire(attempt, path);
+            turns.back().push_back(one.acquire("turn" + n + std::to_string(i), path));
             await_queue(admin, path, ++queued);
-            turns.back().emplace_back(&one, attempt);
         }
     }
     for (const rival& each : dying)
@@ -135,18 +131,17 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
     lonely.link.block();
     for (std::size_t i = 0; i < living.size(); ++i)
         for (std::size_t p = 0; p < paths.size(); ++p) {
-            const auto& [one, attempt] = turns[p][i];
-            one->who->wait_for(attempt, "granted");
+            turns[p][i].until_granted();
             CHECK_FALSE(admin.exists(nodes_of_the_dead[p]));
-            one->who->say("release " + attempt);
+            turns[p][i].release();
         }
     CHECK(lonely.process.count("holds3", "leaving") == 1); // it was told
     lonely.link.unblock();
     lonely.process.say("release holds3");
     lonely.process.wait_for("holds3", "done");
     for (const auto& path : turns)
-        for (const auto& [one, attempt] : path)
-            one->who->wait_for(attempt, "done");
+        for (const place& each : path)
+            each.until_done();
     CHECK(violations(scene.noted.events()) == "");
     quit_and_look(server(), {&lonely.process, &curator, &kazoo, &ours}, paths);
 }

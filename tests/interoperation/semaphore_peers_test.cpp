@@ -187,10 +187,6 @@ TEST_CASE("who waits gives up, at the head of the line and in its middle: the ne
 {
     three_peers all;
     auto& [scene, curator, kazoo, ours, admin] = all;
-    const auto give_up = [](const place& one) {
-        one.who->say("cancel " + one.attempt);
-        one.who->wait_for(one.attempt, "gave-up");
-    };
     for (const auto& [kind, theirs] : {std::pair{&of_curator, &curator}, {&of_kazoo, &kazoo}})
         for (const auto& [first, other] : {std::pair{theirs, &ours}, {&ours, theirs}}) {
             CAPTURE(kind->name);
@@ -202,16 +198,16 @@ TEST_CASE("who waits gives up, at the head of the line and in its middle: the ne
             const place of_ours = at.queue(ours, "middle", 2);
             const place next = at.queue(*other, "next");
             const place last = at.queue(*first, "last");
-            give_up(of_ours);
+            of_ours.give_up();
             await_queue(admin, kind->line(at.path), 3);
             if (kind->theirs == maker::curator) { // kazoo's cannot be told before it is the first
                 const place theirs_too = at.acquire(curator, "too");
                 await_queue(admin, kind->line(at.path), 4);
-                give_up(theirs_too);
+                theirs_too.give_up();
                 await_queue(admin, kind->line(at.path), 3);
             }
             CHECK_FALSE(head.granted());
-            give_up(head);
+            head.give_up();
             await_queue(admin, kind->line(at.path), 2);
             CHECK_FALSE(next.granted());
             holder.release();

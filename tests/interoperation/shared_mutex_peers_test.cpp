@@ -81,8 +81,7 @@ void queue_in_turns(admin_client& admin, journal& noted, const std::string& path
         else
             queue.join(each);
     for (std::size_t i = 0; i < leaving.size(); ++i) {
-        leaving[i].who->say("cancel " + leaving[i].attempt);
-        leaving[i].who->wait_for(leaving[i].attempt, "gave-up");
+        leaving[i].give_up();
         await_queue(admin, path, all.size() - i - 1);
     }
     queue.take_turns();

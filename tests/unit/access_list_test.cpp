@@ -1,8 +1,6 @@
 // Access lists as values; and that everything a lock makes gets its own.
 #include "semaphore_scene.hpp"
 
-#include "zklock/node.hpp"
-
 using namespace zklock::unit;
 
 namespace {

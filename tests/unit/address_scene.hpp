@@ -2,11 +2,6 @@
 // Addresses for the tests of the connector, which looks at their texts only.
 #include "bridge/names/server_address.hpp"
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace zklock::test {
 
 inline bridge::address_ptr address_called(const std::string& text, const std::vector<std::string>& names = {})

@@ -4,8 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -2,8 +2,6 @@
 // no answer since the last connection has named.
 #include "connector_scene.hpp"
 
-#include <optional>
-
 namespace zklock::unit::connecting {
 namespace {
 

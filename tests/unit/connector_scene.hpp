@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <set>
 
 /// A namespace of its own, since some of the names are short.

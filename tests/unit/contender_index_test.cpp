@@ -3,10 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <random>
-#include <vector>
 
 using namespace zklock;
 

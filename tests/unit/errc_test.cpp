@@ -4,7 +4,6 @@
 
 #include <set>
 #include <string>
-#include <system_error>
 
 using namespace zklock;
 using boost::system::error_code;

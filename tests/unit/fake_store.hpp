@@ -3,16 +3,8 @@
 #include "store/store.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <deque>
-#include <functional>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zklock::unit {
 

@@ -3,9 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <chrono>
-#include <optional>
 #include <thread>
 
 using namespace std::chrono_literals;

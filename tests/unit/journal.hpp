@@ -3,10 +3,6 @@
 #include "zklock/events.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace zklock::unit {
 

@@ -5,9 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <deque>
-#include <optional>
 #include <random>
 
 using namespace std::chrono_literals;

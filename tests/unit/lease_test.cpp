@@ -3,12 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <random>
 #include <utility>
-#include <vector>
 
 using namespace std::chrono_literals;
 using zklock::lease_clock;

@@ -1,10 +1,6 @@
 #include "journal.hpp"
 #include "session_scene.hpp"
 
-#include "queue/node_name.hpp"
-#include "recipes/acquisition/acquire_events.hpp"
-#include "store/logger.hpp"
-
 #include <boost/asio/error.hpp>
 
 #include <stdexcept>

@@ -2,8 +2,6 @@
 // end.
 #include "session_scene.hpp"
 
-#include "recipes/locks/lock_path.hpp"
-
 using namespace zklock::unit;
 using recipes::path_options;
 

@@ -1,8 +1,6 @@
 // What the numbers alone tell: the dense view.
 #include "lock_queue_driver.hpp"
 
-#include <cstdint>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

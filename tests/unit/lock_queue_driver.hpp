@@ -3,10 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <source_location>
-#include <string>
-#include <vector>
 
 namespace zklock::unit {
 

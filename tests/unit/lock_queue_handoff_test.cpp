@@ -1,8 +1,5 @@
 // Nodes that others have let go, and say so themselves; and which of our own may be told to others.
-#include "lock_queue_driver.hpp"
 #include "lock_queue_shared_driver.hpp"
-
-#include <algorithm>
 
 using namespace zklock::queue;
 using namespace zklock::unit;

@@ -1,8 +1,6 @@
 // Where the parent's numbers are scarce: who is held back, and how they begin again.
 #include "lock_queue_driver.hpp"
 
-#include <cstdint>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

@@ -1,8 +1,6 @@
 // How contenders come, wait for each other and go.
 #include "lock_queue_driver.hpp"
 
-#include <chrono>
-
 using namespace zklock::queue;
 using namespace zklock::unit;
 

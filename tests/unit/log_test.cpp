@@ -1,15 +1,9 @@
 #include "session_scene.hpp"
 
-#include "queue/owner_data.hpp"
 #include "runtime/log_environment.hpp"
-#include "store/logger.hpp"
-#include "store/repeats.hpp"
-#include "zklock/client_options.hpp"
-#include "zklock/node.hpp"
 
 #include <cstdlib>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 

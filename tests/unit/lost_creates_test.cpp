@@ -1,7 +1,5 @@
 #include "session_scene.hpp"
 
-#include <iterator>
-
 using namespace zklock::unit;
 
 namespace {

@@ -2,9 +2,7 @@
 #include "session_scene.hpp"
 #include "support/prometheus_page.hpp"
 
-#include "counters/counters.hpp"
 #include "zklock/detail/event_sink.hpp"
-#include "zklock/metrics.hpp"
 
 using namespace zklock::unit;
 using std::chrono::nanoseconds;

@@ -2,8 +2,6 @@
 #include "lock_queue_driver.hpp"
 #include "session_scene.hpp"
 
-#include "queue/node_name.hpp"
-#include "queue/node_path.hpp"
 #include "queue/those_before.hpp"
 
 using namespace zklock;

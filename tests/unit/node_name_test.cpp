@@ -3,12 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 using namespace zklock;
 using namespace zklock::queue;
 

@@ -2,7 +2,6 @@
 #include "session_scene.hpp"
 
 #include "recipes/semaphore/semaphores.hpp"
-#include "zklock/client_options.hpp"
 
 using namespace zklock::unit;
 

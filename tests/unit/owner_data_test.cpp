@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-
 using namespace zklock::queue;
 
 namespace {

@@ -1,8 +1,6 @@
 // recipe_paths: which paths it keeps, which give way to others, and when one is destroyed.
 #include "container_scene.hpp"
 
-#include "recipes/session/recipe_paths.hpp"
-
 using namespace zklock::unit;
 
 namespace {

@@ -1,7 +1,5 @@
 #include "session_scene.hpp"
 
-#include "queue/owner_data.hpp"
-
 using namespace zklock::unit;
 
 namespace {

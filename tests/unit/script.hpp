@@ -1,12 +1,7 @@
 #pragma once
 #include "fake_store.hpp"
 
-#include "zklock/events.hpp"
-
 #include <doctest/doctest.h>
-
-#include <cstddef>
-#include <cstdint>
 
 namespace zklock::unit {
 

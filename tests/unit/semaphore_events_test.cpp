@@ -2,8 +2,6 @@
 #include "journal.hpp"
 #include "semaphore_scene.hpp"
 
-#include "queue/owner_data.hpp"
-
 #include <boost/asio/error.hpp>
 
 using namespace zklock::unit;

@@ -1,8 +1,6 @@
 // The path of a semaphore by itself: when it is idle, what it leaves to the next one, and what is told at its end.
 #include "semaphore_scene.hpp"
 
-#include "recipes/semaphore/semaphore_path.hpp"
-
 using namespace zklock::unit;
 
 namespace {

@@ -2,7 +2,6 @@
 // What the tests of semaphores have in common.
 #include "session_scene.hpp"
 
-#include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 
 namespace zklock::unit {

@@ -1,8 +1,6 @@
 // The session's lease: kept by heartbeats, lost, and what it needs of the servers.
 #include "semaphore_scene.hpp"
 
-#include <tuple>
-
 using namespace zklock::unit;
 
 TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")

@@ -1,8 +1,6 @@
 // A path whose numbers are scarce, over a store that the test answers for.
 #include "session_scene.hpp"
 
-#include "queue/node_name.hpp"
-
 using namespace zklock::unit;
 
 namespace {

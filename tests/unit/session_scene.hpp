@@ -4,11 +4,7 @@
 #include "recipes/locks/locks.hpp"
 #include "recipes/requests/node_operations.hpp"
 #include "recipes/requests/queue_requests.hpp"
-#include "recipes/session/session.hpp"
 #include "support/options_for.hpp"
-
-#include <memory>
-#include <optional>
 
 namespace zklock::unit {
 

@@ -1,8 +1,6 @@
 // Transactions, alone and guarded by a lock.
 #include "node_scene.hpp"
 
-#include "queue/node_path.hpp"
-
 using namespace zklock::unit;
 
 namespace {

@@ -3,8 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <memory>
-#include <utility>
 
 namespace zklock::test {
 

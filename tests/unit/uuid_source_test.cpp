@@ -1,13 +1,10 @@
 #include "adapter/client/uuid_source.hpp"
 
-#include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/string_generator.hpp>
-#include <boost/uuid/uuid_io.hpp>
 
 #include <doctest/doctest.h>
 
 #include <set>
-#include <string>
 
 TEST_CASE("the text is what Boost makes of the same uuid")
 {

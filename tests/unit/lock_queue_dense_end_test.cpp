@@ -20,9 +20,7 @@ void reads_all_again(driver& q)
 TEST_CASE("any event for the parent ends it")
 {
     driver q;
-    q.hold();
-    q.leave(1);
-    q.is_deleted(1, ours(1, 0));
+    q.hold().leave(1).is_deleted(1, ours(1, 0));
 
     SUBCASE("its data was set: whoever did may delete and make it again, unseen")
         q.parent_changed();
@@ -35,39 +33,28 @@ TEST_CASE("any event for the parent ends it")
 TEST_CASE("an event between a create and its answer ends it too")
 {
     driver q;
-    q.hold();
-    q.leave(1);
-    q.is_deleted(1, ours(1, 0));
+    q.hold().leave(1).is_deleted(1, ours(1, 0));
     q.join_and_send(2).does("");
-    q.parent_changed();
-    q.enqueued(2, 1).does("parent");
+    q.parent_changed().enqueued(2, 1).does("parent");
 }
 
 TEST_CASE("with the parent's deletion all below it is gone")
 {
     driver q;
-    q.hold();
-    q.queue_second();
-    q.parent_deleted();
-    q.does("lost 1");
+    q.hold().queue_second().parent_deleted().does("lost 1");
     CHECK(q.next_to_create() == 2);
 }
 
 TEST_CASE("a change of the parent's data takes nothing from those who are covered")
 {
     driver q;
-    q.hold();
-    q.queue_second();
-    q.parent_changed();
-    q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
+    q.hold().queue_second().parent_changed().leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
 }
 
 TEST_CASE("a refusal at the path ends it: whoever may not read hears of no event")
 {
     driver q;
-    q.hold();
-    q.leave(1);
-    q.is_deleted(1, ours(1, 0));
+    q.hold().leave(1).is_deleted(1, ours(1, 0));
     q.path_refused();
     CHECK(q.known().parent().watched()); // there may be a watch to be taken back
     reads_all_again(q);
@@ -78,22 +65,16 @@ TEST_CASE("a refusal at the path ends it: whoever may not read hears of no event
 TEST_CASE("a refusal at the path takes nothing from those who are covered")
 {
     driver q;
-    q.hold();
-    q.queue_second();
-    q.path_refused();
-    q.leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
+    q.hold().queue_second().path_refused().leave(1).does("remove 1 " + ours(1, 0) + " later, granted 2");
 }
 
 TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one is still to be taken back")
 {
     driver q;
-    q.begin_with(1);
-    q.path_refused();
-    q.enqueued(1, 3);
+    q.begin_with(1).path_refused().enqueued(1, 3);
     SUBCASE("confirmed") {
         q.parent_shows_one(4).does("granted 1");
-        q.join_and_send(2);
-        q.enqueued(2, 4).leave(1).does("remove 1 " + ours(1, 3) + " later, granted 2");
+        q.join_and_send(2).enqueued(2, 4).leave(1).does("remove 1 " + ours(1, 3) + " later, granted 2");
     }
     SUBCASE("refused, too") {
         q.parent_watch_failed();
@@ -105,22 +86,17 @@ TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one 
 TEST_CASE("a list shows nothing about later numbers unless the parent's watch was confirmed before")
 {
     driver q;
-    q.wait_behind_foreign();
-    q.node_gone(foreign(0)).does("granted 1");
+    q.wait_behind_foreign().node_gone(foreign(0)).does("granted 1");
     q.join_and_send(2).does("read");
-    q.parent_changed();
-    q.enqueued(2, 2).children_read({ours(1, 1), ours(2, 2)}, 3, true).does("");
-    q.join_and_send(3);
-    q.enqueued(3, 3); // the right number, if it were still the same parent
+    q.parent_changed().enqueued(2, 2).children_read({ours(1, 1), ours(2, 2)}, 3, true).does("");
+    q.join_and_send(3).enqueued(3, 3); // the right number, if it were still the same parent
     q.leave(1).leave(2).does("parent, remove 1 " + ours(1, 1) + ", remove 2 " + ours(2, 2));
 }
 
 TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer brings it back")
 {
     driver q;
-    q.hold();
-    q.leave(1);
-    q.is_deleted(1, ours(1, 0));
+    q.hold().leave(1).is_deleted(1, ours(1, 0));
     SUBCASE("a lost answer") {
         q.contact_lost();
         CHECK_FALSE(q.known().parent().watched());
@@ -129,15 +105,13 @@ TEST_CASE("a lost answer, or the connection's end, ends it, and no late answer b
     }
     SUBCASE("the end alone")
         q.epoch_ended();
-    q.begin_with(2);
-    q.enqueued(2, 1).does("");
+    q.begin_with(2).enqueued(2, 1).does("");
 }
 
 TEST_CASE("forgotten by wish, it has to be learnt again")
 {
     driver q;
-    q.hold();
-    q.leave(1).removed(1).does("gone 1");
+    q.hold().leave(1).removed(1).does("gone 1");
     CHECK(q.idle());
     q.forget_parent();
     CHECK_FALSE(q.known().parent().watched());

@@ -1,5 +1,5 @@
 // Nodes that others have let go, and say so themselves; and which of our own may be told to others.
-#include "lock_queue_shared_driver.hpp"
+#include "lock_queue_driver.hpp"
 
 using namespace zklock::queue;
 using namespace zklock::unit;
@@ -25,9 +25,7 @@ struct telling_driver : driver {
 TEST_CASE("a node that was let go is in nobody's way, and its deletion is no news")
 {
     driver q;
-    q.wait_behind_foreign();
-    CHECK(q.certified(foreign(0)));
-    q.does("granted 1 over let go");
+    q.wait_behind_foreign().lets_go(foreign(0)).does("granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
     CHECK_FALSE(q.certified(foreign(0)));
     q.node_gone(foreign(0));
@@ -50,17 +48,14 @@ TEST_CASE("lower nodes still count")
 {
     driver q;
     q.epoch_began().join_and_send(1).does("parent");
-    q.enqueued(1, 9);
-    q.parent_watched(3, 10, driver::czxid_of(9)).does("read");
+    q.enqueued(1, 9).parent_watched(3, 10, driver::czxid_of(9)).does("read");
     q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true);
     q.does("watch " + ours(1, 9) + ", watch " + foreign(5) + ", watch " + foreign(3));
     for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
         q.watched(node);
-    CHECK(q.certified(foreign(5)));
-    q.does("");
+    q.lets_go(foreign(5)).does("");
     SUBCASE("until they are let go") {
-        CHECK(q.certified(foreign(3)));
-        q.does("granted 1 over let go");
+        q.lets_go(foreign(3)).does("granted 1 over let go");
         CHECK(q.known().places().passed_over() == 2);
     }
     SUBCASE("until they are gone") {
@@ -72,11 +67,8 @@ TEST_CASE("lower nodes still count")
 TEST_CASE("a list does not bring it back, and forgets it when it is not there any more")
 {
     driver q;
-    q.wait_behind_foreign();
-    CHECK(q.certified(foreign(0)));
-    q.does("granted 1 over let go");
-    q.join_and_send(2);
-    q.enqueued(2, 3); // somebody is between
+    q.wait_behind_foreign().lets_go(foreign(0)).does("granted 1 over let go");
+    q.join_and_send(2).enqueued(2, 3); // somebody is between
     q.does("read");
     q.leave(1).does("remove 1 " + ours(1, 1));
     SUBCASE("there") {
@@ -94,10 +86,9 @@ TEST_CASE("a list does not bring it back, and forgets it when it is not there an
 TEST_CASE("a list that shows our own node says, in its step, that it is there")
 {
     driver q;
-    q.begin_behind_somebody();
-    q.children_read({ours(1, 1), foreign(0)}, 2, true);
+    q.begin_behind_somebody().children_read({ours(1, 1), foreign(0)}, 2, true);
     CHECK(q.known().others_before_ours(8) == std::vector<std::string>{foreign(0)});
-    CHECK(q.certified(foreign(0)));
+    q.lets_go(foreign(0));
     SUBCASE("the step")
         q.does("granted 1 over let go");
     SUBCASE("a step in which the lease was not fresh, and the next") {
@@ -110,12 +101,8 @@ TEST_CASE("a list that shows our own node says, in its step, that it is there")
 TEST_CASE("a list that was asked for before our create does not")
 {
     driver q;
-    q.begin_behind_somebody();
-    q.join_and_send(2).leave(1).does("read, remove 1 " + ours(1, 1));
-    q.children_read({ours(1, 1), foreign(0)}, 2, true);
-    q.enqueued(2, 2);
-    CHECK(q.certified(foreign(0)));
-    q.does("watch " + ours(2, 2));
+    q.begin_behind_somebody().join_and_send(2).leave(1).does("read, remove 1 " + ours(1, 1));
+    q.children_read({ours(1, 1), foreign(0)}, 2, true).enqueued(2, 2).lets_go(foreign(0)).does("watch " + ours(2, 2));
 }
 
 TEST_CASE("nobody is granted over it whose own node is not watched: others may have deleted that")
@@ -123,8 +110,7 @@ TEST_CASE("nobody is granted over it whose own node is not watched: others may h
     driver q;
     q.begin_behind_somebody();
     q.children_read({ours(1, 1), foreign(0)}, 2, true).does("watch " + ours(1, 1) + ", watch " + foreign(0));
-    CHECK(q.certified(foreign(0)));
-    q.does("");
+    q.lets_go(foreign(0)).does("");
     SUBCASE("it is there") {
         q.watched(ours(1, 1)).does("granted 1 over let go");
     }
@@ -136,8 +122,7 @@ TEST_CASE("nobody is granted over it whose own node is not watched: others may h
 TEST_CASE("nor without a connection, or a fresh lease")
 {
     driver q;
-    q.wait_behind_foreign();
-    CHECK(q.certified(foreign(0)));
+    q.wait_behind_foreign().lets_go(foreign(0));
     SUBCASE("an answer was lost") {
         q.contact_lost().does("");
         q.epoch_ended().does("");
@@ -153,10 +138,7 @@ TEST_CASE("nor without a connection, or a fresh lease")
 TEST_CASE("one of ours is not passed over")
 {
     driver q;
-    q.wait_behind_foreign();
-    q.join_and_send(2).enqueued(2, 2);
-    CHECK(q.certified(foreign(0)));
-    q.does("granted 1 over let go");
+    q.wait_behind_foreign().join_and_send(2).enqueued(2, 2).lets_go(foreign(0)).does("granted 1 over let go");
     q.does("");
 }
 
@@ -164,14 +146,11 @@ TEST_CASE("with doubts about unwatched nodes before it, it takes a read as the e
 {
     driver q;
     q.epoch_began().join_and_send(1).does("parent");
-    q.enqueued(1, 9);
-    q.parent_watched(4, 10, driver::czxid_of(9)).does("read");
-    q.children_read({foreign(1), foreign(3), foreign(5), ours(1, 9)}, 10, true);
-    q.act();
+    q.enqueued(1, 9).parent_watched(4, 10, driver::czxid_of(9)).does("read");
+    q.children_read({foreign(1), foreign(3), foreign(5), ours(1, 9)}, 10, true).acts();
     for (const std::string& node : {ours(1, 9), foreign(5), foreign(3)})
         q.watched(node);
-    CHECK(q.certified(foreign(3)));
-    q.does("read");
+    q.lets_go(foreign(3)).does("read");
     q.children_read({foreign(3), foreign(5), ours(1, 9)}, 10, true); // 3 is still listed, 1 is not
     q.does("");
     q.node_gone(foreign(5)).does("granted 1 over let go");
@@ -180,16 +159,12 @@ TEST_CASE("with doubts about unwatched nodes before it, it takes a read as the e
 TEST_CASE("it is forgotten with the session, and with the parent")
 {
     driver q;
-    q.wait_behind_foreign();
-    CHECK(q.certified(foreign(0)));
-    q.does("granted 1 over let go");
+    q.wait_behind_foreign().lets_go(foreign(0)).does("granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
     SUBCASE("parent")
         q.parent_deleted();
-    SUBCASE("session") {
-        q.epoch_ended();
-        q.session_ended();
-    }
+    SUBCASE("session")
+        q.epoch_ended().session_ended();
     SUBCASE("only ours remain")
         q.parent_watched(1, 2, driver::czxid_of(1));
     CHECK(q.known().places().passed_over() == 0);
@@ -200,29 +175,25 @@ TEST_CASE("it is nobody before one that looks once")
     driver q;
     q.wait_behind_foreign();
     CHECK(q.known().busy({foreign(0)}));
-    CHECK(q.certified(foreign(0)));
+    q.lets_go(foreign(0));
     CHECK_FALSE(q.known().busy({foreign(0)}));
 }
 
 TEST_CASE("a writer that was let go raises the doubt of its end")
 {
-    shared_driver q;
-    q.epoch_began();
-    q.writes(1, 1).does("parent");
+    driver q;
+    q.epoch_began().writes(1, 1).does("parent");
     q.parent_watched(2, 2, driver::czxid_of(1)).does("read");
     q.children_read({foreign_writer(0), writer(1, 1)}, 2, true);
     q.does("watch " + writer(1, 1) + ", watch " + foreign_writer(0));
-    q.watched(writer(1, 1)).watched(foreign_writer(0));
-    CHECK(q.certified(foreign_writer(0)));
-    q.does("read");
+    q.watched(writer(1, 1)).watched(foreign_writer(0)).lets_go(foreign_writer(0)).does("read");
     q.children_read({foreign_writer(0), writer(1, 1)}, 2, true).does("granted 1 over let go");
 }
 
 TEST_CASE("of a downgrade others are told nothing, before the reader lets go")
 {
-    shared_driver q;
-    q.hold_as_writer();
-    q.downgrade(1);
+    driver q;
+    q.hold_as_writer().downgrade(1);
     const auto told = [&q](contender_id id) {
         const std::vector<action>& all = q.next(true);
         const auto removes = [id](const action& a) { return a.what == action::kind::remove && a.id == id; };
@@ -251,13 +222,11 @@ TEST_CASE("others may be told what is left by its own will")
 {
     telling_driver q;
     SUBCASE("what was held") {
-        q.hold();
-        q.leave(1);
+        q.hold().leave(1);
         CHECK(q.told(1) == "told");
     }
     SUBCASE("a wait") {
-        q.wait_behind_foreign();
-        q.leave(1);
+        q.wait_behind_foreign().leave(1);
         CHECK(q.told(1) == "told");
     }
     SUBCASE("what was held is lost") {
@@ -266,13 +235,11 @@ TEST_CASE("others may be told what is left by its own will")
         CHECK(q.told(1) == "not told");
     }
     SUBCASE("it was lost in another way") {
-        q.hold();
-        q.leave(1, false);
+        q.hold().leave(1, false);
         CHECK(q.told(1) == "not told");
     }
     SUBCASE("a create that was given up") {
-        q.begin_with(1);
-        q.leave(1).enqueued(1, 0);
+        q.begin_with(1).leave(1).enqueued(1, 0);
         CHECK(q.told(1) == "not told");
     }
 }
@@ -280,8 +247,7 @@ TEST_CASE("others may be told what is left by its own will")
 TEST_CASE("and where nodes linger, when that ends, not before")
 {
     telling_driver q({true, 1});
-    q.hold();
-    q.leave(1).does("read and watch, lingers 1");
+    q.hold().leave(1).does("read and watch, lingers 1");
     q.children_read({ours(1, 0)}, 1, true).does("");
     SUBCASE("it has lingered long enough") {
         q.stop_lingering();
@@ -304,18 +270,14 @@ TEST_CASE("and where nodes linger, when that ends, not before")
 TEST_CASE("a node that is awaited does not linger at all")
 {
     telling_driver q({true, 1});
-    q.hold();
-    q.awaited();
-    q.leave(1);
+    q.hold().awaited().leave(1);
     CHECK(q.told(1) == "told");
 }
 
 TEST_CASE("where numbers are scarce, one that was let go still keeps the parent")
 {
     driver q({}, 2);
-    q.wait_behind_foreign();
-    CHECK(q.certified(foreign(0)));
-    q.does("granted 1 over let go");
+    q.wait_behind_foreign().lets_go(foreign(0)).does("granted 1 over let go");
     q.leave(1).join(2, false).does("remove 1 " + ours(1, 1));
     q.removed(1).does("remove parent, gone 1");
     q.parent_occupied().does("read");

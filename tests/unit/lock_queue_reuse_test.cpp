@@ -40,8 +40,7 @@ TEST_CASE("the next one gets the node without a request, and so on")
         CHECK(q.own().lingering() == nullptr);
         q.leave(id).does("lingers " + std::to_string(id)); // the watch is still there
     }
-    q.stop_lingering();
-    q.is_deleted(9, ours(1, 0));
+    q.stop_lingering().is_deleted(9, ours(1, 0));
     CHECK(q.idle());
 }
 
@@ -49,8 +48,7 @@ TEST_CASE("no node lingers after a refusal at the path: nobody would tell who qu
 {
     lingering_driver q;
     q.children_read({ours(1, 0)}, 1, true).does("");
-    q.path_refused();
-    q.is_deleted(1, ours(1, 0));
+    q.path_refused().is_deleted(1, ours(1, 0));
 }
 
 TEST_CASE("the next one need not wait for the children's watch")
@@ -73,9 +71,7 @@ TEST_CASE("the next one has a node of its own where the lease grants nothing")
 TEST_CASE("is not for those whose token cannot count another grant")
 {
     driver q(lingers);
-    q.begin_with(1);
-    q.created(1, ours(1, 0), 0, 100);
-    q.token_known(1, 1).parent_shows_one(1).does("granted 1");
+    q.begin_with(1).created(1, ours(1, 0), 0, 100).token_known(1, 1).parent_shows_one(1).does("granted 1");
     q.leave(1).does("read and watch, lingers 1");
     q.join_and_send(2).does("granted 2 from 1, gone 1");
     q.leave(2).does("remove 2 " + ours(1, 0));
@@ -84,13 +80,9 @@ TEST_CASE("is not for those whose token cannot count another grant")
 TEST_CASE("is not for one behind whom another of ours is still being looked at")
 {
     driver q(lingers);
-    q.hold();
-    q.queue_second();
-    q.token_missed(2);
-    q.does("inspect 2 " + ours(2, 1));
+    q.hold().queue_second().token_missed(2).does("inspect 2 " + ours(2, 1));
     q.leave(1).does("remove 1 " + ours(1, 0) + " later");
-    q.inspected(2, ours(2, 1), true);
-    q.does("granted 2");
+    q.inspected(2, ours(2, 1), true).does("granted 2");
 }
 
 TEST_CASE("ends when others queue")
@@ -101,22 +93,17 @@ TEST_CASE("ends when others queue")
     }
     SUBCASE("as an event says") {
         q.children_read({ours(1, 0)}, 1, true).does("");
-        q.children_changed();
-        q.does("remove 1 " + ours(1, 0));
+        q.children_changed().does("remove 1 " + ours(1, 0));
     }
     q.removed(1).does("gone 1");
-    q.join_and_send(2);
-    q.act();
-    q.enqueued(2, 3); // who queued is before it
-    q.act();
-    q.children_read({foreign(1), ours(2, 3)}, 4, true).does("watch " + ours(2, 3) + ", watch " + foreign(1));
+    q.join_and_send(2).acts().enqueued(2, 3); // who queued is before it
+    q.acts().children_read({foreign(1), ours(2, 3)}, 4, true).does("watch " + ours(2, 3) + ", watch " + foreign(1));
 }
 
 TEST_CASE("ends where the children may not be watched: others could queue unnoticed")
 {
     lingering_driver q;
-    q.read_refused();
-    q.does("remove 1 " + ours(1, 0));
+    q.read_refused().does("remove 1 " + ours(1, 0));
     q.does("");
 }
 
@@ -124,13 +111,10 @@ TEST_CASE("takes a watch that was asked for where there was no parent for none")
 {
     lingering_driver q;
     q.parent_deleted(); // and made again, after the answer
-    q.children_read({}, 0, true);
-    q.parent_absent();
-    q.does("gone 1 by others");
+    q.children_read({}, 0, true).parent_absent().does("gone 1 by others");
     CHECK_FALSE(q.known().parent().watched());
     q.join_and_send(2).does("parent");
-    q.enqueued(2, 0);
-    q.parent_shows_one(1).does("granted 2");
+    q.enqueued(2, 0).parent_shows_one(1).does("granted 2");
     q.leave(2).does("read and watch, lingers 2");
 }
 
@@ -139,13 +123,11 @@ TEST_CASE("does not begin where others wait already")
     lingering_driver q;
     q.children_read({ours(1, 0)}, 1, true).join_and_send(2).does("granted 2 from 1, gone 1");
     SUBCASE("somebody came while it was held") {
-        q.children_changed();
-        q.leave(2).does("remove 2 " + ours(1, 0));
+        q.children_changed().leave(2).does("remove 2 " + ours(1, 0));
     }
     SUBCASE("one of ours has a node of its own") {
         q.join_and_send(3).does("");
-        q.enqueued(3, 1);
-        q.leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
+        q.enqueued(3, 1).leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
     }
     SUBCASE("one of ours has a create under way") {
         q.join_and_send(3).leave(2).does("remove 2 " + ours(1, 0));
@@ -155,8 +137,7 @@ TEST_CASE("does not begin where others wait already")
 TEST_CASE("does not begin behind which others were seen")
 {
     driver q(lingers);
-    q.begin_with(1);
-    q.enqueued(1, 3).parent_watched(2, 5, 104).does("read");
+    q.begin_with(1).enqueued(1, 3).parent_watched(2, 5, 104).does("read");
     q.children_read({ours(1, 3), foreign(4)}, 5, true).does("granted 1");
     q.leave(1).does("remove 1 " + ours(1, 3));
 }
@@ -165,9 +146,7 @@ TEST_CASE("ends with the connection, with the lease, with the session")
 {
     lingering_driver q;
     SUBCASE("the connection") {
-        q.contact_lost();
-        q.read_failed();
-        q.epoch_ended();
+        q.contact_lost().read_failed().epoch_ended();
         CHECK(q.own().lingering() == nullptr);
         q.does("");
         q.epoch_began().does("remove 1 " + ours(1, 0));
@@ -181,11 +160,7 @@ TEST_CASE("ends with the connection, with the lease, with the session")
         CHECK(q.act(false) == "remove 1 " + ours(1, 0));
     }
     SUBCASE("the session") {
-        q.contact_lost();
-        q.read_failed();
-        q.epoch_ended();
-        q.session_ended();
-        q.does("gone 1");
+        q.contact_lost().read_failed().epoch_ended().session_ended().does("gone 1");
         CHECK(q.idle());
     }
 }
@@ -193,8 +168,7 @@ TEST_CASE("ends with the connection, with the lease, with the session")
 TEST_CASE("does not begin while disconnected")
 {
     driver q(lingers);
-    q.hold();
-    q.epoch_ended().leave(1).does("");
+    q.hold().epoch_ended().leave(1).does("");
     CHECK(q.own().lingering() == nullptr);
     q.epoch_began().does("remove 1 " + ours(1, 0));
 }
@@ -234,29 +208,25 @@ TEST_CASE("one node serves as many as a cohort may have grants, and the next one
 TEST_CASE("whoever comes while the lock is held takes a grant more, not a node")
 {
     driver q(cohort_of(2));
-    q.hold();
-    q.join_and_send(2).does("");
+    q.hold().join_and_send(2).does("");
     CHECK(q.next_to_create() == 0);
     q.leave(1).does("granted 2 from 1, gone 1");
     CHECK(q.next_to_create() == 0);
     q.join_and_send(3).does("");
-    q.enqueued(3, 1);
-    q.leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
+    q.enqueued(3, 1).leave(2).does("remove 2 " + ours(1, 0) + " later, granted 3");
 }
 
 TEST_CASE("a node that nobody of ours waits for does not stay")
 {
     driver q(cohort_of(3));
-    q.hold();
-    q.leave(1).does("remove 1 " + ours(1, 0));
+    q.hold().leave(1).does("remove 1 " + ours(1, 0));
 }
 
 TEST_CASE("no more grants of a node than the token can count")
 {
     driver q(cohort_of(3));
     q.epoch_began().join(1, false).join(2, false).send_creates().does("parent");
-    q.created(1, ours(1, 0), 0, 100);
-    q.token_known(1, 0); // in a batch, and not the last
+    q.created(1, ours(1, 0), 0, 100).token_known(1, 0); // in a batch, and not the last
     q.parent_shows_one(1).does("granted 1");
     CHECK(q.next_to_create() == 2);
 }
@@ -264,8 +234,7 @@ TEST_CASE("no more grants of a node than the token can count")
 TEST_CASE("a node that waits is one, too")
 {
     driver q(cohort_of(4));
-    q.wait_behind_foreign();
-    q.join_and_send(2).does("");
+    q.wait_behind_foreign().join_and_send(2).does("");
     CHECK(q.next_to_create() == 0);
     q.leave(1); // the one that queued for all gives up
     CHECK(q.next_to_create() == 2);
@@ -274,8 +243,7 @@ TEST_CASE("a node that waits is one, too")
 TEST_CASE("a cohort's lock is passed on while disconnected, under a fresh lease")
 {
     driver q(cohort_of(3));
-    q.hold();
-    q.join_and_send(2).leave(1).contact_lost();
+    q.hold().join_and_send(2).leave(1).contact_lost();
     CHECK(q.act(false) == "");
     q.epoch_ended().does("");
     q.epoch_began().does("remove 1 " + ours(1, 0));
@@ -291,11 +259,10 @@ TEST_CASE("with lingering: grants of a node are not counted while nobody else wa
     q.leave(1).does("read and watch, granted 2 from 1, gone 1"); // whoever queues is to be noticed
     q.children_read({ours(1, 0)}, 1, true);
     for (int id = 2; id < 10; ++id) {
-        q.leave(static_cast<contender_id>(id));
+        q.leave(id);
         q.does("granted " + std::to_string(id + 1) + " from " + std::to_string(id) + ", gone " + std::to_string(id));
     }
-    q.children_changed();
-    q.leave(10).does("granted 11 from 10, gone 10");
+    q.children_changed().leave(10).does("granted 11 from 10, gone 10");
     CHECK(q.next_to_create() == 0);
     q.leave(11).does("granted 12 from 11, gone 11");
     CHECK(q.next_to_create() == 13);

@@ -1,14 +1,13 @@
 // Readers and writers in the queue: who waits for whom, and what is watched.
-#include "unit/lock_queue_shared_driver.hpp"
+#include "lock_queue_driver.hpp"
 
 using namespace zklock::unit;
 
 TEST_CASE("readers do not wait for readers, whoever's they are")
 {
-    shared_driver q;
+    driver q;
     q.begin_behind(foreign_reader(0)).does("granted 1");
-    q.reads(2, 2);
-    q.reads(3, 3).does("granted 2, granted 3");
+    q.reads(2, 2).reads(3, 3).does("granted 2, granted 3");
     q.reads(4, 5); // a gap: somebody has come in between
     q.does("read");
     q.children_read({foreign_reader(0), reader(1, 1), reader(2, 2), reader(3, 3), foreign_reader(4), reader(4, 5)}, 6,
@@ -18,9 +17,8 @@ TEST_CASE("readers do not wait for readers, whoever's they are")
 
 TEST_CASE("a reader watches the nearest writer before it and the one before that, and is granted with the last")
 {
-    shared_driver q;
-    q.epoch_began();
-    q.reads(1, 6).does("parent");
+    driver q;
+    q.epoch_began().reads(1, 6).does("parent");
     q.parent_watched(7, 7, driver::czxid_of(6)).does("read");
     q.children_read({foreign_writer(0), foreign_writer(1), foreign_reader(2), foreign_writer(3), foreign_reader(4),
                      foreign_reader(5), reader(1, 6)},
@@ -37,16 +35,11 @@ TEST_CASE("a reader watches the nearest writer before it and the one before that
 
 TEST_CASE("a writer waits for all before it; the readers behind it for it alone, and are all let in with its end")
 {
-    shared_driver q;
+    driver q;
     q.begin_behind(foreign_reader(0)).does("granted 1");
-    q.writes(2, 2);
-    q.reads(3, 3);
-    q.reads(4, 4);
-    q.writes(5, 5);
-    q.reads(6, 6).does(""); // the one before the writer is ours
+    q.writes(2, 2).reads(3, 3).reads(4, 4).writes(5, 5).reads(6, 6).does(""); // the one before the writer is ours
     q.leave(1).does("watch " + writer(2, 2) + ", watch " + foreign_reader(0) + ", remove 1 " + reader(1, 1) + " later");
-    q.watched(writer(2, 2));
-    q.watched(foreign_reader(0)).removed(1).does("gone 1");
+    q.watched(writer(2, 2)).watched(foreign_reader(0)).removed(1).does("gone 1");
     q.node_gone(foreign_reader(0)).does("granted 2");
     q.leave(2);
     // The readers behind are ours, up to the next writer: nobody else waits for it.
@@ -61,10 +54,8 @@ TEST_CASE("a writer waits for all before it; the readers behind it for it alone,
 
 TEST_CASE("a writer's delete does not wait where a foreign reader may be behind it")
 {
-    shared_driver q;
-    q.hold_as_writer();
-    q.reads(2, 1);
-    q.writes(3, 3); // between them another's
+    driver q;
+    q.hold_as_writer().reads(2, 1).writes(3, 3); // between them another's
     CHECK(q.act().empty());
     q.leave(1).does("read, remove 1 " + writer(1, 0) + ", granted 2");
     q.children_read({reader(2, 1), foreign_reader(2), writer(3, 3)}, 4, true);
@@ -73,7 +64,7 @@ TEST_CASE("a writer's delete does not wait where a foreign reader may be behind 
 
 TEST_CASE("who looks once is refused by those it cannot share with, and only by them")
 {
-    shared_driver q;
+    driver q;
     q.begin_behind(foreign_reader(0)).does("granted 1");
     CHECK(q.own().contended());
     CHECK_FALSE(q.own().contended(contender_kind::reader));
@@ -85,9 +76,7 @@ TEST_CASE("who looks once is refused by those it cannot share with, and only by 
 
     q.reads(2, 2, true).does("granted 2");
     q.writes(3, 3, true).does("remove 3 " + writer(3, 3) + ", refused 3");
-    q.removed(3);
-    q.writes(4, 4);
-    q.reads(5, 5, true); // behind a writer of ours that waits
+    q.removed(3).writes(4, 4).reads(5, 5, true); // behind a writer of ours that waits
     q.does("remove 5 " + reader(5, 5) + ", gone 3, refused 5");
     CHECK(q.own().contended(contender_kind::reader));
     q.leave(4);
@@ -97,9 +86,8 @@ TEST_CASE("who looks once is refused by those it cannot share with, and only by 
 TEST_CASE("a reader that looks once is refused behind one of ours that waits for another client's writer")
 {
     for (const bool behind_a_writer : {true, false}) {
-        shared_driver q;
-        q.begin_behind(behind_a_writer ? foreign_writer(0) : foreign_reader(0));
-        q.reads(2, 2, true);
+        driver q;
+        q.begin_behind(behind_a_writer ? foreign_writer(0) : foreign_reader(0)).reads(2, 2, true);
         if (behind_a_writer)
             q.does("watch " + reader(1, 1) + ", watch " + foreign_writer(0) + ", remove 2 " + reader(2, 2) +
                    ", refused 2");
@@ -110,11 +98,9 @@ TEST_CASE("a reader that looks once is refused behind one of ours that waits for
 
 TEST_CASE("after a foreign writer's end a writer is granted only after another look: a reader may have its number")
 {
-    shared_driver q;
+    driver q;
     q.begin_behind(foreign_writer(0)).does("watch " + reader(1, 1) + ", watch " + foreign_writer(0));
-    q.watched(reader(1, 1));
-    q.watched(foreign_writer(0));
-    q.writes(2, 2).node_gone(foreign_writer(0)).does("granted 1");
+    q.watched(reader(1, 1)).watched(foreign_writer(0)).writes(2, 2).node_gone(foreign_writer(0)).does("granted 1");
     q.leave(1).does("read, remove 1 " + reader(1, 1) + " later");
     q.removed(1).does("gone 1");
     q.children_read({node("y", "__READ__", 0), writer(2, 2)}, 4, true); // it has made a child
@@ -126,15 +112,10 @@ TEST_CASE("after a foreign writer's end a writer is granted only after another l
 
 TEST_CASE("the look may come late: also for a writer that arrives after the event, on a queue that is known")
 {
-    shared_driver q;
-    q.begin_behind(foreign_writer(0));
-    q.act();
+    driver q;
+    q.begin_behind(foreign_writer(0)).acts();
     q.watched(reader(1, 1)).watched(foreign_writer(0)).node_gone(foreign_writer(0)).does("granted 1");
-    q.leave(1);
-    q.act();
-    q.removed(1);
-    q.act();
-    q.writes(2, 2).does("read");
+    q.leave(1).acts().removed(1).acts().writes(2, 2).does("read");
     q.read_failed(); // its answer is lost with the connection; the doubt is not
     q.epoch_ended().epoch_began();
     const std::string asked = q.act();
@@ -143,11 +124,8 @@ TEST_CASE("the look may come late: also for a writer that arrives after the even
 
 TEST_CASE("a mutex's end leaves nothing behind: no second look")
 {
-    shared_driver q;
-    q.begin_behind(foreign(0));
-    q.writes(2, 2).leave(1).removed(1);
+    driver q;
+    q.begin_behind(foreign(0)).writes(2, 2).leave(1).removed(1);
     CHECK(q.act().find("watch " + foreign(0)) != std::string::npos);
-    q.watched(foreign(0)).watched(writer(2, 2));
-    q.act();
-    q.node_gone(foreign(0)).does("granted 2");
+    q.watched(foreign(0)).watched(writer(2, 2)).acts().node_gone(foreign(0)).does("granted 2");
 }

@@ -28,8 +28,7 @@ struct behind_many : driver {
 TEST_CASE("the predecessor's deletion is the grant when it was the only one")
 {
     driver q;
-    q.wait_behind_foreign();
-    q.node_gone(foreign(0)).does("granted 1");
+    q.wait_behind_foreign().node_gone(foreign(0)).does("granted 1");
 }
 
 TEST_CASE("the two before us are watched: whatever their order of going, no read stands before the grant")
@@ -81,11 +80,8 @@ TEST_CASE("when the predecessor goes first, one read tells who is before us now"
 TEST_CASE("an event other than deleted only arms the watch again")
 {
     driver q;
-    q.wait_behind_foreign();
-    q.watch_fired(foreign(0));
-    q.does("watch " + foreign(0));
-    q.watched(foreign(0));
-    q.watch_fired(ours(1, 1));
+    q.wait_behind_foreign().watch_fired(foreign(0)).does("watch " + foreign(0));
+    q.watched(foreign(0)).watch_fired(ours(1, 1));
     q.node_gone(foreign(0)).does("watch " + ours(1, 1)); // not granted before that is confirmed
     q.watched(ours(1, 1)).does("granted 1");
 }
@@ -93,12 +89,9 @@ TEST_CASE("an event other than deleted only arms the watch again")
 TEST_CASE("a cancelled waiter's watch is taken over by the next, or taken off")
 {
     driver q;
-    q.wait_behind_foreign();
-    q.join_and_send(2).does("");
-    q.enqueued(2, 2);
-    q.leave(1).does("watch " + ours(2, 2) + ", remove 1 " + ours(1, 1) + " later");
-    q.removed(1);
-    q.watched(ours(2, 2)).does("gone 1");
+    q.wait_behind_foreign().join_and_send(2).does("");
+    q.enqueued(2, 2).leave(1).does("watch " + ours(2, 2) + ", remove 1 " + ours(1, 1) + " later");
+    q.removed(1).watched(ours(2, 2)).does("gone 1");
     q.leave(2).does("remove 2 " + ours(2, 2) + ", unwatch " + foreign(0));
     q.removed(2).does("gone 2");
     CHECK_FALSE(q.idle());
@@ -123,22 +116,18 @@ TEST_CASE("both watches are taken off when nobody waits any more, and the furthe
 TEST_CASE("a watch wanted again while it is being taken off is armed again after that")
 {
     driver q;
-    q.wait_behind_foreign();
-    q.leave(1).does("remove 1 " + ours(1, 1) + ", unwatch " + foreign(0));
+    q.wait_behind_foreign().leave(1).does("remove 1 " + ours(1, 1) + ", unwatch " + foreign(0));
     q.join_and_send(2).does("read"); // company was met here
     q.enqueued(2, 2).does("watch " + ours(2, 2));
     q.children_read({foreign(0), ours(2, 2)}, 3, true).does("gone 1");
-    q.unwatched(foreign(0));
-    q.does("watch " + foreign(0));
+    q.unwatched(foreign(0)).does("watch " + foreign(0));
 }
 
 TEST_CASE("a long holder's node is watched, in each epoch, and its deletion by others is a loss")
 {
     driver q;
-    q.hold();
-    q.hold_on(1).does("watch " + ours(1, 0));
-    q.watched(ours(1, 0));
-    q.epoch_ended().epoch_began().does("watch " + ours(1, 0));
+    q.hold().hold_on(1).does("watch " + ours(1, 0));
+    q.watched(ours(1, 0)).epoch_ended().epoch_began().does("watch " + ours(1, 0));
     q.node_gone(ours(1, 0)).does("lost 1");
     CHECK(q.idle());
 }
@@ -146,9 +135,7 @@ TEST_CASE("a long holder's node is watched, in each epoch, and its deletion by o
 TEST_CASE("after others have deleted one of ours, the next is granted only when it has seen its own")
 {
     driver q;
-    q.hold();
-    q.queue_second();
-    q.hold_on(1).does("watch " + ours(1, 0));
+    q.hold().queue_second().hold_on(1).does("watch " + ours(1, 0));
     q.node_gone(ours(1, 0)).does("watch " + ours(2, 1) + ", lost 1");
     q.watched(ours(2, 1)).does("granted 2");
 }
@@ -156,8 +143,7 @@ TEST_CASE("after others have deleted one of ours, the next is granted only when 
 TEST_CASE("a node of ours that a list no longer shows is gone")
 {
     driver q;
-    q.hold();
-    q.join_and_send(2).does("");
+    q.hold().join_and_send(2).does("");
     q.enqueued(2, 3).does("read");
     q.children_read({ours(2, 3)}, 4, true).does("lost 1, granted 2");
 }

@@ -114,8 +114,7 @@ TEST_CASE("what a mark cannot be")
 TEST_CASE("a contender with a heeded name is waited for by its number, and its end lets the next one in")
 {
     driver q({}, sequence_scarce, number_or_order);
-    q.begin_with(1);
-    q.enqueued(1, 3).parent_watched(5, 4, 103).does("read");
+    q.begin_with(1).enqueued(1, 3).parent_watched(5, 4, 103).does("read");
     q.children_read({"notes", "0000000001", "x-order-0000000002", ours(1, 3), "0000000004"}, 5, true);
     q.does("watch " + ours(1, 3) + ", watch x-order-0000000002, watch 0000000001");
     q.watched(ours(1, 3)).watched("x-order-0000000002").watched("0000000001");
@@ -128,8 +127,7 @@ TEST_CASE("a contender with a heeded name is waited for by its number, and its e
 TEST_CASE("without that option it is nobody")
 {
     driver q;
-    q.begin_with(1);
-    q.enqueued(1, 3).parent_watched(2, 4, 103).does("read");
+    q.begin_with(1).enqueued(1, 3).parent_watched(2, 4, 103).does("read");
     q.children_read({"0000000001", ours(1, 3)}, 4, true).does("granted 1");
 }
 
@@ -145,21 +143,15 @@ TEST_CASE("to whoever looks once they make the lock busy")
 TEST_CASE("a lost create is found by its mark")
 {
     driver q({}, sequence_scarce, name_rules("-stock-", {}));
-    q.epoch_began().join(1, false);
-    q.create_sent(1, "_c_1-stock-");
-    q.does("parent");
-    q.create_unknown(1);
-    q.contact_lost();
-    q.parent_watch_failed();
-    q.epoch_ended().epoch_began().does("sync, read");
+    q.epoch_began().join(1, false).create_sent(1, "_c_1-stock-").does("parent");
+    q.create_unknown(1).contact_lost().parent_watch_failed().epoch_ended().epoch_began().does("sync, read");
     q.children_read({"_c_1-stock-0000000006"}, 7, true).does("inspect 1 _c_1-stock-0000000006");
 }
 
 TEST_CASE("where numbers are scarce, they are waited for, and are no strangers that may stay for ever")
 {
     driver q({}, 3, number_or_order);
-    q.begin_with(1);
-    q.created(1, ours(1, 2), 2, driver::czxid_of(2));
+    q.begin_with(1).created(1, ours(1, 2), 2, driver::czxid_of(2));
     q.token_known(1, 4095).parent_shows_one(3).does("granted 1");
     q.join_and_send(2).does("");
     q.leave(1).does("remove 1 " + ours(1, 2));

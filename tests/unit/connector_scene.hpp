@@ -60,6 +60,14 @@ struct connector_scene {
         }
     }
 
+    /// How long it takes until the next step, which is that one.
+    clock_type::duration time_to(step expected)
+    {
+        const auto before = now;
+        CHECK(next() == expected);
+        return now - before;
+    }
+
     /// What was tried or had is over for that reason; the next step is to wait for another attempt, and then to make
     /// it.
     void attempt_after(loss what)
@@ -75,11 +83,32 @@ struct connector_scene {
         REQUIRE(next() == step::resolve);
     }
 
+    /// All names are answered, and an attempt follows.
+    void resolve(const std::vector<std::string>& names)
+    {
+        REQUIRE(c.names_known({addresses(names), false, true}, now) == step::attempt);
+    }
+
     /// Begins with all addresses known.
     void begin(const std::vector<std::string>& names)
     {
         REQUIRE(c.begin(now) == step::resolve);
-        REQUIRE(c.names_known({addresses(names), false, true}, now) == step::attempt);
+        resolve(names);
+    }
+
+    /// Lets time pass until the next attempt. If it asks for the names first, they are answered.
+    void next_attempt(const std::vector<std::string>& names)
+    {
+        if (next() == step::resolve)
+            resolve(names);
+        CHECK(c.now_in() == phase::connecting);
+    }
+
+    /// The present attempt succeeds, and the connection lasts for a minute.
+    void stay_connected(clock_type::duration granted = 12s)
+    {
+        c.opened(granted);
+        now += 1min;
     }
 
     /// The present attempt is refused at once, and so are the rest of the cycle. What was tried.

@@ -7,7 +7,7 @@ TEST_CASE("a cycle tries each address once, and then the names are looked up aga
     connector_scene s;
     s.begin({"a", "b", "c"});
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b", "c"});
-    CHECK(s.c.names_known({addresses({"a", "d"}), false, true}, s.now) == step::attempt);
+    s.resolve({"a", "d"});
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "d"});
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("the pause between cycles doubles up to its limit; the later ones are 
         CHECK((cycle == 0 || s.now - before >= longest * 66 / 100));
         CHECK(s.now - before <= longest);
         longest = std::min<clock_type::duration>(longest * 2, 5s);
-        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+        s.resolve({"a"});
     }
 }
 
@@ -43,8 +43,7 @@ TEST_CASE("clients that a server has lost in one moment spread over all of the f
     for (unsigned client = 0; client < 1000; ++client) {
         connector_scene s({10s, 500ms, 5s}, client);
         s.begin({"a"});
-        s.c.opened(10s);
-        s.now += 1min;
+        s.stay_connected(10s);
         const auto lost_at = s.now;
         s.attempt_after(loss::connection);
         CHECK(s.now == lost_at);
@@ -66,15 +65,13 @@ TEST_CASE("while the session may live, and for another time-out, the pause is no
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     while (s.now < lost_at + 7s) {
         const auto before = s.now;
-        if (const auto what = s.next(); what == step::resolve)
-            CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+        s.next_attempt({"a"});
         CHECK(s.now - before <= 500ms);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     }
     s.now = lost_at + 8s;
     const auto before = s.now;
-    if (s.next() == step::resolve)
-        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+    s.next_attempt({"a"});
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     s.next();
     CHECK(s.now - before >= 2500ms);
@@ -99,15 +96,13 @@ TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does 
     connector_scene s;
     s.begin({"a"});
     s.refuse_cycle();
-    CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+    s.resolve({"a"});
     clock_type::duration limit = 4s;
     for (int cycle = 0; cycle < 4; ++cycle) {
-        const auto began = s.now;
-        CHECK(s.next() == step::give_up);
-        CHECK(s.now - began == limit);
+        CHECK(s.time_to(step::give_up) == limit);
         limit = std::min<clock_type::duration>(limit * 2, 8s); // two thirds of the session
         s.resolve_after(loss::connection);
-        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+        s.resolve({"a"});
     }
 }
 
@@ -116,12 +111,9 @@ TEST_CASE("after a loss another server is tried, and at once")
     connector_scene s;
     s.begin({"a", "b"});
     const std::string first = s.c.address().text;
-    s.c.opened(12s);
-    s.now += 1min;
+    s.stay_connected();
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    const auto before = s.now;
-    CHECK(s.next() == step::attempt);
-    CHECK(s.now == before);
+    CHECK(s.time_to(step::attempt) == 0s);
     CHECK(s.c.address().text != first);
 }
 
@@ -212,13 +204,10 @@ TEST_CASE("a connection has proved itself when something was written or synced a
 {
     connector_scene s({12s, 500ms, 5s});
     s.begin({"a", "b"});
-    s.c.opened(12s);
-    s.now += 1min;
+    s.stay_connected();
     const auto lose = [&] {
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        const auto before = s.now;
-        CHECK(s.next() == step::attempt);
-        return s.now - before;
+        return s.time_to(step::attempt);
     };
     CHECK(s.c.unserved_for(s.now) == 1min);
     CHECK(lose() == 0s);
@@ -251,18 +240,14 @@ TEST_CASE("once a connection has served, pauses and patience begin anew")
     for (int cycle = 0; cycle < 4; ++cycle) { // silent ones
         CHECK(s.next() == step::give_up);
         s.resolve_after(loss::connection);
-        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+        s.resolve({"a"});
     }
     s.c.opened(12s);
     s.c.served(s.now += 1min);
     s.attempt_after(loss::connection);
-    const auto began = s.now;
-    CHECK(s.next() == step::give_up);
-    CHECK(s.now - began == 4s);
+    CHECK(s.time_to(step::give_up) == 4s);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    const auto before = s.now;
-    CHECK(s.next() == step::resolve);
-    CHECK(s.now - before <= 100ms);
+    CHECK(s.time_to(step::resolve) <= 100ms);
 }
 
 TEST_CASE("an address that comes while a server is spared does not end the pause")
@@ -275,10 +260,8 @@ TEST_CASE("an address that comes while a server is spared does not end the pause
     }
     s.c.opened(60s);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    const auto before = s.now;
     CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
-    CHECK(s.next() == step::attempt);
-    CHECK(s.now - before >= 1s);
+    CHECK(s.time_to(step::attempt) >= 1s);
 }
 
 TEST_CASE("the first address of all comes when none could be tried: it is tried at once")
@@ -296,12 +279,11 @@ TEST_CASE("a session that is over needs no hurry")
 {
     connector_scene s({60s, 5s, 5s});
     s.begin({"a"});
-    s.c.opened(8s);
-    s.now += 1min;
+    s.stay_connected(8s);
     s.attempt_after(loss::connection);
     s.attempt_after(loss::session);
     s.refuse_cycle(); // its pause may be short
-    CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+    s.resolve({"a"});
     const auto before = s.now;
     s.refuse_cycle();
     CHECK(s.now - before >= 3300ms);
@@ -321,8 +303,7 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
         CHECK_FALSE(s.c.session_is_overdue(lost_at + time - 1ms));
         CHECK(s.c.session_is_overdue(lost_at + time));
     };
-    s.c.opened(12s);
-    s.now += 1min;
+    s.stay_connected();
     CHECK_FALSE(s.c.session_is_overdue(s.now));
 
     SUBCASE("awake") {
@@ -349,8 +330,7 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
     }
     SUBCASE("or for a longer time") {
         lose();
-        s.c.opened(16s);
-        s.now += 1min;
+        s.stay_connected(16s);
         lose();
         check_overdue_after(16s + 4s + 2s);
     }
@@ -358,8 +338,7 @@ TEST_CASE("when the session should be over: after its time-out, margin and tick,
         lose();
         s.attempt_after(loss::session);
         CHECK_FALSE(s.c.session_is_overdue(s.now + 1h));
-        s.c.opened(6s);
-        s.now += 1min;
+        s.stay_connected(6s);
         lose();
         check_overdue_after(6s + 2s + 2s);
     }
@@ -369,8 +348,7 @@ TEST_CASE("when the session should be over: the lease's margin may be stated")
 {
     connector_scene s({12s, 100ms, 5s, false, 2s, 500ms});
     s.begin({"a"});
-    s.c.opened(12s);
-    s.now += 1min;
+    s.stay_connected();
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     CHECK_FALSE(s.c.session_is_overdue(s.now + 14s + 499ms));
     CHECK(s.c.session_is_overdue(s.now + 14s + 500ms));
@@ -383,11 +361,7 @@ TEST_CASE("refused credentials are the end of all attempts when every server tha
         s.c.opened(12s);
         CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
     };
-    const auto next_at_once = [&s] {
-        const auto before = s.now;
-        CHECK(s.next() == step::attempt);
-        CHECK(s.now == before);
-    };
+    const auto next_at_once = [&s] { CHECK(s.time_to(step::attempt) == 0s); };
     const auto check_final = [&s] {
         CHECK(s.c.now_in() == phase::closed);
         CHECK_FALSE(s.c.due());
@@ -412,8 +386,7 @@ TEST_CASE("refused credentials are the end of all attempts when every server tha
         check_final();
     }
     SUBCASE("not, if another has served this client: the next cycle is a whole one") {
-        s.c.opened(12s);
-        s.now += 1min;
+        s.stay_connected();
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         for (int i = 0; i < 2; ++i) {
             next_at_once();
@@ -430,10 +403,8 @@ TEST_CASE("refused credentials are the end of all attempts when every server tha
         next_at_once();
         refused();
         CHECK(s.c.now_in() == phase::pausing);
-        const auto before = s.now;
-        CHECK(s.next() == step::resolve);
-        CHECK(s.now > before);
-        CHECK(s.c.names_known({addresses({"a", "b", "c"}), false, true}, s.now) == step::attempt);
+        CHECK(s.time_to(step::resolve) > 0s);
+        s.resolve({"a", "b", "c"});
         refused();
         next_at_once();
         refused();
@@ -484,7 +455,7 @@ TEST_CASE("the longest times that may be asked for do not overflow")
         s.refuse_cycle();
         CHECK((cycle == 0 || s.now - before >= 12h));
         CHECK(s.now - before <= 24h);
-        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+        s.resolve({"a"});
     }
 }
 
@@ -499,15 +470,14 @@ TEST_CASE("without a connection: from the beginning, or from the last loss, what
         while (s.now < before + 1min) {
             CHECK(s.next() == step::give_up);
             s.resolve_after(loss::connection);
-            CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+            s.resolve({"a"});
         }
         CHECK(s.c.unconnected_for(s.now) == already + (s.now - before));
     };
     CHECK(s.c.unconnected_for(s.now) == 1s);
     try_in_vain();
     for (const loss what : {loss::connection, loss::session}) {
-        s.c.opened(12s);
-        s.now += 1min;
+        s.stay_connected();
         CHECK(s.c.lost(what, s.now) == step::wait);
         CHECK(s.c.unconnected_for(s.now) == 0s);
         CHECK(s.next() == step::attempt);
@@ -523,8 +493,7 @@ TEST_CASE("cut off: all have failed, and for a third of the session's time-out")
         while (s.now < end) {
             CHECK(s.c.lost(loss::connection, s.now) == step::wait);
             CHECK_FALSE(s.c.is_cut_off(s.now));
-            if (s.next() == step::resolve)
-                CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+            s.next_attempt({"a", "b"});
         }
         CHECK_FALSE(s.c.is_cut_off(s.now)); // an attempt is under way
         while (!s.c.all_failed()) {
@@ -536,7 +505,7 @@ TEST_CASE("cut off: all have failed, and for a third of the session's time-out")
     };
     refuse_until(s.now + 4s);
     CHECK(s.next() == step::resolve);
-    CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+    s.resolve({"a", "b"});
     s.c.opened(12s);
     CHECK_FALSE(s.c.is_cut_off(s.now));
     s.now += 1min;

@@ -26,8 +26,7 @@ struct container_scene : connected_scene {
         asked(*this).to("create " + path + "/" + prefix(uuids)).number(++czxid_, 0);
         asked(*this).to("watch " + path).alone(1, czxid_);
         REQUIRE(a->ended == error_code());
-        release(*a);
-        asked(*this).only("remove " + a->given.node).ends(outcome::ok);
+        give_back(*a);
     }
     /// One that was made by that transaction, and has had a child since.
     static store::node_stat used(std::int64_t czxid = 50)

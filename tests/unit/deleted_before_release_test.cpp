@@ -62,7 +62,6 @@ struct holder : scene {
 struct permits_holder : semaphore_scene {
     std::shared_ptr<journal> told = std::make_shared<journal>();
     std::shared_ptr<attempt> held;
-    std::optional<error_code> released;
 
     permits_holder()
     {
@@ -74,11 +73,7 @@ struct permits_holder : semaphore_scene {
         asked(*this).to(leave_line(1)).ends(outcome::ok).nothing_else();
         CHECK(told->text() == "1 queued, 1 acquired");
     }
-    void release()
-    {
-        held->handle->release([this](error_code ec) { released = ec; });
-        clock.run();
-    }
+    void release() { semaphore_scene::release(*held); }
 };
 
 } // namespace
@@ -158,8 +153,7 @@ TEST_CASE("the event of the node's end is heard before the answer to the delete,
 TEST_CASE("a withdrawn waiter had nothing to lose")
 {
     holder h;
-    const auto b = h.acquire("/p", with(&mutex_options::listener, h.told));
-    asked(h).to("create /p/" + prefix(2)).number(104, 4);
+    const auto b = h.enqueue("/p", 4, with(&mutex_options::listener, h.told));
     h.withdraw(*b);
     asked(h).to("remove /p/" + scene::node(2, 4)).ends(outcome::no_node);
     CHECK(h.told->text() == "2 queued, 2 failed: " + error_code(boost::asio::error::operation_aborted).message());
@@ -215,9 +209,9 @@ TEST_CASE("permits: any that others had deleted was lost, and so all of them end
     h.release();
     asked(h).to_batch_of(2).fails_at(1, outcome::no_node);
     asked(h).to("remove " + h.permit_node(2, 7)).ends(outcome::ok);
-    CHECK_FALSE(h.released);
+    CHECK_FALSE(h.held->released);
     asked(h).to("remove " + h.permit_node(3, 8)).ends(outcome::no_node).nothing_else();
-    CHECK(h.released == lost);
+    CHECK(h.held->released == lost);
     CHECK(h.told->text() == "1 lost");
     CHECK(h.told->last.loss.reason == loss_reason::node_deleted);
 }
@@ -230,7 +224,7 @@ TEST_CASE("permits: deletes whose answer was lost may have been done")
     asked(h).to_batch_of(2).fails_at(0, outcome::no_node);
     asked(h).to("remove " + h.permit_node(2, 7)).ends(outcome::no_node);
     asked(h).to("remove " + h.permit_node(3, 8)).ends(outcome::no_node);
-    CHECK(h.released == error_code());
+    CHECK(h.held->released == error_code());
     CHECK(h.told->text() == "1 released");
 }
 
@@ -247,7 +241,7 @@ TEST_CASE("permits: events before the answer, which tells whose doing it was")
         h.release();
         h.event(store::event_kind::deleted, h.permit_node(2, 7));
         h.event(store::event_kind::deleted, h.permit_node(3, 8));
-        CHECK_FALSE(h.released);
+        CHECK_FALSE(h.held->released);
         if (by_others) {
             asked(h).to_batch_of(2).fails_at(0, answer);
             asked(h).to("remove " + h.permit_node(2, 7)).ends(answer);
@@ -255,7 +249,7 @@ TEST_CASE("permits: events before the answer, which tells whose doing it was")
         } else {
             asked(h).to_batch_of(2).done({});
         }
-        CHECK(h.released == (by_others ? lost : error_code()));
+        CHECK(h.held->released == (by_others ? lost : error_code()));
         CHECK(h.told->text() == (by_others ? "1 lost" : "1 released"));
     }
 }

@@ -48,8 +48,7 @@ TEST_CASE("a mutex; its last attempt ends with that")
 TEST_CASE("the servers were silent for longer than a lease, and not long enough to end the session")
 {
     stopped_scene s;
-    const auto a = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(1)).number(101, 1);
+    const auto a = s.enqueue("/p", 1);
     s.lines.clear();
     s.clock.skip(9s);
     s.event(store::event_kind::deleted, "/p/" + s.node(1, 1));

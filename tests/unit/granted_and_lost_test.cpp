@@ -15,10 +15,9 @@ namespace {
 struct sleepy_scene : connected_scene {
     std::shared_ptr<attempt> want_a_permit(recipes::semaphores& semaphores)
     {
-        const auto a = std::make_shared<attempt>();
-        a->handle = semaphores.acquire({call_of(a), {"/s", {}}});
-        clock.run();
-        return a;
+        return acquire_by([&](recipes::acquire_call call) {
+            return semaphores.acquire({std::move(call), {"/s", {}}});
+        });
     }
     /// The answer that grants a node with that number, above 0, has come; the news has not gone out.
     void decide(int n, const std::string& path = "/p", const char* mark = "lock-")
@@ -66,16 +65,14 @@ TEST_CASE("with the end of the session, or of the client")
         sleepy_scene s;
         const auto a = s.acquire("/p");
         s.decide(3);
-        s.servers.observer->on_disconnected();
-        s.expire();
+        s.end_session();
         CHECK(a->ended == make_error_code(errc::lost));
         CHECK(a->losses == 0);
     }
     sleepy_scene s;
     const auto a = s.acquire("/p");
     s.decide(3);
-    s.session->close([] {});
-    s.clock.run();
+    s.close();
     CHECK(a->ended == make_error_code(errc::closed));
     CHECK(a->losses == 0);
 }
@@ -96,9 +93,7 @@ TEST_CASE("a re-entrant mutex")
 {
     sleepy_scene s;
     recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
-    const auto a = std::make_shared<scene::attempt>();
-    a->handle = locks.acquire(1, "/p", {}, call_of(a));
-    s.clock.run();
+    const auto a = s.acquire_by([&](auto call) { return locks.acquire(1, "/p", {}, std::move(call)); });
     s.grant_and_sleep(3);
     s.check_lost(*a);
 }
@@ -107,9 +102,7 @@ TEST_CASE("a further acquire of an owner who holds a re-entrant mutex")
 {
     sleepy_scene s;
     recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
-    const auto first = std::make_shared<scene::attempt>();
-    first->handle = locks.acquire(1, "/p", {}, call_of(first));
-    s.clock.run();
+    const auto first = s.acquire_by([&](auto call) { return locks.acquire(1, "/p", {}, std::move(call)); });
     s.decide(3);
     s.clock.run();
     REQUIRE(first->ended == error_code());
@@ -125,9 +118,9 @@ TEST_CASE("an election")
 {
     sleepy_scene s;
     const auto where = std::make_shared<recipes::election>();
-    const auto a = std::make_shared<scene::attempt>();
-    a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), call_of(a));
-    s.clock.run();
+    const auto a = s.acquire_by([&](auto call) {
+        return where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), std::move(call));
+    });
     s.grant_and_sleep(3);
     CHECK_FALSE(where->leads(s.clock.now()));
     s.check_lost(*a);
@@ -136,10 +129,10 @@ TEST_CASE("an election")
 TEST_CASE("a multi-lock's member: its user was promised nothing yet, and it begins anew")
 {
     sleepy_scene s;
-    const auto a = std::make_shared<scene::attempt>();
-    a->handle =
-        recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}}, call_of(a));
-    s.clock.run();
+    const auto a = s.acquire_by([&](auto call) {
+        return recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
+                                                 std::move(call));
+    });
     s.grant_and_sleep(3);
     CHECK_FALSE(a->ended);
     asked(s).all_of({"remove /p/" + scene::node(1, 3), "create /p/" + prefix(2)});

@@ -234,8 +234,7 @@ TEST_CASE("a delete behind which one of ours is next gathers like a create")
 {
     connected_scene s;
     const auto first = s.hold("/h", 0);
-    const auto second = s.acquire("/h");
-    asked(s).to("create /h/" + prefix(2)).number(101, 1);
+    const auto second = s.enqueue("/h", 1);
     const auto a = s.acquire("/a");
     const auto b = s.acquire("/b");
     s.servers.requests.clear();

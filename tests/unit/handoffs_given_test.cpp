@@ -109,8 +109,7 @@ TEST_CASE("what is lost is not told")
         CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("the client is closed") {
-        s.session->close([] {});
-        s.clock.run();
+        s.close();
         CHECK(s.peers.heard() == "");
     }
 }

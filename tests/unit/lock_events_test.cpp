@@ -111,8 +111,7 @@ TEST_CASE("lost instead of released; and queued again with a new node, if it was
     const auto b = h.s.acquire("/p", h.options);
     asked(h.s).to("create /p/" + prefix(2)).number(43, 4);
     CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued");
-    h.s.servers.observer->on_disconnected();
-    h.s.expire();
+    h.s.end_session();
     CHECK(h.told->text() == "1 lost");
     h.s.release(*a);
     CHECK(a->released == make_error_code(errc::lost));
@@ -149,8 +148,7 @@ TEST_CASE("a close ends everything once")
     asked(h.s).to("watch /q").alone(5, 44);
     CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued, 3 queued, 3 acquired");
     h.s.release(*c);
-    h.s.session->close([] {});
-    h.s.clock.run();
+    h.s.close();
     std::map<std::uint64_t, std::string> ends;
     for (const lock_event& e : h.told->events) {
         CHECK_FALSE(ends.contains(e.acquire));

@@ -23,19 +23,9 @@ struct lock_path_scene : scene {
     }
     std::shared_ptr<attempt> join()
     {
-        const auto a = std::make_shared<attempt>();
-        recipes::acquire_request request;
-        request.path = "/p";
-        request.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        request.lost = [a] { ++a->losses; };
-        a->handle = path->acquire(++last, std::move(request));
-        CHECK_FALSE(a->ended);
-        clock.run();
-        return a;
+        return acquire_by([this](recipes::acquire_call call) {
+            return path->acquire(++last, {std::move(call), {"/p", {}}});
+        });
     }
     /// The first of all: number 0, by the transaction 42.
     std::shared_ptr<attempt> join_and_hold()
@@ -75,8 +65,7 @@ TEST_CASE("a new one is idle; in use it is not; then it tells so, once and later
     const auto b = s.join();
     asked(s).to("create /p/" + prefix(2)).number(44, 1).nothing_else(); // nothing is read
     CHECK(b->ended == error_code());
-    s.release(*b);
-    asked(s).to("remove /p/" + scene::node(2, 1)).ends(outcome::ok).nothing_else();
+    s.give_back(*b).nothing_else();
     CHECK(s.told_idle == 1); // nobody has asked to be told again
 }
 
@@ -86,8 +75,7 @@ TEST_CASE("retired, it takes its watch back and is finished; used again, it begi
     const auto a = s.join_and_hold();
     s.path->retire();
     CHECK_FALSE(s.path->finished()); // it is in use
-    s.release(*a);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok).nothing_else();
+    s.give_back(*a).nothing_else();
     s.path->retire();
     CHECK(s.path->finished());
     asked(s).to("unwatch /p").ends(outcome::ok).nothing_else();

@@ -237,8 +237,7 @@ TEST_CASE("a release is no loss, and says nothing; nor does anything where nobod
     CHECK(s.lines.empty());
     logging_scene quiet(log_level::error);
     const auto lost = quiet.hold("/p", 0);
-    quiet.servers.observer->on_disconnected();
-    quiet.expire();
+    quiet.end_session();
     CHECK(lost->losses == 1);
     CHECK(quiet.lines.empty());
 }

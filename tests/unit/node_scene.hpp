@@ -42,15 +42,7 @@ struct node_scene : scene {
         start();
     }
 
-    recipes::multi_acquisition::member member(const std::string& path)
-    {
-        return {path, [this, path](recipes::acquire_call call) {
-                    recipes::acquire_request request;
-                    static_cast<recipes::acquire_call&>(request) = std::move(call);
-                    request.path = path;
-                    return locks->acquire(std::move(request));
-                }};
-    }
+    recipes::multi_acquisition::member member(const std::string& path) { return {path, lock_of(path)}; }
     recipes::nodes::claim claim_of(const attempt& a) { return {a.handle, a.given}; }
     std::string own(const attempt& a) const { return "check " + a.given.node; }
     void fail(std::size_t index, outcome o)

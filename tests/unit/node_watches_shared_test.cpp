@@ -100,8 +100,7 @@ TEST_CASE("what is left to a lock's path at rest goes with that path")
     asked(s).to("watch children /p").list({}, made(1)).nothing_else();
     CHECK(s.withdraw(w));
     asked(s).nothing_else();
-    s.release(*lock);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok).nothing_else();
+    s.give_back(*lock).nothing_else();
     s.come_to_rest();
     asked(s).only("unwatch /p").ends(outcome::ok).nothing_else();
 }

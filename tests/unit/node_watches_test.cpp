@@ -322,8 +322,7 @@ TEST_CASE("a session that expires is no end; the client's is")
     CHECK_FALSE(w.ended);
     const auto look = asked(s).to("watch exists /a").nothing_else().kept();
     waiting& late = s.wait(goal::created, "/b");
-    s.session->close([] {});
-    s.clock.run();
+    s.close();
     CHECK(w.ended_with(errc::closed));
     CHECK(late.ended_with(errc::closed));
     look.answer(outcome::unknown);

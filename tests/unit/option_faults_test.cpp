@@ -196,10 +196,7 @@ TEST_CASE("paths that are refused: the log names the rule, of locks, permits, li
     };
     recipes::semaphores gates(*s.locks);
     const auto acquire = [&](const std::string& path, const std::string& count_path) {
-        recipes::permits_request request;
-        request.path = path;
-        request.options.count_path = count_path;
-        request.count = 1;
+        recipes::permits_request request{{}, {path, with(&semaphore_options::count_path, count_path)}};
         request.done = [&ended](error_code ec, const recipes::grant&) { ended = ec; };
         static_cast<void>(gates.acquire(std::move(request)));
     };
@@ -228,10 +225,7 @@ TEST_CASE("permits: how many are wanted, and a maximum that others of the client
     connected<logged_scene> s;
     recipes::semaphores gates(*s.locks);
     const auto acquire = [&](unsigned maximum, std::size_t count) {
-        recipes::permits_request request;
-        request.path = "/gate";
-        request.options.permits = maximum;
-        request.count = count;
+        recipes::permits_request request{{}, {"/gate", with(&semaphore_options::permits, maximum), count}};
         auto ended = std::make_shared<std::optional<error_code>>();
         request.done = [ended](error_code ec, const recipes::grant&) { *ended = ec; };
         auto handle = gates.acquire(std::move(request));

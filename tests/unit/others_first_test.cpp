@@ -11,18 +11,6 @@ namespace {
 const error_code timed_out_ = make_error_code(errc::timed_out);
 const error_code not_connected_ = make_error_code(errc::not_connected);
 
-struct permits_scene : waiting_scene {
-    std::shared_ptr<semaphore_scene::attempt> want_for(lease_clock::duration timeout)
-    {
-        const auto a = std::make_shared<semaphore_scene::attempt>();
-        recipes::permits_request request{call_of(a), {"/s", permits_of(1), 1}};
-        request.deadline = clock.now() + timeout;
-        a->handle = semaphores->acquire(std::move(request));
-        clock.run();
-        return a;
-    }
-};
-
 } // namespace
 
 TEST_CASE("one who has left saw somebody: that may be long ago for whoever comes later")
@@ -70,7 +58,7 @@ TEST_CASE("a semaphore: the head of the line is one of ours and waits for an ans
 {
     for (const bool in_line : {true, false}) {
         CAPTURE(in_line);
-        permits_scene s;
+        waiting_scene s;
         const auto head = s.want_for(1s);
         s.give_line();
         const auto behind = s.want_for(900ms);
@@ -84,7 +72,7 @@ TEST_CASE("a semaphore: the head of the line is one of ours and waits for an ans
 
 TEST_CASE("a semaphore: the head of the line is one of ours and finds no room")
 {
-    permits_scene s;
+    waiting_scene s;
     const auto head = s.want_for(1s);
     s.give_line();
     asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
@@ -111,7 +99,7 @@ TEST_CASE("a look that finds it busy: whether by others")
     SUBCASE("they are found before its node") {
         const auto a = look("/p");
         asked(s).to("children /p").list({});
-        asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(s.parent_of_two());
+        asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(two_children());
         asked(s).to("children /p").list({theirs, s.node(1, 1)});
         CHECK(busy_for_others(a));
     }
@@ -119,13 +107,10 @@ TEST_CASE("a look that finds it busy: whether by others")
         s.hold("/p", 0);
         CHECK(busy_for_others(look("/p")));
 
-        const auto all = std::make_shared<scene::attempt>();
-        recipes::acquire_call call = call_of(all);
-        call.mode = acquire_mode::look_once;
-        std::vector<recipes::multi_acquisition::member> members{{"/p", s.lock_of("/p")}};
-        all->handle = recipes::multi_acquisition::start(*s.session, std::move(members), std::move(call));
-        s.clock.run();
-        CHECK(busy_for_others(all));
+        CHECK(busy_for_others(s.acquire_by<scene::attempt>([&s](recipes::acquire_call call) {
+            call.mode = acquire_mode::look_once;
+            return recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}}, std::move(call));
+        })));
     }
     SUBCASE("one of ours waits for others") {
         s.wait_behind_theirs(100s);
@@ -139,7 +124,7 @@ TEST_CASE("a look that finds it busy: whether by others")
 
 TEST_CASE("a look for permits that finds none: whether by others")
 {
-    permits_scene s;
+    waiting_scene s;
     SUBCASE("they are listed") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);
         asked(s).to("children /s/leases").list({"x"});

@@ -154,8 +154,7 @@ TEST_CASE("one that was found and deleted, because nobody wanted it any more, sh
 {
     for (const std::int64_t changed : {101, 102}) {
         found_scene s;
-        CHECK(s.waiter->handle->withdraw());
-        s.clock.run();
+        s.withdraw(*s.waiter);
         asked(s).to("sync /").ends(outcome::ok);
         asked(s).to("children /p").list({s.node(1, 0), s.node(2, 1)}, s.fresh(101));
         asked(s).to("remove /p/" + s.node(2, 1)).ends(outcome::ok);
@@ -276,8 +275,7 @@ TEST_CASE("a node is found gone, and another was made later: what was before tha
 {
     connected_scene s;
     const auto a = s.hold("/p", 0);
-    const auto b = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(2)).number(101, 1);
+    const auto b = s.enqueue("/p", 1);
     s.clock.pass(200ms);
     asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
     take_up(s);
@@ -302,8 +300,7 @@ TEST_CASE("an answer says that the parent is gone: none of the nodes that were t
 {
     connected_scene s;
     const auto a = s.hold("/p", 0);
-    const auto b = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(2)).number(101, 1);
+    const auto b = s.enqueue("/p", 1);
     const auto c = s.acquire("/p");
     asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
     take_up(s);
@@ -318,8 +315,7 @@ TEST_CASE("a list of permits dates what is written after it")
         asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
         asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
         CHECK(a->ended == error_code());
-        a->handle->release([](error_code) {});
-        s.clock.run();
+        s.release(*a);
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         take_up(s);
         s.show_gone(s.permit_node(2, 7), changed);

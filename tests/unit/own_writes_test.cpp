@@ -12,20 +12,8 @@ constexpr std::int64_t zxid(std::int64_t leader, std::int64_t n)
 }
 
 struct compare_scene : connected_scene {
-    std::shared_ptr<attempt> hold(const std::string& path, int n)
-    {
-        const auto a = acquire(path);
-        asked(*this).to("create " + path + "/" + prefix(uuids)).number(zxid(3, 100 + n), n);
-        asked(*this).to("watch " + path).alone(n + 1, zxid(3, 100 + n));
-        REQUIRE(a->ended == error_code());
-        return a;
-    }
-    void hold_and_release(const std::string& path, int n)
-    {
-        const auto a = hold(path, n);
-        release(*a);
-        asked(*this).only("remove " + a->given.node).ends(outcome::ok);
-    }
+    compare_scene() { first_czxid = zxid(3, 100); }
+
     void reconnect(bool may_lag = false)
     {
         lose_connection();
@@ -121,7 +109,7 @@ TEST_CASE("a delete that was asked for twice was done at some time before: that 
     s.reconnect();
     s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
     asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
-    s.hold_and_release("/q", 2);
+    s.hold_and_give_back("/q", 2);
     s.reconnect();
     s.show_gone("/q/" + s.node(2, 2), zxid(4, 1));
     asked(s).only("children /q").list({});
@@ -132,7 +120,7 @@ TEST_CASE("a node that is found gone may have gone before the last write")
 {
     compare_scene s;
     s.hold("/p", 0);
-    s.hold_and_release("/q", 5);
+    s.hold_and_give_back("/q", 5);
     s.clock.pass(1s);
     asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
     s.reconnect();
@@ -161,8 +149,7 @@ TEST_CASE("a parent that others had deleted: nodes below it that are back are lo
 {
     compare_scene s;
     const auto a = s.hold("/p", 0);
-    s.acquire("/p");
-    asked(s).only("create /p/" + prefix(2)).number(zxid(3, 101), 1);
+    s.enqueue("/p", 1);
     s.event(store::event_kind::deleted, "/p");
     CHECK(a->losses == 1);
     s.reconnect();
@@ -177,7 +164,7 @@ TEST_CASE("a parent that others had deleted after the last write elsewhere: it i
 {
     compare_scene s;
     s.hold("/p", 0);
-    s.hold_and_release("/q", 7);
+    s.hold_and_give_back("/q", 7);
     s.event(store::event_kind::deleted, "/p");
     s.reconnect();
     asked(s).only("batch check /").ends(outcome::ok);
@@ -198,7 +185,7 @@ TEST_CASE("a node that was found to be missing, and may be: it is not to be back
 TEST_CASE("a node that was deleted is back")
 {
     compare_scene s;
-    s.hold_and_release("/p", 0);
+    s.hold_and_give_back("/p", 0);
     s.reconnect();
     SUBCASE("")
         asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
@@ -209,7 +196,7 @@ TEST_CASE("a node that was deleted is back")
 TEST_CASE("a node that was deleted is gone, or was never made: as its parent says")
 {
     compare_scene s;
-    s.hold_and_release("/p", 0);
+    s.hold_and_give_back("/p", 0);
     s.reconnect();
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     SUBCASE("made") {
@@ -225,7 +212,7 @@ TEST_CASE("a parent that was changed under another leader: nodes that should be 
 {
     compare_scene s;
     s.hold("/q", 0);
-    s.hold_and_release("/p", 7);
+    s.hold_and_give_back("/p", 7);
     s.reconnect();
     s.show_gone("/p/" + s.node(2, 7), zxid(4, 5));
     SUBCASE("one is there") {
@@ -247,10 +234,8 @@ TEST_CASE("a parent that was changed under another leader, and is without a node
 {
     compare_scene s;
     const auto a = s.hold("/p", 5);
-    const auto withdrawn = s.acquire("/p");
-    asked(s).only("create /p/" + prefix(2)).number(zxid(3, 106), 6);
-    withdrawn->handle->withdraw();
-    s.clock.run();
+    const auto withdrawn = s.enqueue("/p", 6);
+    s.withdraw(*withdrawn);
     asked(s).only("remove /p/" + s.node(2, 6)).ends(outcome::ok);
     s.reconnect();
     s.show_gone("/p/" + s.node(2, 6), zxid(4, 5));
@@ -262,16 +247,11 @@ TEST_CASE("a parent that was changed under another leader, and is without a node
 TEST_CASE("a parent that was changed under another leader, and has a node again that was deleted before the last")
 {
     compare_scene s;
-    s.hold_and_release("/p", 7);
-    const auto once_more = [&s](int n) {
-        const auto a = s.acquire("/p");
-        asked(s).only("create /p/" + prefix(s.uuids)).number(zxid(3, 100 + n), n);
-        s.release(*a);
-        asked(s).only("remove " + a->given.node).ends(outcome::ok);
-    };
+    s.hold_and_give_back("/p", 7);
+    const auto once_more = [&s](int n) { s.give_back(*s.enqueue("/p", n)); };
     SUBCASE("among the last 1,024 of all parents") {
         once_more(8);
-        s.hold_and_release("/q", 0);
+        s.hold_and_give_back("/q", 0);
         s.reconnect();
         s.show_gone("/q/" + s.node(3, 0), zxid(4, 5));
         asked(s).only("children /q").list({});
@@ -280,10 +260,8 @@ TEST_CASE("a parent that was changed under another leader, and has a node again 
         CHECK_FALSE(s.trusts());
     }
     SUBCASE("in a transaction that has deleted another after it") {
-        const auto first = s.acquire("/p");
-        asked(s).only("create /p/" + prefix(2)).number(zxid(3, 108), 8);
-        const auto second = s.acquire("/p");
-        asked(s).only("create /p/" + prefix(3)).number(zxid(3, 109), 9);
+        const auto first = s.enqueue("/p", 8);
+        const auto second = s.enqueue("/p", 9);
         s.acquire("/q");
         s.acquire("/r");
         s.release(*first); // which gathers, for one of ours is next
@@ -311,14 +289,11 @@ TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
 {
     compare_scene s;
     s.hold("/p", 5);
-    s.acquire("/p"); // it is waited for
-    asked(s).only("create /p/" + prefix(2)).number(zxid(3, 106), 6);
-    const auto withdrawn = s.acquire("/p");
-    asked(s).only("create /p/" + prefix(3)).number(zxid(3, 107), 7);
+    s.enqueue("/p", 6); // it is waited for
+    const auto withdrawn = s.enqueue("/p", 7);
     s.acquire("/p");
     CHECK(s.servers.asks("create /p/" + prefix(4))); // whose answer will be lost
-    withdrawn->handle->withdraw();
-    s.clock.run();
+    s.withdraw(*withdrawn);
     asked(s).to("remove /p/" + s.node(3, 7)).ends(outcome::ok);
     s.reconnect();
     s.show_gone("/p/" + s.node(3, 7), zxid(4, 5));
@@ -368,7 +343,7 @@ TEST_CASE("of a session that has ended, nothing is asked for")
 TEST_CASE("a connection that ends before an answer: the next is asked anew; and one that ends after a proof")
 {
     compare_scene s;
-    s.hold_and_release("/p", 0);
+    s.hold_and_give_back("/p", 0);
     s.reconnect();
     s.reconnect();
     asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));

@@ -14,13 +14,10 @@ struct owners_scene : connected_scene {
 
     std::shared_ptr<attempt> want(contender_kind kind, acquire_mode mode = acquire_mode::wait)
     {
-        const auto a = std::make_shared<attempt>();
-        auto call = call_of(a);
-        call.mode = mode;
-        a->handle = owners.acquire(1, "/p", {}, std::move(call), kind);
-        CHECK_FALSE(a->ended);
-        clock.run();
-        return a;
+        return acquire_by([&](recipes::acquire_call call) {
+            call.mode = mode;
+            return owners.acquire(1, "/p", {}, std::move(call), kind);
+        });
     }
     std::shared_ptr<attempt> write() { return want(contender_kind::writer); }
     std::shared_ptr<attempt> read() { return want(contender_kind::reader); }
@@ -112,8 +109,7 @@ TEST_CASE("a reader does not become a writer, whether it holds or waits")
     asked(s).nothing_else();
     CHECK(reader->handle->held(s.clock.now()));
     s.check_counts(0, 1);
-    s.release(*reader);
-    asked(s).only("remove " + reader->given.node).ends(outcome::ok);
+    s.give_back(*reader);
     const auto writer = s.write();
     asked(s).to("create /p/" + prefix(2, "__WRIT__"));
     CHECK(writer->handle->withdraw());
@@ -170,8 +166,7 @@ TEST_CASE("lost while it becomes a reader: its release and its holds are told, o
     const auto writer = s.written();
     const auto reader = s.reads_too();
     s.release(*writer);
-    s.servers.observer->on_disconnected();
-    s.expire();
+    s.end_session();
     CHECK(writer->released == make_error_code(errc::lost));
     CHECK(writer->losses == 0);
     CHECK(reader->losses == 1);
@@ -219,9 +214,9 @@ TEST_CASE("an owner has a path as a mutex or as a shared one")
     const auto writer = s.written();
     CHECK(s.want(contender_kind::mutex)->ended == make_error_code(errc::invalid_option));
     const auto as_kazoo = with(&mutex_options::names, naming::kazoo);
-    const auto a = std::make_shared<scene::attempt>();
-    a->handle = s.owners.acquire(1, "/p", as_kazoo, call_of(a), contender_kind::reader);
-    s.clock.run();
+    const auto a = s.acquire_by([&](recipes::acquire_call call) {
+        return s.owners.acquire(1, "/p", as_kazoo, std::move(call), contender_kind::reader);
+    });
     CHECK(a->ended == make_error_code(errc::invalid_option));
     CHECK(writer->handle->held(s.clock.now()));
 }
@@ -230,12 +225,12 @@ TEST_CASE("a multi-lock with one whose node is about to be another does not stan
 {
     owners_scene s;
     const auto writer = s.written();
-    const auto several = std::make_shared<scene::attempt>();
     const auto reads = [&s](recipes::acquire_call call) {
         return s.owners.acquire(1, "/p", {}, std::move(call), contender_kind::reader);
     };
-    several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, call_of(several));
-    s.clock.run();
+    const auto several = s.acquire_by([&](recipes::acquire_call call) {
+        return recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, std::move(call));
+    });
     REQUIRE(several->ended == error_code());
     CHECK(several->handle->stands_on(several->given));
     s.release(*writer);

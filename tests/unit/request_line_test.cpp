@@ -160,8 +160,7 @@ TEST_CASE("thousands that wait end with the client, each once")
     s.get(reads, 20'000);
     line_scene::listing list, waiting;
     s.contenders(waiting, "/p");
-    s.session->close([] {});
-    s.clock.run();
+    s.close();
     CHECK(reads.ended == 20'000 - window);
     CHECK(waiting.ended == make_error_code(errc::closed));
     s.lose_answers();
@@ -172,8 +171,7 @@ TEST_CASE("thousands that wait end with the client, each once")
     other.connect();
     other.contenders(list, "/p");
     other.list(line_scene::crowd(500));
-    other.session->close([] {});
-    other.clock.run();
+    other.close();
     CHECK(list.ended == make_error_code(errc::closed)); // it had more to send
     other.lose_answers();
 }

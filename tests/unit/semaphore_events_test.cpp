@@ -60,8 +60,7 @@ TEST_CASE("queued in the line, acquired with the first permit, released with the
     CHECK(s.told->last.sequence == 6);
     CHECK(s.told->last.fencing_token == a->given.fencing_token);
     asked(s).to("remove /s/locks/" + scene::node(1, 6)).ends(outcome::ok);
-    a->handle->release({});
-    s.clock.run();
+    s.release(*a);
     asked(s).to_batch_of(2).fails_at(0, outcome::no_auth);
     asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
     CHECK(s.told->text() == "");
@@ -78,13 +77,11 @@ TEST_CASE("permits that were split off are of the same hold: released with the l
         const auto a = s.hold_two();
         const auto part = a->handle->split(1, [] {});
         REQUIRE(part);
-        a->handle->release({});
-        s.clock.run();
+        s.release(*a);
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         CHECK(s.told->text() == "");
         if (lost) {
-            s.servers.observer->on_disconnected();
-            s.expire();
+            s.end_session();
             CHECK(s.told->text() == "1 lost");
             CHECK(s.told->last.loss.reason == loss_reason::session_expired);
         }
@@ -124,8 +121,7 @@ TEST_CASE("the log says when a holder of permits is asked to let go, and when it
     asked(s).to("watch " + s.permit_node(3, 8)).show(5, std::string(queue::revocation_request));
     CHECK(s.logged == std::vector{"is asked to let go of permits of /s: " + s.permit(2, 7)});
     s.logged.clear();
-    a->handle->release({});
-    s.clock.run();
+    s.release(*a);
     CHECK(s.logged == std::vector{"lets go of permits of /s, as it was asked to: " + s.permit(2, 7)});
 }
 
@@ -155,12 +151,10 @@ TEST_CASE("whoever fails is told why; a close ends what is left")
     s.want(0, s.heard(3));
     CHECK(s.told->text() == "1 failed: " + make_error_code(errc::invalid_option).message());
     const auto a = s.want(1, s.heard(3));
-    a->handle->withdraw();
-    s.clock.run();
+    s.withdraw(*a);
     const std::string stopped = error_code(boost::asio::error::operation_aborted).message();
     CHECK(s.told->text() == "2 failed: " + stopped);
-    s.session->close([] {});
-    s.clock.run();
+    s.close();
     CHECK(s.told->text() == "");
     s.want(1, s.heard(3));
     CHECK(s.told->text().ends_with(" failed: " + make_error_code(errc::closed).message()));
@@ -187,8 +181,7 @@ TEST_CASE("the place in the line is no loss of the user's: the log warns of perm
             a = s.want(2, s.heard(3));
             s.give_line();
         }
-        s.servers.observer->on_disconnected();
-        s.expire();
+        s.end_session();
         CHECK(s.told->text() == (granted ? "1 lost" : ""));
         CHECK(warnings == (granted ? 1 : 0));
     }
@@ -263,8 +256,7 @@ TEST_CASE("so does a session that expires at the head of the line")
     auto o = permits_of(1);
     o.max_attempts = 1;
     const auto a = s.want_at_head(1, o);
-    s.servers.observer->on_disconnected();
-    s.expire();
+    s.end_session();
     CHECK(a->ended == make_error_code(errc::session_expired));
 }
 

@@ -20,8 +20,7 @@ TEST_CASE("lost with the session; what was split off is held by itself")
     CHECK(a->losses == 0);
     CHECK(a->handle->held(s.clock.now()));
     CHECK_FALSE(part->held(s.clock.now()));
-    s.servers.observer->on_disconnected();
-    s.expire();
+    s.end_session();
     CHECK(a->losses == 1);
     CHECK_FALSE(a->handle->held(s.clock.now()));
     CHECK_FALSE(a->handle->split(1, {}));

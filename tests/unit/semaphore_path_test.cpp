@@ -43,8 +43,7 @@ TEST_CASE("a new one is idle; in use it is not; when the last permit is gone it 
     CHECK(s.path->idle());
     const auto a = s.want_and_hold();
     CHECK_FALSE(s.path->idle());
-    a->handle->release({});
-    s.clock.run();
+    s.release(*a);
     CHECK_FALSE(s.path->idle()); // the delete is under way
     const auto remove = asked(s).to("remove " + s.held_permit).nothing_else().kept();
     remove.answer(outcome::ok);

@@ -8,12 +8,7 @@ namespace zklock::unit {
 
 /// A session with semaphores.
 struct semaphore_scene : scene {
-    struct attempt {
-        std::shared_ptr<recipes::semaphore_acquisition> handle;
-        std::optional<error_code> ended;
-        recipes::grant given;
-        int losses = 0;
-    };
+    using attempt = attempt_of<recipes::semaphore_acquisition>;
 
     std::optional<recipes::semaphores> semaphores;
 
@@ -29,13 +24,10 @@ struct semaphore_scene : scene {
     std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, acquire_mode mode,
                                      std::string path)
     {
-        const auto a = std::make_shared<attempt>();
-        recipes::permits_request request{call_of(a), {std::move(path), std::move(o), count}};
-        request.mode = mode;
-        a->handle = giver.acquire(std::move(request));
-        CHECK_FALSE(a->ended);
-        clock.run();
-        return a;
+        return acquire_by<attempt>([&](recipes::acquire_call call) {
+            call.mode = mode;
+            return giver.acquire({std::move(call), {std::move(path), std::move(o), count}});
+        });
     }
     std::shared_ptr<attempt> want(std::size_t count, semaphore_options o, acquire_mode mode = acquire_mode::wait,
                                   std::string path = "/s")

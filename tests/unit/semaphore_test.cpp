@@ -19,8 +19,7 @@ TEST_CASE("at the head of the line: the node and the list together, then the loc
     CHECK(a->handle->count() == 1);
     CHECK(a->handle->held(s.clock.now()));
     asked(s).to(s.leave_line(1)).ends(outcome::ok).nothing_else();
-    a->handle->release({});
-    s.clock.run();
+    s.release(*a);
     CHECK_FALSE(a->handle->held(s.clock.now()));
     asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok).nothing_else();
 }
@@ -50,8 +49,7 @@ TEST_CASE("after a refusal where the permits are, the head counts on no event: i
     const std::vector<std::string> full{s.permit(2, 7), s.permit(3, 8), s.permit(4, 9), s.permit(6, 10)};
     asked(s).to("create " + s.permit_prefix(6)).number(71, 10);
     asked(s).only("watch children /s/leases").list(full).nothing_else();
-    a->handle->release({});
-    s.clock.run();
+    s.release(*a);
     asked(s).to_batch_of(3).fails_at(0, outcome::no_auth);
     for (const int n : {2, 3})
         asked(s).to("remove " + s.permit_node(n, n + 5)).ends(outcome::ok);

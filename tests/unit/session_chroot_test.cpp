@@ -23,8 +23,7 @@ struct chroot_scene : scene {
     /// What was held is lost; another session has number 6.
     void expire()
     {
-        servers.observer->on_disconnected();
-        servers.observer->on_expired();
+        end_session();
         connect(6);
     }
     [[nodiscard]] bool asked_for_the_lock()
@@ -146,8 +145,7 @@ TEST_CASE("another node: a third session waits for the first one, too")
     s.expire();
     asked(s).to("exists /").czxid(8);
     s.clock.pass(1s);
-    s.servers.observer->on_disconnected();
-    s.servers.observer->on_expired();
+    s.end_session();
     s.connect(7);
     const auto a = s.acquire("/p");
     asked(s).to("exists /").czxid(8);

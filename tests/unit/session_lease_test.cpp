@@ -62,8 +62,7 @@ TEST_CASE("that the session was taken up counts from its answer, however long th
     s.clock.pass(answered + 2125ms - s.clock.now()); // a margin
     const auto until = a->handle->held_until();
     CHECK(until < sent + 9s);
-    s.acquire("/q");
-    asked(s).to("create /q/" + prefix(s.uuids)).number(100, 0);
+    s.enqueue("/q", 0);
     CHECK(a->handle->held_until() == sent + 9900ms);
     CHECK(a->losses == 0);
 }
@@ -108,8 +107,8 @@ TEST_CASE("a connection that is too slow for a lease grants nothing: a try ends 
         s.answer_syncs();
     };
     exchange();
-    const auto waits = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(s.uuids)).number(100, 0).to("watch /p").alone(1, 100);
+    const auto waits = s.enqueue("/p", 0);
+    asked(s).to("watch /p").alone(1, 100);
     const auto tries = s.acquire("/q", {}, acquire_mode::look_once);
     asked(s).to("children /q").list({});
     asked(s).to("create /q/" + prefix(s.uuids)).number(101, 0).to("watch /q").alone(1, 101);
@@ -191,11 +190,9 @@ TEST_CASE("an ensemble that was set back is named once: in a session that goes o
         if (renewed)
             s.servers.observer->on_expired();
         s.connect(renewed ? 6 : 5, renewed);
-        const auto back = s.acquire("/q");
-        asked(s).to("create /q/" + prefix(s.uuids)).number(103, 3);
+        const auto back = s.enqueue("/q", 3);
         CHECK(said == 1);
-        s.acquire("/r");
-        asked(s).to("create /r/" + prefix(s.uuids)).number(104, 4);
+        s.enqueue("/r", 4);
         CHECK(said == 1);
     }
 }

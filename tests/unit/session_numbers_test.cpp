@@ -13,13 +13,10 @@ struct scarce_scene : connected_scene {
     scarce_scene()
     {
         session->set_numbers_scarce_from(1);
-        held = acquire("/p");
-        asked(*this).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").alone(1, 42);
-        CHECK(held->ended == error_code());
+        held = hold("/p", 0);
         waiting = acquire("/p");
         asked(*this).nothing_else();
-        release(*held);
-        asked(*this).only("remove /p/" + node(1, 0)).ends(outcome::ok);
+        give_back(*held);
         CHECK(servers.pending() == "get /p");
     }
 
@@ -68,8 +65,7 @@ TEST_CASE("the empty parent is deleted and made again; numbers begin at 0, token
     asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
     asked(s).to("create /p/" + prefix(2)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
     asked(s).only("container /p").ends(outcome::ok);
-    asked(s).to("create /p/" + prefix(3)).number(50, 0);
-    asked(s).to("watch /p").alone(1, 50);
+    asked(s).to("create /p/" + prefix(3)).number(150, 0).to("watch /p").alone(1, 150);
     REQUIRE(s.waiting->ended == error_code());
     CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
 }
@@ -116,8 +112,7 @@ TEST_CASE("held back: a deadline and a cancel end it at once, and leave nothing"
 {
     scarce_scene s;
     s.find_child_of(7);
-    CHECK(s.waiting->handle->withdraw());
-    s.clock.run();
+    s.withdraw(*s.waiting);
     asked(s).only("unwatch /p/" + scene::node(9, 1)).ends(outcome::ok).nothing_else();
 }
 

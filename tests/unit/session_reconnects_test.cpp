@@ -138,8 +138,8 @@ TEST_CASE("a time that a server has granted counts as long as that server may re
         again(4s);
         for (int i = 0; i < connections; ++i)
             again(40s);
-        const auto a = s.acquire("/p");
-        asked(s).to("create /p/" + prefix(1)).number(100, 0).to("watch /p").alone(1, 100);
+        const auto a = s.enqueue("/p", 0);
+        asked(s).to("watch /p").alone(1, 100);
         for (int beats = 0; beats < 20 && !a->ended; ++beats) { // what is held counts from a fresh lease
             s.clock.pass(1s);
             while (!s.servers.requests.empty())
@@ -157,11 +157,8 @@ TEST_CASE("in a session with less time than the last, the loss is told by its ow
     scene s;
     s.start();
     s.connect(5, true, 40s);
-    const auto before = s.hold("/p", 0);
-    s.release(*before);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-    s.servers.observer->on_disconnected();
-    s.servers.observer->on_expired();
+    s.hold_and_give_back("/p", 0);
+    s.end_session();
     s.connect(6, true, 4s);
     const auto a = s.hold("/p", 1);
     CHECK(a->handle->held(s.clock.now()));

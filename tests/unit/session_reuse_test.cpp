@@ -10,11 +10,7 @@ using namespace zklock::unit;
 TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
 {
     connected_scene s(with(&client_options::session_timeout, 10s));
-    auto held = s.hold("/p", 0);
-    const auto release = [&] {
-        s.release(*held);
-        asked(s).only("remove " + held->given.node).ends(outcome::ok).nothing_else();
-    };
+    s.hold_and_give_back("/p", 0);
     /// What is asked for while time passes, without the heartbeats, which are answered.
     const auto pass = [&](lease_clock::duration time) {
         std::string asked;
@@ -30,17 +26,16 @@ TEST_CASE("an idle path keeps what it knows for about a session's time-out, and 
         }
         return asked;
     };
-    release();
     for (int n = 1; n < 5; ++n) {
         CHECK(pass(6s) == "");
-        held = s.acquire("/p");
+        const auto held = s.acquire("/p");
         asked(s).only("create /p/" + prefix(n + 1)).number(100 + n, n); // the number will do
         CHECK(held->ended == error_code());
-        release();
+        s.give_back(*held).nothing_else();
     }
     CHECK(pass(16s) == "unwatch /p;");
     CHECK(pass(20s) == "");
-    held = s.acquire("/p");
+    const auto anew = s.acquire("/p");
     asked(s).all_of({"create /p/" + prefix(6), "watch /p"});
 }
 
@@ -50,8 +45,7 @@ TEST_CASE("other options may be used once nobody needs the path")
     const auto held = s.hold("/p", 0);
     const auto lingering = with(&mutex_options::linger, 1s);
     CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
-    s.release(*held);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    s.give_back(*held);
     const auto next = s.acquire("/p", lingering);
     CHECK_FALSE(next->ended);
     asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
@@ -80,9 +74,7 @@ TEST_CASE("a node that lingers leaves at once for a lock with other options")
 TEST_CASE("of a path whose options have changed: taken back with the path, although it has none of its own")
 {
     connected_scene s;
-    const auto held = s.hold("/p", 0);
-    s.release(*held);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    s.hold_and_give_back("/p", 0);
     const auto look = s.acquire("/p", with(&mutex_options::linger, 1s), acquire_mode::look_once);
     asked(s).only("children /p").list({scene::node(7, 7)});
     CHECK(look->ended == make_error_code(errc::busy));
@@ -92,9 +84,7 @@ TEST_CASE("of a path whose options have changed: taken back with the path, altho
 TEST_CASE("of all paths when the session goes: the servers know")
 {
     connected_scene s;
-    const auto held = s.hold("/p", 0);
-    s.release(*held);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    s.hold_and_give_back("/p", 0);
     s.destroy();
     asked(s).nothing_else();
 }
@@ -102,13 +92,9 @@ TEST_CASE("of all paths when the session goes: the servers know")
 TEST_CASE("of a path that others listen to: taken back with the last of them")
 {
     connected_scene s(with(&client_options::session_timeout, 10s));
-    const auto held = s.hold("/p", 0);
-    s.release(*held);
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    s.hold_and_give_back("/p", 0);
     recipes::semaphores semaphores(*s.locks);
-    recipes::permits_request request;
-    request.path = "/s";
-    request.options.count_path = "/p";
+    recipes::permits_request request{{}, {"/s", with(&semaphore_options::count_path, "/p")}};
     request.done = [](error_code, const recipes::grant&) {};
     const auto waiting = semaphores.acquire(std::move(request));
     s.clock.run();

@@ -18,6 +18,15 @@ using test::with;
 /// What the node's name is before the servers add its number.
 inline std::string prefix(int uuid, const char* mark = "lock-");
 
+/// What a test knows of an acquire.
+template <class Acquisition> struct attempt_of {
+    std::shared_ptr<Acquisition> handle;
+    std::optional<error_code> ended;
+    recipes::grant given;
+    int losses = 0;
+    std::optional<error_code> released;
+};
+
 /// Has that attempt of a test told what its acquire comes to, once. It lives until then, and while it holds.
 template <class Attempt> recipes::acquire_call call_of(const std::shared_ptr<Attempt>& a)
 {
@@ -41,14 +50,10 @@ struct scene {
     store::peers* others = nullptr; ///< past the servers; set before it starts
     std::optional<recipes::session> session;
     std::optional<recipes::locks> locks;
+    /// The transaction that makes a node with number 0; the node with the next number is made by the next transaction.
+    std::int64_t first_czxid = 100;
 
-    struct attempt {
-        std::shared_ptr<recipes::acquisition> handle;
-        std::optional<error_code> ended;
-        recipes::grant given;
-        int losses = 0;
-        std::optional<error_code> released;
-    };
+    using attempt = attempt_of<recipes::acquisition>;
 
     scene() { options.identifier = "me"; }
 
@@ -95,12 +100,29 @@ struct scene {
                                      acquire_mode mode = acquire_mode::wait,
                                      contender_kind kind = contender_kind::mutex)
     {
-        const auto a = std::make_shared<attempt>();
-        recipes::acquire_request request{call_of(a), {path, o, kind}};
-        request.mode = mode;
-        a->handle = locks->acquire(std::move(request));
+        return acquire_by([&](recipes::acquire_call call) {
+            call.mode = mode;
+            return locks->acquire({std::move(call), {path, o, kind}});
+        });
+    }
+    /// Whatever is acquired, and by whichever recipe: `begin` has that call made.
+    template <class Attempt = attempt, class Begin> std::shared_ptr<Attempt> acquire_by(Begin begin)
+    {
+        const auto a = std::make_shared<Attempt>();
+        a->handle = begin(call_of(a));
         CHECK_FALSE(a->ended);
         clock.run();
+        return a;
+    }
+    /// Likewise, and its node is made, with that number. Who is before it is for the test to show.
+    std::shared_ptr<attempt> enqueue(const std::string& path, int n, mutex_options o = {},
+                                     contender_kind kind = contender_kind::mutex)
+    {
+        const char* const mark = kind == contender_kind::mutex    ? "lock-"
+                                 : kind == contender_kind::reader ? "__READ__"
+                                                                  : "__WRIT__";
+        const auto a = acquire(path, std::move(o), acquire_mode::wait, kind);
+        asked(*this).to("create " + path + "/" + prefix(uuids, mark)).number(first_czxid + n, n);
         return a;
     }
     /// What a composed recipe is given of a mutex.
@@ -110,10 +132,16 @@ struct scene {
             return locks->acquire(recipes::acquire_request{std::move(call), {path, {}}});
         };
     }
-    void release(attempt& a)
+    template <class Attempt> void release(Attempt& a)
     {
         a.handle->release([&a](error_code ec) { a.released = ec; });
         clock.run();
+    }
+    /// Likewise, and its node is deleted.
+    asked give_back(attempt& a)
+    {
+        release(a);
+        return asked(*this).only("remove " + a.given.node).ends(outcome::ok);
     }
     /// Whether what is under way was done is never known.
     void lose_answers()
@@ -156,6 +184,17 @@ struct scene {
         servers.observer->on_expired();
         clock.run();
     }
+    /// The connection ends, and the session, too.
+    void end_session()
+    {
+        servers.observer->on_disconnected();
+        expire();
+    }
+    void close()
+    {
+        session->close([] {});
+        clock.run();
+    }
     /// Lets so much time pass that paths which nobody uses are retired. Heartbeats are answered.
     void come_to_rest()
     {
@@ -191,12 +230,12 @@ struct scene {
     }
     std::shared_ptr<attempt> hold(const std::string& path, int n, mutex_options o = {})
     {
-        const auto a = acquire(path, o);
-        asked(*this).to("create " + path + "/" + prefix(uuids)).number(100 + n, n);
-        asked(*this).to("watch " + path).alone(n + 1, 100 + n);
+        const auto a = enqueue(path, n, std::move(o));
+        asked(*this).to("watch " + path).alone(n + 1, first_czxid + n);
         REQUIRE(a->ended == error_code());
         return a;
     }
+    void hold_and_give_back(const std::string& path, int n) { give_back(*hold(path, n)); }
     /// Asked whether it is there, the servers show that the node is not, and by which transaction its parent was
     /// changed last.
     void show_gone(const std::string& path, std::int64_t changed)
@@ -207,9 +246,8 @@ struct scene {
     /// A writer's grant, of number 0 and alone.
     std::shared_ptr<attempt> hold_as_writer(const std::string& path)
     {
-        const auto a = acquire(path, {}, acquire_mode::wait, contender_kind::writer);
-        asked(*this).to("create " + path + "/" + prefix(uuids, "__WRIT__")).number(100, 0);
-        asked(*this).to("watch " + path).alone(1, 100);
+        const auto a = enqueue(path, 0, {}, contender_kind::writer);
+        asked(*this).to("watch " + path).alone(1, first_czxid);
         REQUIRE(a->ended == error_code());
         return a;
     }

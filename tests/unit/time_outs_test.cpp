@@ -79,7 +79,7 @@ TEST_CASE("a holder that has gone behind the back of who waits is not named: the
     const std::string next = "other-lock-0000000001"; // whom alone it watches
     waiting_scene s;
     const auto a = s.wait_for(2s);
-    asked(s).to("create /p/" + prefix(1)).number(102, 2).to("watch /p").show(s.parent_of_two());
+    asked(s).to("create /p/" + prefix(1)).number(102, 2).to("watch /p").show(two_children());
     asked(s).to("children /p").list({theirs, next, s.node(1, 2)}).to("watch /p/" + next).show(8, "next");
     s.pass(1800ms);
     asked(s).to("get /p/" + theirs).ends(outcome::no_node);
@@ -172,23 +172,12 @@ TEST_CASE("held by this client, and without a node")
 TEST_CASE("a semaphore: the place in the line, and one who holds permits")
 {
     waiting_scene s;
-    const auto want = [&](lease_clock::duration timeout) {
-        const auto a = std::make_shared<scene::attempt>();
-        recipes::permits_request request;
-        request.path = "/s";
-        request.options = permits_of(1);
-        request.deadline = s.clock.now() + timeout;
-        request.done = [a](error_code ec, const recipes::grant&) { a->ended = ec; };
-        a->handle = s.semaphores->acquire(std::move(request));
-        s.clock.run();
-        return a;
-    };
-    const auto head = want(1s);
+    const auto head = s.want_for(1s);
     s.give_line();
     asked(s).to("create /s/leases/" + s.permit(2, 0).substr(0, s.permit(2, 0).size() - 10)).number(70, 8);
     const std::string holder = s.permit(90, 7);
     asked(s).to("children /s/leases").list({s.permit(2, 8), holder});
-    const auto behind = want(960ms);
+    const auto behind = s.want_for(960ms);
     asked(s).to("create /s/locks/" + prefix(3)).number(71, 1);
     asked(s).only("watch children /s/leases").list({s.permit(2, 8), holder}).nothing_else();
     s.pass(750ms);
@@ -324,14 +313,7 @@ TEST_CASE("permits: timed out if the last list has shown none to be free, though
     for (const bool listed : {true, false}) {
         CAPTURE(listed);
         waiting_scene s;
-        const auto a = std::make_shared<scene::attempt>();
-        recipes::permits_request request;
-        request.path = "/s";
-        request.options = permits_of(1);
-        request.deadline = s.clock.now() + 1s;
-        request.done = [a](error_code ec, const recipes::grant&) { a->ended = ec; };
-        a->handle = s.semaphores->acquire(std::move(request));
-        s.clock.run();
+        const auto a = s.want_for(1s);
         s.give_line();
         asked(s).to("create " + s.permit_prefix(2)).number(70, 8);
         if (listed)
@@ -348,18 +330,15 @@ TEST_CASE("several locks: the member that is waited for decides, and is told")
         CAPTURE(contended);
         waiting_scene s;
         s.hold("/o", 0);
-        const auto a = std::make_shared<scene::attempt>();
-        recipes::acquire_call call;
-        call.deadline = s.clock.now() + 1s;
-        call.done = [a](error_code ec, const recipes::grant&) { a->ended = ec; };
-        std::vector<recipes::multi_acquisition::member> members;
-        for (const std::string path : {"/a", contended ? "/o" : "/z"})
-            members.push_back({path, s.lock_of(path)});
-        a->handle = recipes::multi_acquisition::start(*s.session, std::move(members), std::move(call));
-        s.clock.run();
+        const std::string other = contended ? "/o" : "/z";
+        const auto a = s.acquire_by<scene::attempt>([&](recipes::acquire_call call) {
+            call.deadline = s.clock.now() + 1s;
+            return recipes::multi_acquisition::start(*s.session, {{"/a", s.lock_of("/a")}, {other, s.lock_of(other)}},
+                                                     std::move(call));
+        });
         asked(s).to("create /a/" + prefix(2)).number(101, 0).to("watch /a").alone(1, 101);
         s.pass(1s);
         CHECK(a->ended == make_error_code(contended ? timed_out : not_connected));
-        CHECK(a->handle->describe_wait().path == (contended ? "/o" : "/z"));
+        CHECK(a->handle->describe_wait().path == other);
     }
 }

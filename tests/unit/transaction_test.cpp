@@ -235,22 +235,16 @@ TEST_CASE("a writer that becomes a reader while disconnected: what it had called
 TEST_CASE("of several locks all nodes are looked for")
 {
     connected<node_scene> s;
-    node_scene::attempt both;
-    recipes::acquire_call call;
-    call.done = [&both](error_code ec, const recipes::grant& g) {
-        both.ended = ec;
-        both.given = g;
-    };
-    call.lost = [&both] { ++both.losses; };
-    both.handle = recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(call));
-    s.clock.run();
+    const auto both = s.acquire_by([&s](recipes::acquire_call call) {
+        return recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(call));
+    });
     asked(s).to("create /p/" + prefix(1)).number(103, 3).to("watch /p").alone(4, 103);
     asked(s).to("create /q/" + prefix(2)).number(104, 4).to("watch /q").alone(5, 104);
-    REQUIRE(both.ended == error_code());
+    REQUIRE(both->ended == error_code());
     told<commit_result> lost;
-    nodes::commit(*s.session, transaction().set("/stock", "1"), s.claim_of(both), lost.teller());
+    nodes::commit(*s.session, transaction().set("/stock", "1"), s.claim_of(*both), lost.teller());
     CHECK(s.servers.pending() == "batch check /p/" + s.node(1, 3) + ", check /q/" + s.node(2, 4) + ", set /stock");
     s.fail(1, outcome::no_node);
     CHECK(lost.ended_with(errc::lost));
-    CHECK(both.losses == 1);
+    CHECK(both->losses == 1);
 }

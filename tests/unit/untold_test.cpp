@@ -79,8 +79,7 @@ TEST_CASE("the end of a wait for a lock")
         return a;
     });
     check_dropped([](whole_client& c) { // granted, and lost
-        const auto a = c.acquire("/p");
-        asked(c).to("create /p/" + prefix(1)).number(103, 3);
+        const auto a = c.enqueue("/p", 3);
         asked(c).to("watch /p").kept().show_stat(last_child(4, 103));
         c.end_session();
         return a;

@@ -11,36 +11,28 @@ struct waiting_scene : semaphore_scene {
     std::shared_ptr<scene::attempt> wait_for(lease_clock::duration timeout, const std::string& path = "/p",
                                              contender_kind kind = contender_kind::mutex)
     {
-        const auto a = std::make_shared<scene::attempt>();
-        recipes::acquire_request request;
-        request.path = path;
-        request.kind = kind;
-        request.deadline = clock.now() + timeout;
-        request.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        a->handle = locks->acquire(std::move(request));
-        clock.run();
-        return a;
+        return acquire_by<scene::attempt>([&](recipes::acquire_call call) {
+            call.deadline = clock.now() + timeout;
+            return locks->acquire({std::move(call), {path, {}, kind}});
+        });
+    }
+    /// Waits for the only permit of /s.
+    std::shared_ptr<attempt> want_for(lease_clock::duration timeout)
+    {
+        return acquire_by<attempt>([&](recipes::acquire_call call) {
+            call.deadline = clock.now() + timeout;
+            return semaphores->acquire({std::move(call), {"/s", permits_of(1)}});
+        });
     }
     /// The first of the path.
     std::shared_ptr<scene::attempt> wait_behind_theirs(lease_clock::duration timeout)
     {
         const auto a = wait_for(timeout);
-        asked(*this).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(parent_of_two());
+        asked(*this).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(two_children());
         asked(*this).to("children /p").list({theirs, node(1, 1)});
         asked(*this).to("watch /p/" + node(1, 1)).show(5, "me").to("watch /p/" + theirs).show(9, "they");
         asked(*this).nothing_else();
         return a;
-    }
-    static store::node_stat parent_of_two()
-    {
-        store::node_stat stat;
-        stat.num_children = 2;
-        stat.cversion = 2;
-        return stat;
     }
     static store::node_stat of_session(std::int64_t session, std::chrono::seconds created)
     {

@@ -31,7 +31,7 @@ TEST_CASE("another client's node: as it is read where it is watched")
 {
     listening_scene s;
     const auto a = s.acquire("/p", s.heard());
-    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(s.parent_of_two());
+    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(two_children());
     asked(s).to("children /p").list({theirs, s.node(1, 1)});
     CHECK(s.told->text() == "");
     asked(s).all_of({"watch /p/" + s.node(1, 1), "watch /p/" + theirs});
@@ -53,7 +53,7 @@ TEST_CASE("it goes before it can be read: nobody is named")
 {
     listening_scene s;
     const auto a = s.acquire("/p", s.heard());
-    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(s.parent_of_two());
+    asked(s).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(two_children());
     asked(s).to("children /p").list({theirs, s.node(1, 1)});
     asked(s).to("watch /p/" + theirs).ends(outcome::no_node);
     CHECK(s.told->text() == "");
@@ -69,8 +69,7 @@ TEST_CASE("one of ours; and another client's between two of ours, by its name")
     const auto held = s.hold("/p", 0);
     mutex_options options = s.heard();
     options.identifier = "billing";
-    const auto a = s.acquire("/p", options);
-    asked(s).to("create /p/" + prefix(2)).number(101, 1);
+    const auto a = s.enqueue("/p", 1, options);
     const zklock::contender first = s.behind();
     CHECK(first.node == "/p/" + s.node(1, 0));
     CHECK(first.ours);
@@ -88,7 +87,7 @@ TEST_CASE("a reader waits behind the writer, not behind readers")
 {
     listening_scene s;
     const auto a = s.acquire("/p", s.heard(), acquire_mode::wait, contender_kind::reader);
-    asked(s).to("create /p/" + prefix(1, "__READ__")).number(102, 2).to("watch /p").show(s.parent_of_two());
+    asked(s).to("create /p/" + prefix(1, "__READ__")).number(102, 2).to("watch /p").show(two_children());
     asked(s).to("children /p").list({writer_of_theirs, reader_of_theirs, s.node(1, 2, "__READ__")});
     asked(s).to("watch /p/" + writer_of_theirs).show(9, "they");
     const zklock::contender before = s.behind();
@@ -100,8 +99,7 @@ TEST_CASE("a reader waits behind the writer, not behind readers")
 TEST_CASE("an acquire that ends before that is known was queued all the same")
 {
     listening_scene s;
-    const auto a = s.acquire("/p", s.heard());
-    asked(s).to("create /p/" + prefix(1)).number(101, 1);
+    const auto a = s.enqueue("/p", 1, s.heard());
     CHECK(s.told->text() == "");
     a->handle->withdraw();
     CHECK(s.told->text().starts_with("1 queued, 1 failed"));

@@ -58,8 +58,7 @@ TEST_CASE("a lock's own is that of its nodes, of its path and of what is missing
     CHECK(mine->ended == error_code());
 
     const auto others = s.acquire("/b");
-    asked(s).to("create /b/" + prefix(3)).has_access("").ends(outcome::no_node);
-    asked(s).to("container /b").has_access("");
+    asked(s).to("create /b/" + prefix(3)).has_access("").ends(outcome::no_node).to("container /b").has_access("");
 }
 
 TEST_CASE("nodes made together have each its own list; one that is refused concerns those that have it, too")

@@ -157,8 +157,7 @@ TEST_CASE("whoever wants the first only reads one, and the next if that one is g
     connected<line_scene> s;
     line_scene::listing first;
     s.contenders(first, "/p", 1);
-    asked(s).to("children /p").list(line_scene::crowd(1'000));
-    asked(s).only("get /p/lock-0000000000").ends(outcome::no_node);
+    asked(s).to("children /p").list(line_scene::crowd(1'000)).only("get /p/lock-0000000000").ends(outcome::no_node);
     CHECK(s.servers.pending() == "get /p/lock-0000000001");
     s.show();
     asked(s).nothing_else();

@@ -207,8 +207,7 @@ TEST_CASE("permits: any that others had deleted was lost, and so all of them end
 {
     permits_holder h;
     h.release();
-    asked(h).to_batch_of(2).fails_at(1, outcome::no_node);
-    asked(h).to("remove " + h.permit_node(2, 7)).ends(outcome::ok);
+    asked(h).to_batch_of(2).fails_at(1, outcome::no_node).to("remove " + h.permit_node(2, 7)).ends(outcome::ok);
     CHECK_FALSE(h.held->released);
     asked(h).to("remove " + h.permit_node(3, 8)).ends(outcome::no_node).nothing_else();
     CHECK(h.held->released == lost);
@@ -236,8 +235,7 @@ TEST_CASE("permits: events before the answer, which tells whose doing it was")
         permits_holder h;
         h.held->handle->on_revoked([] {});
         h.clock.run();
-        asked(h).to("watch " + h.permit_node(2, 7)).show(5, "me");
-        asked(h).to("watch " + h.permit_node(3, 8)).show(5, "me");
+        asked(h).to("watch " + h.permit_node(2, 7)).show(5, "me").to("watch " + h.permit_node(3, 8)).show(5, "me");
         h.release();
         h.event(store::event_kind::deleted, h.permit_node(2, 7));
         h.event(store::event_kind::deleted, h.permit_node(3, 8));

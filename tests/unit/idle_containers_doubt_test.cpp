@@ -10,8 +10,7 @@ struct lost_container_scene : container_scene {
     lost_container_scene()
     {
         const auto a = acquire("/up/p");
-        asked(*this).to("create /up/p/" + prefix(1)).ends(outcome::no_node);
-        asked(*this).to("watch /up/p").ends(outcome::no_node);
+        asked(*this).to("create /up/p/" + prefix(1)).ends(outcome::no_node).to("watch /up/p").ends(outcome::no_node);
         asked(*this).to("container /up/p").ends(outcome::no_node);
         REQUIRE(servers.pending() == "container /up");
         CHECK(a->handle->withdraw());

@@ -36,14 +36,12 @@ TEST_CASE("a path is being made, and nobody wants it any more: a lock with other
 {
     container_scene s;
     const auto first = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node);
-    asked(s).to("watch /p").ends(outcome::no_node);
+    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
     s.withdraw(*first);
     const auto next = s.acquire("/p", with(&mutex_options::cohort, 2U));
     REQUIRE_FALSE(next->ended);
     asked(s).to("container /p").stat(s.fresh(50));
-    asked(s).to("create /p/" + prefix(2)).number(101, 0);
-    asked(s).to("watch /p").alone(2, 101);
+    asked(s).to("create /p/" + prefix(2)).number(101, 0).to("watch /p").alone(2, 101);
     REQUIRE(next->ended == error_code());
     s.give_back(*next);
     s.begin_to_delete("/p");
@@ -78,8 +76,7 @@ TEST_CASE("what others have put in its place, or written into, stays, and is not
     SUBCASE("with a child")
         found.num_children = 1, found.cversion = 3;
     s.answer_syncs();
-    asked(s).to("exists /p").stat(found);
-    asked(s).only("unwatch /p").ends(outcome::ok);
+    asked(s).to("exists /p").stat(found).only("unwatch /p").ends(outcome::ok);
     s.come_to_rest();
     asked(s).nothing_else();
 }
@@ -143,8 +140,7 @@ TEST_CASE("used while it is being looked at: it is not deleted")
     REQUIRE(s.servers.pending() == "exists /p");
     const auto a = s.acquire("/p");
     s.answer_syncs();
-    asked(s).to("exists /p").stat(s.used());
-    asked(s).only("create /p/" + prefix(3)).number(300, 1);
+    asked(s).to("exists /p").stat(s.used()).only("create /p/" + prefix(3)).number(300, 1);
     CHECK(a->ended == error_code());
     s.give_back(*a);
     s.come_to_rest();
@@ -240,8 +236,7 @@ TEST_CASE("used while the delete is on its way: the path is made again")
         asked(s).to("watch /p").ends(outcome::no_node);
         asked(s).to("watch /p").ends(outcome::no_node);
         asked(s).to("container /p").ends(outcome::ok);
-        asked(s).to("create /p/" + prefix(4)).number(300, 0);
-        asked(s).to("watch /p").alone(1, 300);
+        asked(s).to("create /p/" + prefix(4)).number(300, 0).to("watch /p").alone(1, 300);
     }
     SUBCASE("and it was not, for others were there")
         asked(s).to("remove /p at version 0").ends(outcome::not_empty).to("create /p/" + prefix(3)).number(300, 1);

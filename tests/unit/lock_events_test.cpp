@@ -144,8 +144,7 @@ TEST_CASE("a close ends everything once")
     const auto b = h.s.acquire("/p", h.options);
     const auto c = h.s.acquire("/q", h.options);
     asked(h.s).to("create /p/" + prefix(2)).number(43, 4);
-    asked(h.s).to("create /q/" + prefix(3)).number(44, 4);
-    asked(h.s).to("watch /q").alone(5, 44);
+    asked(h.s).to("create /q/" + prefix(3)).number(44, 4).to("watch /q").alone(5, 44);
     CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued, 3 queued, 3 acquired");
     h.s.release(*c);
     h.s.close();

@@ -4,7 +4,6 @@
 
 #include "queue/those_before.hpp"
 
-using namespace zklock;
 using namespace zklock::queue;
 using namespace zklock::unit;
 
@@ -169,8 +168,7 @@ TEST_CASE("an acquire has its own mark, waits for heeded names, and is told of t
     connected_scene s;
     const auto a = s.acquire("/p", heeding({""}, "-stock-"));
     const std::string own = s.node(1, 1, "stock-");
-    asked(s).to("create /p/" + prefix(1, "stock-")).number(101, 1);
-    asked(s).to("watch /p").show(two_children(101));
+    asked(s).to("create /p/" + prefix(1, "stock-")).number(101, 1).to("watch /p").show(two_children(101));
     asked(s).to("children /p").list({"0000000000", own});
     CHECK_FALSE(a->ended);
     const wait_report told = a->handle->describe_wait();

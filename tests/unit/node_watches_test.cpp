@@ -212,8 +212,7 @@ TEST_CASE("whoever wants no more: what was not sent is not sent, what was is tak
     SUBCASE("under way") {
         waiting& w = s.wait(goal::created);
         CHECK(s.withdraw(w));
-        asked(s).only("watch exists /a").ends(outcome::no_node);
-        asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
+        asked(s).only("watch exists /a").ends(outcome::no_node).only("unwatch /a").ends(outcome::ok).nothing_else();
         CHECK_FALSE(w.ended);
     }
     SUBCASE("under way, and another comes") {

@@ -116,8 +116,7 @@ TEST_CASE("a node that was found is there: that does not prove what was written 
     s.find();
     take_up(s);
     s.show_first(true);
-    asked(s).only("exists /p").stat(s.fresh(101));
-    asked(s).only("exists /q/" + s.node(3, 7)).stat(of_this_session(107));
+    asked(s).only("exists /p").stat(s.fresh(101)).only("exists /q/" + s.node(3, 7)).stat(of_this_session(107));
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a later write at the parent of a node that was found stands for both")
@@ -169,8 +168,7 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
     const auto a = s.acquire("/p");
     s.lose_connection();
     s.connect(5, false);
-    asked(s).to("children /p").list({s.node(1, 0)});
-    asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
+    asked(s).to("children /p").list({s.node(1, 0)}).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
     take_up(s);
     SUBCASE("it is there") {
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
@@ -198,8 +196,7 @@ TEST_CASE("a list showed that others had deleted a permit: it may not be back")
     const auto a = s.want_at_head(1, permits_of(1));
     s.reconnect();
     s.answer_syncs();
-    asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
-    asked(s).to("children /s/leases").list({});
+    asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61)).to("children /s/leases").list({});
     take_up(s);
     asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
     CHECK_FALSE(trusts(s));
@@ -265,8 +262,7 @@ TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neith
             look.stat(of_this_session(101));
         } else {
             look.ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(100));
-            asked(s).only("children /p").list({writer});
+            asked(s).only("exists /p").stat(s.fresh(100)).only("children /p").list({writer});
         }
         CHECK_FALSE(trusts(s));
     }
@@ -292,8 +288,7 @@ TEST_CASE("a node is found gone, and another was made later: what was before tha
 TEST_CASE("a node is found gone after another was deleted, and when is not known: that is looked for")
 {
     undated_scene s;
-    asked(s).only("exists /p").stat(s.fresh(102));
-    asked(s).only("children /p").list({s.node(2, 1)});
+    asked(s).only("exists /p").stat(s.fresh(102)).only("children /p").list({s.node(2, 1)});
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("an answer says that the parent is gone: none of the nodes that were there may be back")

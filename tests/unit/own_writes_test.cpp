@@ -71,23 +71,19 @@ TEST_CASE("a node that was made is missing")
         CHECK(s.trusts());
     }
     SUBCASE("perhaps others have deleted it, under another leader") {
-        asked(s).only("exists /p").stat(s.fresh(zxid(4, 1)));
-        asked(s).only("children /p").list({});
+        asked(s).only("exists /p").stat(s.fresh(zxid(4, 1))).only("children /p").list({});
         CHECK_FALSE(s.trusts());
     }
     SUBCASE("with its parent, and nobody has deleted that") {
-        asked(s).only("exists /p").ends(outcome::no_node);
-        asked(s).only("exists /").stat(s.fresh(zxid(3, 99)));
+        asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(3, 99)));
         CHECK_FALSE(s.trusts());
     }
     SUBCASE("with its parent, which others have deleted") {
-        asked(s).only("exists /p").ends(outcome::no_node);
-        asked(s).only("exists /").stat(s.fresh(zxid(3, 101)));
+        asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(3, 101)));
         CHECK(s.trusts());
     }
     SUBCASE("with everything: another chroot, say") {
-        asked(s).only("exists /p").ends(outcome::no_node);
-        asked(s).only("exists /").ends(outcome::no_node);
+        asked(s).only("exists /p").ends(outcome::no_node).only("exists /").ends(outcome::no_node);
         CHECK(s.trusts());
     }
 }

@@ -24,8 +24,7 @@ struct owners_scene : connected_scene {
     /// The node of that mark is made, with number 0, and alone.
     void grant(const char* mark, int uuid = 1)
     {
-        asked(*this).to("create /p/" + prefix(uuid, mark)).number(100, 0);
-        asked(*this).to("watch /p").alone(1, 100);
+        asked(*this).to("create /p/" + prefix(uuid, mark)).number(100, 0).to("watch /p").alone(1, 100);
     }
     std::shared_ptr<attempt> written()
     {
@@ -148,8 +147,7 @@ TEST_CASE("the servers refuse to make it a reader: its release says so, and it g
     const auto writer = s.written();
     const auto reader = s.reads_too();
     s.release(*writer);
-    asked(s).only(downgrade).ends(outcome::no_auth);
-    asked(s).to("exists " + readers_node).ends(outcome::no_node);
+    asked(s).only(downgrade).ends(outcome::no_auth).to("exists " + readers_node).ends(outcome::no_node);
     CHECK(writer->released == make_error_code(errc::access_denied));
     CHECK(reader->handle->held(s.clock.now()));
     CHECK(reader->handle->nodes_of(reader->given) == std::vector{writers_node});

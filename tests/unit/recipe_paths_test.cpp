@@ -102,8 +102,7 @@ struct replaced_scene : paths_scene {
     void delete_container()
     {
         answer_syncs();
-        asked(*this).only("exists /elsewhere").stat(used());
-        asked(*this).only("remove /elsewhere at version 0").ends(outcome::ok);
+        asked(*this).only("exists /elsewhere").stat(used()).only("remove /elsewhere at version 0").ends(outcome::ok);
     }
 
     simple_path* now = nullptr;

@@ -65,8 +65,7 @@ TEST_CASE("a request that came before is seen: before the wait, and before the g
 
     // Behind another client, so that its node is watched and read while it waits.
     const auto b = s.acquire("/q");
-    asked(s).to("create /q/" + prefix(2)).number(50, 1);
-    asked(s).to("watch /q").show(two_children());
+    asked(s).to("create /q/" + prefix(2)).number(50, 1).to("watch /q").show(two_children());
     asked(s).to("children /q").list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
     CHECK(s.servers.pending() ==
           "watch /q/" + scene::node(2, 1) + ", watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");

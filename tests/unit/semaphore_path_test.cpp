@@ -23,8 +23,7 @@ struct semaphore_path_scene : semaphore_scene {
     {
         const auto a = want(1);
         give_line();
-        asked(*this).to("create " + permit_prefix(2)).number(60, 7);
-        asked(*this).to("children /s/leases").list({permit(2, 7)});
+        asked(*this).to("create " + permit_prefix(2)).number(60, 7).to("children /s/leases").list({permit(2, 7)});
         REQUIRE(a->ended == error_code());
         asked(*this).to("remove /s/locks/" + node(1, 0)).ends(outcome::ok).nothing_else();
         return a;
@@ -86,15 +85,13 @@ TEST_CASE("whoever waits is refused and leaves line and permits, and whoever hol
     semaphore_path_scene s;
     const auto holder = s.want_and_hold();
     const auto waiter = s.want(1);
-    asked(s).to("create /s/locks/" + prefix(3)).number(61, 1);
-    asked(s).to("create " + s.permit_prefix(4)).number(62, 8);
+    asked(s).to("create /s/locks/" + prefix(3)).number(61, 1).to("create " + s.permit_prefix(4)).number(62, 8);
     s.path->refuse_all(errc::invalid_option);
     s.clock.run();
     CHECK(waiter->ended == make_error_code(errc::invalid_option));
     CHECK(holder->handle->held(s.clock.now()));
     CHECK(holder->losses == 0);
-    asked(s).to("remove /s/locks/" + scene::node(3, 1));
-    asked(s).to("remove /s/leases/" + s.permit(4, 8));
+    asked(s).to("remove /s/locks/" + scene::node(3, 1)).to("remove /s/leases/" + s.permit(4, 8));
 }
 
 TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose")

@@ -97,8 +97,7 @@ TEST_CASE("after a create or a list of the head that was refused, too: the next 
         asked(s).to("children /s/leases").list(room);
     }
     SUBCASE("a list") {
-        asked(s).to("create " + s.permit_prefix(6)).number(63, 9);
-        asked(s).to("children /s/leases").ends(outcome::no_auth);
+        asked(s).to("create " + s.permit_prefix(6)).number(63, 9).to("children /s/leases").ends(outcome::no_auth);
         CHECK(refused->ended == make_error_code(errc::access_denied));
         asked(s).to("remove " + s.permit_node(6, 9)).ends(outcome::ok);
     }

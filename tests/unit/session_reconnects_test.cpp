@@ -62,8 +62,7 @@ TEST_CASE("over such a handle to a server with which the client is closed: nothi
     s.servers.observer->on_disconnected();
     s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
     s.session->close([] {});
-    asked(s).to("batch check /").ends(outcome::ok);
-    asked(s).nothing_else();
+    asked(s).to("batch check /").ends(outcome::ok).nothing_else();
     CHECK(s.session->state() == connection_state::closed);
 }
 TEST_CASE("that do not come let no release wait for longer than the session should live, and forget nothing")
@@ -85,8 +84,7 @@ TEST_CASE("that do not come let no release wait for longer than the session shou
 
     s.connect(5, false);
     CHECK(s.session->state() == connection_state::connected);
-    asked(s).to("children /q");
-    asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+    asked(s).to("children /q").to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
     CHECK_FALSE(a->released); // once is enough
 }
 TEST_CASE("that do not come: the session may live for the longest time that it was granted")

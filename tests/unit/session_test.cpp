@@ -50,8 +50,7 @@ TEST_CASE("what cannot be created ends with its reason, and leaves nothing to do
     }
     connected_scene s;
     const auto a = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node);
-    asked(s).to("watch /p").ends(outcome::no_node);
+    asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
     asked(s).to("container /p").ends(outcome::no_node);
     CHECK(a->ended == make_error_code(errc::no_such_chroot));
 }
@@ -122,8 +121,7 @@ TEST_CASE("a try looks before it writes")
     asked(s).nothing_else();
     const auto b = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).to("children /p").ends(outcome::no_node);
-    asked(s).to("create /p/" + prefix(1)).number(50, 1);
-    asked(s).to("watch /p").alone(2, 50);
+    asked(s).to("create /p/" + prefix(1)).number(50, 1).to("watch /p").alone(2, 50);
     CHECK(b->ended == error_code());
     const auto c = s.acquire("/p", {}, acquire_mode::look_once);
     CHECK(c->ended == make_error_code(errc::busy));
@@ -348,8 +346,7 @@ TEST_CASE("what a server refuses to show is not asked for again at once")
     CHECK(a->ended == make_error_code(errc::access_denied));
     asked(s).nothing_else();
     s.clock.pass(1s);
-    asked(s).only("children /p").list({scene::node(1, 3)});
-    asked(s).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
+    asked(s).only("children /p").list({scene::node(1, 3)}).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
 
     const auto b = s.hold("/q", 0);
     s.clock.pass(200ms);

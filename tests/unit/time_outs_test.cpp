@@ -82,8 +82,7 @@ TEST_CASE("a holder that has gone behind the back of who waits is not named: the
     asked(s).to("create /p/" + prefix(1)).number(102, 2).to("watch /p").show(two_children());
     asked(s).to("children /p").list({theirs, next, s.node(1, 2)}).to("watch /p/" + next).show(8, "next");
     s.pass(1800ms);
-    asked(s).to("get /p/" + theirs).ends(outcome::no_node);
-    asked(s).to("children /p").list({next, s.node(1, 2)});
+    asked(s).to("get /p/" + theirs).ends(outcome::no_node).to("children /p").list({next, s.node(1, 2)});
     SUBCASE("and is read") {
         asked(s).to("get /p/" + next).show(8, "next");
         s.pass(200ms);

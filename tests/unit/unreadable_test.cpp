@@ -146,8 +146,7 @@ TEST_CASE("a container that may not be looked at any more is left to the servers
     container_scene s;
     s.use("/p");
     s.come_to_rest();
-    asked(s).only("exists /p").ends(outcome::no_auth);
-    asked(s).only("unwatch /p").ends(outcome::ok);
+    asked(s).only("exists /p").ends(outcome::no_auth).only("unwatch /p").ends(outcome::ok);
     s.come_to_rest();
     asked(s).nothing_else();
 }

@@ -183,18 +183,10 @@ TEST_CASE("what it has made to be there is known, and goes over to the next one 
 TEST_CASE("users of a path agree on names, marks, linger and cohort, and on whether there are readers")
 {
     const path_options usual({}, contender_kind::mutex);
-    mutex_options other;
-    SUBCASE("")
-        other.names = naming::kazoo;
-    SUBCASE("")
-        other.mark = "-stock-";
-    SUBCASE("")
-        other.also_heeds = {""};
-    SUBCASE("")
-        other.linger = 1s;
-    SUBCASE("")
-        other.cohort = 2;
-    CHECK_FALSE(path_options(other, contender_kind::mutex) == usual);
+    for (const mutex_options& other :
+         {with(&mutex_options::names, naming::kazoo), with(&mutex_options::mark, "-stock-"),
+          with(&mutex_options::also_heeds, {""}), with(&mutex_options::linger, 1s), with(&mutex_options::cohort, 2)})
+        CHECK_FALSE(path_options(other, contender_kind::mutex) == usual);
     CHECK_FALSE(path_options({}, contender_kind::writer) == usual);
     CHECK(path_options({}, contender_kind::writer) == path_options({}, contender_kind::reader));
     mutex_options own; // what is one contender's affair

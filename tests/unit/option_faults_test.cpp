@@ -139,7 +139,6 @@ TEST_CASE("options that contradict those of another lock of the client: both are
     connected<logged_scene> s;
     const auto first = s.acquire("/a"); // waits for its answers
     CHECK_FALSE(first->ended);
-    mutex_options o;
     const auto refused = [&](const mutex_options& with, contender_kind kind = contender_kind::mutex) {
         s.errors.clear();
         CHECK(s.acquire("/a", with, acquire_mode::wait, kind)->ended == errc::invalid_option);
@@ -147,20 +146,14 @@ TEST_CASE("options that contradict those of another lock of the client: both are
         return s.errors[0];
     };
     const std::string rest = ", as in other locks of this client on the path";
-    o.linger = 5ms;
-    CHECK(refused(o) == "/a is refused: linger is 5 ms, and has to be 0 ms" + rest);
-    o = {};
-    o.cohort = 2;
-    CHECK(refused(o) == "/a is refused: cohort is 2, and has to be 1" + rest);
-    o = {};
-    o.names = naming::kazoo;
-    CHECK(refused(o) == "/a is refused: names is naming::kazoo, and has to be naming::curator" + rest);
-    o = {};
-    o.mark = "-stock-";
-    CHECK(refused(o) == "/a is refused: mark is \"-stock-\", and has to be \"\"" + rest);
-    o = {};
-    o.also_heeds = {"x", "", "x"};
-    CHECK(refused(o) == "/a is refused: also_heeds is {\"\", \"x\"}, and has to be {}" + rest);
+    CHECK(refused(with(&mutex_options::linger, 5ms)) == "/a is refused: linger is 5 ms, and has to be 0 ms" + rest);
+    CHECK(refused(with(&mutex_options::cohort, 2)) == "/a is refused: cohort is 2, and has to be 1" + rest);
+    CHECK(refused(with(&mutex_options::names, naming::kazoo)) ==
+          "/a is refused: names is naming::kazoo, and has to be naming::curator" + rest);
+    CHECK(refused(with(&mutex_options::mark, "-stock-")) ==
+          "/a is refused: mark is \"-stock-\", and has to be \"\"" + rest);
+    CHECK(refused(with(&mutex_options::also_heeds, {"x", "", "x"})) ==
+          "/a is refused: also_heeds is {\"\", \"x\"}, and has to be {}" + rest);
     CHECK(refused({}, contender_kind::reader) ==
           "/a is refused: the lock is a shared mutex, and has to be a mutex or an election" + rest);
 }

@@ -312,27 +312,17 @@ TEST_CASE("bad input is told, not thrown")
     connected_scene s;
     for (const std::string path : {"", "p", "/", "/p/", "//p", "/p//q"})
         CHECK(s.acquire(path)->ended == make_error_code(errc::invalid_path));
-    mutex_options long_winded;
-    long_winded.identifier.assign(70'000, 'x');
-    CHECK(s.acquire("/p", long_winded)->ended == make_error_code(errc::invalid_option));
-    CHECK(s.acquire("/p", with(&mutex_options::identifier, "a\nb"))->ended == make_error_code(errc::invalid_option));
+    for (const std::string& identifier : {std::string(70'000, 'x'), std::string("a\nb")})
+        CHECK(s.acquire("/p", with(&mutex_options::identifier, identifier))->ended == errc::invalid_option);
     const auto a = s.acquire("/p");
     CHECK(s.acquire("/p", with(&mutex_options::names, naming::kazoo))->ended == make_error_code(errc::invalid_option));
-    mutex_options lingering;
-    lingering.linger = 1s;
-    CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
-    mutex_options in_cohorts;
-    in_cohorts.cohort = 2;
-    CHECK(s.acquire("/p", in_cohorts)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", with(&mutex_options::linger, 1s))->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", with(&mutex_options::cohort, 2))->ended == make_error_code(errc::invalid_option));
     CHECK_FALSE(a->ended);
-    for (const auto linger : {-1ms, std::chrono::milliseconds(25h)}) {
-        lingering.linger = linger;
-        CHECK(s.acquire("/q", lingering)->ended == make_error_code(errc::invalid_option));
-    }
-    for (const unsigned cohort : {0u, 4097u}) {
-        in_cohorts.cohort = cohort;
-        CHECK(s.acquire("/q", in_cohorts)->ended == make_error_code(errc::invalid_option));
-    }
+    for (const auto linger : {-1ms, std::chrono::milliseconds(25h)})
+        CHECK(s.acquire("/q", with(&mutex_options::linger, linger))->ended == make_error_code(errc::invalid_option));
+    for (const unsigned cohort : {0u, 4097u})
+        CHECK(s.acquire("/q", with(&mutex_options::cohort, cohort))->ended == make_error_code(errc::invalid_option));
 }
 
 TEST_CASE("what a server refuses to show is not asked for again at once")

@@ -119,68 +119,41 @@ public:
         return to(std::string(found->what));
     }
 
-    asked& number(std::int64_t czxid, std::int32_t n)
-    {
-        return answer([&] { request_.number(czxid, n); });
-    }
-    asked& done(const std::vector<std::string>& created)
-    {
-        return answer([&] { request_.done(created); });
-    }
-    asked& show(const store::node_stat& stat)
-    {
-        return answer([&] { request_.show_stat(stat); });
-    }
-    asked& show(std::int64_t owner, const std::string& data)
-    {
-        return answer([&] { request_.show(owner, data); });
-    }
+    asked& number(std::int64_t czxid, std::int32_t n) { return answer(request_.number, czxid, n); }
+    asked& done(const std::vector<std::string>& created) { return answer(request_.done, created); }
+    asked& show(const store::node_stat& stat) { return answer(request_.show_stat, stat); }
+    asked& show(std::int64_t owner, const std::string& data) { return answer(request_.show, owner, data); }
     asked& show_version(std::int32_t version, const std::string& data)
     {
-        return answer([&] { request_.show_version(version, data); });
+        return answer(request_.show_version, version, data);
     }
     asked& show_node(const store::node_stat& stat, const std::string& data)
     {
-        return answer([&] { request_.show_node(stat, data); });
+        return answer(request_.show_node, stat, data);
     }
     /// What a watch of the path's node finds: it has had `ever` children, and the last one is alone.
     asked& alone(int ever, std::int64_t czxid) { return show(last_child(ever, czxid)); }
-    asked& stat(const store::node_stat& stat)
-    {
-        return answer([&] { request_.stat(stat); });
-    }
+    asked& stat(const store::node_stat& stat) { return answer(request_.stat, stat); }
     asked& czxid(std::int64_t czxid)
     {
         store::node_stat made;
         made.czxid = czxid;
         return stat(made);
     }
-    asked& list(const std::vector<std::string>& names)
-    {
-        return answer([&] { request_.list(names); });
-    }
+    asked& list(const std::vector<std::string>& names) { return answer(request_.list, names); }
     asked& list(const std::vector<std::string>& names, const store::node_stat& of_the_parent)
     {
-        return answer([&] { request_.list_with(names, of_the_parent); });
+        return answer(request_.list_with, names, of_the_parent);
     }
-    asked& ends(store::outcome o)
-    {
-        return answer([&] { request_.answer(o); });
-    }
-    asked& never_leaves()
-    {
-        return answer([&] { request_.never_leaves(); });
-    }
-    asked& fails_at(std::size_t index, store::outcome o)
-    {
-        return answer([&] { request_.fail(index, o); });
-    }
+    asked& ends(store::outcome o) { return answer(request_.answer, o); }
+    asked& never_leaves() { return answer(request_.never_leaves); }
+    asked& fails_at(std::size_t index, store::outcome o) { return answer(request_.fail, index, o); }
     [[nodiscard]] fake_store::request kept() { return std::move(request_); }
 
 private:
-    template <class Answer> asked& answer(Answer give)
+    template <class Function, class... Arguments> asked& answer(const Function& give, const Arguments&... what)
     {
-        give();
+        give(what...);
         clock_.run();
         return *this;
     }

@@ -77,8 +77,8 @@ TEST_CASE("nodes made together have each its own list; one that is refused conce
     CHECK(batch.writes[2].access == own_text);
     batch.fail(0, outcome::invalid_acl);
     s.clock.run();
-    CHECK(mine->ended == make_error_code(errc::invalid_option));
-    CHECK(mine_too->ended == make_error_code(errc::invalid_option));
+    CHECK(mine->ended == errc::invalid_option);
+    CHECK(mine_too->ended == errc::invalid_option);
     CHECK_FALSE(plain->ended);
     asked(s).to("create /c/" + prefix(4)).has_access("").number(110, 0);
     CHECK(plain->ended == error_code());

@@ -97,7 +97,7 @@ TEST_CASE("a list that one node refuses reads no further")
     line_scene::listing list;
     s.contenders(list, "/p");
     asked(s).to("children /p").list(line_scene::crowd(200)).to("get /p/lock-0000000000").ends(outcome::no_auth);
-    CHECK(list.ended == make_error_code(errc::access_denied));
+    CHECK(list.ended == errc::access_denied);
     CHECK(s.servers.requests.size() == window - 1);
     while (!s.servers.requests.empty())
         s.show();

@@ -20,8 +20,7 @@ struct holder : scene {
 
     explicit holder(bool watches = false, mutex_options o = {})
     {
-        options.log = store::leveled_log{log_level::warning,
-                                         [this](log_level, std::string_view text) { lines.emplace_back(text); }};
+        options.log = keep_log(lines);
         o.listener = told;
         start();
         connect();
@@ -122,7 +121,7 @@ TEST_CASE("after a delete that was refused, nothing is known of others")
     holder h;
     h.release(*h.held);
     asked(h).to(h.remove).ends(outcome::no_auth);
-    CHECK(h.held->released == make_error_code(errc::access_denied));
+    CHECK(h.held->released == errc::access_denied);
     h.held->released = error_code();
     h.lines.clear();
     h.clock.pass(1s);

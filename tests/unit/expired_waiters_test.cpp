@@ -8,11 +8,8 @@ namespace {
 struct stopped_scene : semaphore_scene {
     std::vector<std::string> lines;
 
-    stopped_scene()
-        : semaphore_scene(store::leveled_log{log_level::warning,
-                                             [this](log_level, std::string_view line) { lines.emplace_back(line); }})
-    {
-    }
+    stopped_scene() : semaphore_scene(keep_log(lines)) {}
+
     /// The process stood still for longer than the servers keep the session; then it hears what they said meanwhile.
     void is_stopped_until_the_end_of(const std::string& node)
     {
@@ -42,7 +39,7 @@ TEST_CASE("a mutex; its last attempt ends with that")
     asked(s).to("watch /p/" + s.node(1, 1)).show(5, "me").to("watch /p/_c_x-lock-0000000000").show(9, "they");
     s.is_stopped_until_the_end_of("/p/" + s.node(1, 1));
     s.check_blames_nobody();
-    CHECK(a->ended == make_error_code(errc::session_expired));
+    CHECK(a->ended == errc::session_expired);
 }
 
 TEST_CASE("the servers were silent for longer than a lease, and not long enough to end the session")
@@ -70,5 +67,5 @@ TEST_CASE("a semaphore, at the head of its line; its last attempt ends with that
     asked(s).to("watch children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
     s.is_stopped_until_the_end_of(s.permit_node(2, 8));
     s.check_blames_nobody();
-    CHECK(a->ended == make_error_code(errc::session_expired));
+    CHECK(a->ended == errc::session_expired);
 }

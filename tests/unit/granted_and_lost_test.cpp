@@ -39,7 +39,7 @@ struct sleepy_scene : connected_scene {
     /// Told so, and nothing else, ever; and the node goes.
     void check_lost(const attempt& a)
     {
-        CHECK(a.ended == make_error_code(errc::lost));
+        CHECK(a.ended == errc::lost);
         asked(*this).only("remove " + a.given.node).ends(outcome::ok);
         CHECK(a.losses == 0);
     }
@@ -66,14 +66,14 @@ TEST_CASE("with the end of the session, or of the client")
         const auto a = s.acquire("/p");
         s.decide(3);
         s.end_session();
-        CHECK(a->ended == make_error_code(errc::lost));
+        CHECK(a->ended == errc::lost);
         CHECK(a->losses == 0);
     }
     sleepy_scene s;
     const auto a = s.acquire("/p");
     s.decide(3);
     s.close();
-    CHECK(a->ended == make_error_code(errc::closed));
+    CHECK(a->ended == errc::closed);
     CHECK(a->losses == 0);
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("a writer's downgrade")
     CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
     asked(s).to(scene::downgrade("/p")).kept().done({scene::downgraded("/p")});
     s.sleep();
-    CHECK(downgraded == make_error_code(errc::lost));
+    CHECK(downgraded == errc::lost);
     CHECK(a->losses == 1);
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a further acquire of an owner who holds a re-entrant mutex")
     const auto again = std::make_shared<scene::attempt>();
     again->handle = locks.acquire(1, "/p", {}, call_of(again));
     s.sleep();
-    CHECK(again->ended == make_error_code(errc::lost));
+    CHECK(again->ended == errc::lost);
     CHECK(again->losses == 0);
     CHECK(first->losses == 1);
 }
@@ -150,7 +150,7 @@ TEST_CASE("a semaphore")
     asked(s).to("create /s/leases/" + prefix(2, "lease-")).number(200, 0);
     asked(s).to("children /s/leases").kept().list({lease});
     s.sleep();
-    CHECK(a->ended == make_error_code(errc::lost));
+    CHECK(a->ended == errc::lost);
     CHECK(a->losses == 0);
     CHECK_FALSE(a->handle->held(s.clock.now()));
     asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "remove /s/leases/" + lease});

@@ -116,9 +116,9 @@ TEST_CASE("where the transaction has no token to give, the nodes are deleted at 
     s.create_b.number(101, 0);
     s.clock.run();
     asked(s).to("exists /c/" + scene::node(5, 1)).czxid(std::int64_t{1} << 51);
-    CHECK(s.c1->ended == make_error_code(errc::token_exhausted));
-    CHECK(s.c2->ended == make_error_code(errc::token_exhausted));
-    CHECK(s.d->ended == make_error_code(errc::token_exhausted));
+    CHECK(s.c1->ended == errc::token_exhausted);
+    CHECK(s.c2->ended == errc::token_exhausted);
+    CHECK(s.d->ended == errc::token_exhausted);
     for (const std::string& n : {"/c/" + scene::node(3, 0), "/d/" + scene::node(4, 0), "/c/" + scene::node(5, 1)})
         CHECK(s.servers.asks("remove " + n));
 }
@@ -179,7 +179,7 @@ TEST_CASE("when one is refused it has its answer, and the others go alone")
     SUBCASE("it is forbidden") {
         s.batch.fail(1, outcome::no_auth);
         s.clock.run();
-        CHECK(s.d->ended == make_error_code(errc::access_denied));
+        CHECK(s.d->ended == errc::access_denied);
         asked(s).to("create /c/" + prefix(3)).number(210, 0).to("create /c/" + prefix(5)).number(211, 1);
         CHECK(s.c1->given.fencing_token == 210 * 4096);
         s.release(*s.c1);
@@ -221,7 +221,7 @@ TEST_CASE("a delete that others may wait for does not wait, and takes along what
 
     SUBCASE("others have deleted the node: that is told, and the create goes alone") {
         both.fails_at(0, outcome::no_node);
-        CHECK(held->released == make_error_code(errc::lost));
+        CHECK(held->released == errc::lost);
         asked(s).to("create /c/" + prefix(4)).nothing_else();
     }
     SUBCASE("done") {

@@ -296,7 +296,7 @@ TEST_CASE("a property that would read as that line is refused")
     handoff_scene s;
     mutex_options o;
     o.properties["handoff"] = "10.0.0.2:7000";
-    CHECK(s.acquire("/p", o)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", o)->ended == errc::invalid_option);
     o.properties["handoff"] = "by hand";
     CHECK_FALSE(s.acquire("/p", o)->ended);
 }

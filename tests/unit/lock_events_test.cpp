@@ -114,7 +114,7 @@ TEST_CASE("lost instead of released; and queued again with a new node, if it was
     h.s.end_session();
     CHECK(h.told->text() == "1 lost");
     h.s.release(*a);
-    CHECK(a->released == make_error_code(errc::lost));
+    CHECK(a->released == errc::lost);
     h.s.connect(6);
     asked(h.s).to("create /p/" + prefix(3)).number(50, 5).to("watch /p").alone(6, 50);
     CHECK(h.told->text() == "2 queued, 2 acquired");
@@ -163,8 +163,7 @@ TEST_CASE("an executor that refuses events costs its listener those events, and 
 {
     std::vector<std::string> lines;
     scene s;
-    s.options.log =
-        store::leveled_log{log_level::warning, [&](log_level, std::string_view line) { lines.emplace_back(line); }};
+    s.options.log = keep_log(lines);
     s.start();
     s.connect();
     const auto a = s.acquire("/p", with(&mutex_options::listener, std::make_shared<refusing>()));

@@ -102,7 +102,7 @@ TEST_CASE("whoever waits is refused, and whoever holds is not")
     asked(s).to("create /p/" + prefix(2)).number(43, 1).nothing_else();
     s.path->refuse_all(errc::invalid_option);
     s.clock.run();
-    CHECK(waiter->ended == make_error_code(errc::invalid_option));
+    CHECK(waiter->ended == errc::invalid_option);
     CHECK(holder->handle->held(s.clock.now()));
     CHECK(holder->losses == 0);
     asked(s).to("remove /p/" + scene::node(2, 1)).ends(outcome::ok).nothing_else();
@@ -119,7 +119,7 @@ TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose
         s.clock.run();
         CHECK(holder->losses == 1);
         CHECK_FALSE(holder->handle->held(s.clock.now()));
-        CHECK(waiter->ended == make_error_code(errc::closed));
+        CHECK(waiter->ended == errc::closed);
     }
     SUBCASE("being released: the next one has it already, and loses it") {
         s.release(*holder);
@@ -127,7 +127,7 @@ TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose
         s.path->stop(errc::closed);
         s.clock.run();
         CHECK(holder->losses == 0);
-        CHECK(holder->released == make_error_code(errc::closed));
+        CHECK(holder->released == errc::closed);
         CHECK(waiter->losses == 1);
     }
 }

@@ -247,12 +247,12 @@ TEST_CASE("an acquire that is refused is told at the level debug, and one that i
     logging_scene s;
     const auto held = s.hold("/p", 0);
     const auto tried = s.acquire("/p", {}, acquire_mode::look_once);
-    CHECK(tried->ended == make_error_code(errc::busy));
+    CHECK(tried->ended == errc::busy);
     CHECK(s.lines == std::vector<std::string>{"debug no lock on /p: busy"});
     s.lines.clear();
     const auto forbidden = s.acquire("/q");
     asked(s).to("create /q/" + prefix(s.uuids)).ends(outcome::no_auth);
-    CHECK(forbidden->ended == make_error_code(errc::access_denied));
+    CHECK(forbidden->ended == errc::access_denied);
     CHECK(s.lines == std::vector<std::string>{"warning no lock on /q: access_denied"});
 }
 

@@ -197,7 +197,7 @@ TEST_CASE("lists and requests to let go")
     const auto told = [&](error_code ec, std::size_t) { ended = ec; };
     const auto refused = recipes::revoke(*s.session, "/p", "/p/0000000003", told);
     s.clock.run();
-    CHECK(ended == make_error_code(errc::invalid_path)); // who does not heed it takes it for anybody's node
+    CHECK(ended == errc::invalid_path); // who does not heed it takes it for anybody's node
     const auto one = recipes::revoke(*s.session, "/p", "/p/0000000003", told, kind);
     CHECK(s.servers.pending() == "set /p/0000000003");
 }

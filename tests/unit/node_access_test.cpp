@@ -39,7 +39,7 @@ TEST_CASE("access lists: given to what is created, read, and set, each with one 
     CHECK(refused.ended_with(errc::access_denied));
     asked(s).to("set_acl /a at version 3").has_access(as_text).ends(outcome::bad_version);
     asked(s).to("set_acl /a").has_access("world:anyone:cdrwa").ends(outcome::ok);
-    CHECK(set.ended == make_error_code(errc::bad_version));
+    CHECK(set.ended == errc::bad_version);
     CHECK(set_back.ended == error_code());
     const auto batch = asked(s).to_batch_of(2).kept();
     CHECK(batch.writes[0].access == as_text);
@@ -59,7 +59,7 @@ TEST_CASE("an access list whose answer is lost: read again, and set once at most
     asked(s).to("get_acl /a").ends(outcome::unknown).to("set_acl /a at version 0").ends(outcome::unknown);
     s.disconnect();
     s.connect(5, false);
-    CHECK(set.ended == make_error_code(errc::outcome_unknown));
+    CHECK(set.ended == errc::outcome_unknown);
     CHECK_FALSE(read.ended);
     CHECK_FALSE(s.servers.asks("set_acl"));
     asked(s).to("sync /").ends(outcome::ok);
@@ -91,7 +91,7 @@ TEST_CASE("an access list that cannot be right is refused without a request, and
         s.clock.run();
         CHECK(created.ended_with(errc::invalid_option));
         CHECK(committed.ended_with(errc::invalid_option));
-        CHECK(set.ended == make_error_code(errc::invalid_option));
+        CHECK(set.ended == errc::invalid_option);
         asked(s).nothing_else();
         CHECK(log.find("/a is refused: access is ") != log.npos);
     };

@@ -151,7 +151,7 @@ TEST_CASE("a write that was sent cannot be taken back; a read can")
     asked(s).to("remove /a").ends(outcome::no_node);
     CHECK_FALSE(read.ended);
     CHECK_FALSE(written.ended);
-    CHECK(removed.ended == make_error_code(errc::no_node));
+    CHECK(removed.ended == errc::no_node);
     CHECK(removing->withdraw() == withdrawal::ended);
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("what never left is sent on the next connection, once and in the order
     s.session->close([] {});
     asked(s).to("remove /c").kept().never_leaves();
     asked(s).to("batch check /d").never_leaves();
-    CHECK(removed.ended == make_error_code(errc::closed));
+    CHECK(removed.ended == errc::closed);
     CHECK(committed.ended_with(errc::closed));
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("errors have their names")
         asked(s).to("persistent /a").ends(answer).to("remove /a at version 1").ends(answer);
         s.fail(2, answer);
         CHECK(created.ended_with(error));
-        CHECK(removed.ended == make_error_code(error));
+        CHECK(removed.ended == error);
         CHECK(committed.ended_with(error));
         CHECK(committed.value.failed == 2);
         CHECK(committed.value.results.empty());
@@ -93,7 +93,7 @@ TEST_CASE("what is wrong with a path or too long is not sent")
         s.clock.run();
         CHECK(created.ended_with(errc::invalid_path));
         CHECK(read.ended_with(errc::invalid_path));
-        CHECK(removed.ended == make_error_code(errc::invalid_path));
+        CHECK(removed.ended == errc::invalid_path);
         CHECK(committed.ended_with(errc::invalid_path));
     }
     CHECK(s.servers.pending().empty());
@@ -112,7 +112,7 @@ TEST_CASE("what is wrong with a path or too long is not sent")
     nodes::commit(*s.session, transaction().create("/c", "", node_kind::container), {}, container.teller());
     s.clock.run();
     CHECK(root.ended_with(errc::invalid_path));
-    CHECK(removed_root.ended == make_error_code(errc::invalid_path));
+    CHECK(removed_root.ended == errc::invalid_path);
     CHECK(too_long.ended_with(errc::invalid_option));
     CHECK(together.ended_with(errc::invalid_option));
     CHECK(container.ended_with(errc::invalid_option));
@@ -152,7 +152,7 @@ TEST_CASE("a log of all lines tells which writes have failed, and why, for a use
         asked(s).to("set /a at version 3").ends(outcome::bad_version).to("remove /b").ends(outcome::ok);
         asked(s).to("get /a").ends(outcome::no_node).to("set /c").ends(outcome::unknown);
         CHECK(unknown.ended_with(errc::outcome_unknown));
-        CHECK(removed.ended == make_error_code(errc::invalid_path));
+        CHECK(removed.ended == errc::invalid_path);
         if (most == log_level::info) {
             CHECK(lines.empty());
             continue;

@@ -184,7 +184,7 @@ TEST_CASE("paths that are refused: the log names the rule, of locks, permits, li
     std::optional<error_code> ended;
     const auto is_refused = [&](const std::string& line) {
         s.clock.run();
-        CHECK(std::exchange(ended, std::nullopt) == make_error_code(errc::invalid_path));
+        CHECK(std::exchange(ended, std::nullopt) == errc::invalid_path);
         told(line);
     };
     recipes::semaphores gates(*s.locks);

@@ -6,19 +6,12 @@
 
 using namespace zklock::unit;
 
-namespace {
-
-const error_code timed_out_ = make_error_code(errc::timed_out);
-const error_code not_connected_ = make_error_code(errc::not_connected);
-
-} // namespace
-
 TEST_CASE("one who has left saw somebody: that may be long ago for whoever comes later")
 {
     waiting_scene s;
     const auto first = s.wait_behind_theirs(400ms);
     s.pass(400ms);
-    CHECK(first->ended == timed_out_);
+    CHECK(first->ended == errc::timed_out);
     s.come_to_rest();
     const auto late = s.wait_for(1s);
     SUBCASE("its create is not answered") {
@@ -26,7 +19,7 @@ TEST_CASE("one who has left saw somebody: that may be long ago for whoever comes
     SUBCASE("and nobody tells who is before it")
         asked(s).to("create /p/" + prefix(2)).number(103, 3);
     s.pass(1s);
-    CHECK(late->ended == not_connected_);
+    CHECK(late->ended == errc::not_connected);
     wait_report told = late->handle->describe_wait();
     told.no_answer = true;
     const std::string begin = "waited 0.000 s for /p: no answer of the servers in time; when last seen, ";
@@ -41,7 +34,7 @@ TEST_CASE("one of ours looks on: so it is known of all")
     s.wait_behind_theirs(100s);
     const auto late = s.wait_for(1s); // its create is not answered
     s.pass(1s);
-    CHECK(late->ended == timed_out_);
+    CHECK(late->ended == errc::timed_out);
 }
 
 TEST_CASE("one of ours has looked on until the connection was lost, a moment ago")
@@ -51,7 +44,7 @@ TEST_CASE("one of ours has looked on until the connection was lost, a moment ago
     s.lose_connection();
     const auto late = s.wait_for(50ms);
     s.clock.pass(50ms);
-    CHECK(late->ended == timed_out_);
+    CHECK(late->ended == errc::timed_out);
 }
 
 TEST_CASE("a semaphore: the head of the line is one of ours and waits for an answer itself")
@@ -65,8 +58,8 @@ TEST_CASE("a semaphore: the head of the line is one of ours and waits for an ans
         if (in_line)
             asked(s).to("create /s/locks/" + prefix(3)).number(71, 1);
         s.pass(1s);
-        CHECK(behind->ended == not_connected_);
-        CHECK(head->ended == not_connected_);
+        CHECK(behind->ended == errc::not_connected);
+        CHECK(head->ended == errc::not_connected);
     }
 }
 
@@ -79,8 +72,8 @@ TEST_CASE("a semaphore: the head of the line is one of ours and finds no room")
     asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
     const auto behind = s.want_for(900ms);
     s.pass(1s);
-    CHECK(behind->ended == timed_out_);
-    CHECK(head->ended == timed_out_);
+    CHECK(behind->ended == errc::timed_out);
+    CHECK(head->ended == errc::timed_out);
 }
 
 TEST_CASE("a look that finds it busy: whether by others")
@@ -88,7 +81,7 @@ TEST_CASE("a look that finds it busy: whether by others")
     waiting_scene s;
     const auto look = [&s](const std::string& path) { return s.acquire(path, {}, acquire_mode::look_once); };
     const auto busy_for_others = [](const auto& attempt) {
-        CHECK(attempt->ended == make_error_code(errc::busy));
+        CHECK(attempt->ended == errc::busy);
         return attempt->handle->refused_for_others();
     };
     SUBCASE("they are listed") {
@@ -128,7 +121,7 @@ TEST_CASE("a look for permits that finds none: whether by others")
     SUBCASE("they are listed") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);
         asked(s).to("children /s/leases").list({"x"});
-        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK(a->ended == errc::busy);
         CHECK(a->handle->refused_for_others());
     }
     SUBCASE("they have come since") {
@@ -137,14 +130,14 @@ TEST_CASE("a look for permits that finds none: whether by others")
         s.give_line();
         asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
         asked(s).to("children /s/leases").list({"x", s.permit(2, 7)});
-        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK(a->ended == errc::busy);
         CHECK(a->handle->refused_for_others());
     }
     SUBCASE("one of ours is before it in the line and waits for an answer") {
         const auto a = s.want(1, permits_of(1), acquire_mode::look_once);
         s.want_for(100s);
         asked(s).to("children /s/leases").list({});
-        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK(a->ended == errc::busy);
         CHECK_FALSE(a->handle->refused_for_others());
     }
 }

@@ -100,11 +100,11 @@ TEST_CASE("a reader does not become a writer, whether it holds or waits")
     owners_scene s;
     const auto reader = s.read();
     const auto early = s.write();
-    CHECK(early->ended == make_error_code(errc::not_upgradable));
+    CHECK(early->ended == errc::not_upgradable);
     s.grant("__READ__");
     CHECK(reader->ended == error_code());
     for (const auto mode : {acquire_mode::wait, acquire_mode::look_once})
-        CHECK(s.want(contender_kind::writer, mode)->ended == make_error_code(errc::not_upgradable));
+        CHECK(s.want(contender_kind::writer, mode)->ended == errc::not_upgradable);
     asked(s).nothing_else();
     CHECK(reader->handle->held(s.clock.now()));
     s.check_counts(0, 1);
@@ -120,7 +120,7 @@ TEST_CASE("nor does one that has stopped writing, whatever became of that")
     const auto writer = s.written();
     const auto reader = s.reads_too();
     s.release(*writer);
-    CHECK(s.write()->ended == make_error_code(errc::not_upgradable));
+    CHECK(s.write()->ended == errc::not_upgradable);
     CHECK(s.read()->ended == error_code());
     asked(s).only(downgrade);
 }
@@ -148,11 +148,11 @@ TEST_CASE("the servers refuse to make it a reader: its release says so, and it g
     const auto reader = s.reads_too();
     s.release(*writer);
     asked(s).only(downgrade).ends(outcome::no_auth).to("exists " + readers_node).ends(outcome::no_node);
-    CHECK(writer->released == make_error_code(errc::access_denied));
+    CHECK(writer->released == errc::access_denied);
     CHECK(reader->handle->held(s.clock.now()));
     CHECK(reader->handle->nodes_of(reader->given) == std::vector{writers_node});
     CHECK(reader->handle->stands_on(reader->given));
-    CHECK(s.write()->ended == make_error_code(errc::not_upgradable));
+    CHECK(s.write()->ended == errc::not_upgradable);
     s.release(*reader);
     asked(s).to("remove " + writers_node).ends(outcome::ok);
     CHECK(reader->released == error_code());
@@ -165,13 +165,13 @@ TEST_CASE("lost while it becomes a reader: its release and its holds are told, o
     const auto reader = s.reads_too();
     s.release(*writer);
     s.end_session();
-    CHECK(writer->released == make_error_code(errc::lost));
+    CHECK(writer->released == errc::lost);
     CHECK(writer->losses == 0);
     CHECK(reader->losses == 1);
-    CHECK(s.read()->ended == make_error_code(errc::lost));
-    CHECK(s.write()->ended == make_error_code(errc::lost));
+    CHECK(s.read()->ended == errc::lost);
+    CHECK(s.write()->ended == errc::lost);
     s.release(*reader);
-    CHECK(reader->released == make_error_code(errc::lost));
+    CHECK(reader->released == errc::lost);
 }
 
 TEST_CASE("a reader joins the writer that waits; when that leaves it queues anew, as a reader")
@@ -210,12 +210,12 @@ TEST_CASE("an owner has a path as a mutex or as a shared one")
 {
     owners_scene s;
     const auto writer = s.written();
-    CHECK(s.want(contender_kind::mutex)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.want(contender_kind::mutex)->ended == errc::invalid_option);
     const auto as_kazoo = with(&mutex_options::names, naming::kazoo);
     const auto a = s.acquire_by([&](recipes::acquire_call call) {
         return s.owners.acquire(1, "/p", as_kazoo, std::move(call), contender_kind::reader);
     });
-    CHECK(a->ended == make_error_code(errc::invalid_option));
+    CHECK(a->ended == errc::invalid_option);
     CHECK(writer->handle->held(s.clock.now()));
 }
 

@@ -162,7 +162,7 @@ TEST_CASE("thousands that wait end with the client, each once")
     s.contenders(waiting, "/p");
     s.close();
     CHECK(reads.ended == 20'000 - window);
-    CHECK(waiting.ended == make_error_code(errc::closed));
+    CHECK(waiting.ended == errc::closed);
     s.lose_answers();
     CHECK(reads.ended == 20'000);
     CHECK(reads.failed == 20'000);
@@ -172,7 +172,7 @@ TEST_CASE("thousands that wait end with the client, each once")
     other.contenders(list, "/p");
     other.list(line_scene::crowd(500));
     other.close();
-    CHECK(list.ended == make_error_code(errc::closed)); // it had more to send
+    CHECK(list.ended == errc::closed); // it had more to send
     other.lose_answers();
 }
 

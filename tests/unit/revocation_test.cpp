@@ -186,7 +186,7 @@ TEST_CASE("what a downgrade finds: no node, no connection, no permission")
         asked(s).to("get /p/" + scene::node(1, 0, "__WRIT__")).ends(found);
         switch (found) {
         case outcome::no_node:
-            CHECK(downgraded == make_error_code(errc::lost));
+            CHECK(downgraded == errc::lost);
             CHECK(a->losses == 1);
             break;
         case outcome::unknown:
@@ -197,7 +197,7 @@ TEST_CASE("what a downgrade finds: no node, no connection, no permission")
             break;
         default:
             asked(s).to("exists " + scene::downgraded("/p")).ends(outcome::no_node); // of a reader, either
-            CHECK(downgraded == make_error_code(errc::access_denied));
+            CHECK(downgraded == errc::access_denied);
             CHECK(a->handle->held(s.clock.now()));
         }
     }
@@ -266,16 +266,16 @@ TEST_CASE("asking a contender is one request, asking the holder is two")
     begin();
     recipes::revoke(*s.session, "/p", "/q/" + scene::node(9, 7), answer);
     s.clock.run();
-    CHECK(failed == make_error_code(errc::invalid_path));
+    CHECK(failed == errc::invalid_path);
     begin();
     recipes::revoke(*s.session, "/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
     asked(s).nothing_else();
     s.clock.run();
-    CHECK(failed == make_error_code(errc::invalid_path));
+    CHECK(failed == errc::invalid_path);
     begin();
     recipes::revoke(*s.session, "/p", "/p/" + scene::node(9, 7), answer);
     asked(s).to("set /p/" + scene::node(9, 7)).ends(outcome::no_auth);
-    CHECK(failed == make_error_code(errc::access_denied));
+    CHECK(failed == errc::access_denied);
 
     begin();
     recipes::revoke_holders(*s.session, "/p", answer);

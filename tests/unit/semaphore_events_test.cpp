@@ -12,11 +12,7 @@ struct heard_semaphores : semaphore_scene {
     std::shared_ptr<journal> told = std::make_shared<journal>();
     std::vector<std::string> logged;
 
-    explicit heard_semaphores(log_level from = log_level::warning)
-        : semaphore_scene(
-              store::leveled_log{from, [this](log_level, std::string_view text) { logged.emplace_back(text); }})
-    {
-    }
+    explicit heard_semaphores(log_level from = log_level::warning) : semaphore_scene(keep_log(logged, from)) {}
 
     semaphore_options heard(unsigned permits)
     {
@@ -197,7 +193,7 @@ TEST_CASE("properties are on the nodes of the line and of the permits")
     CHECK(s.servers.requests.front().what == "create " + s.permit_prefix(2));
     CHECK(s.servers.requests.front().data == "me\nzone=7");
     o.properties = {{"a\n", "b"}};
-    CHECK(s.want(1, o)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.want(1, o)->ended == errc::invalid_option);
 }
 
 // --- semaphore, attempts ---------------------------------------------------------------------------------------------
@@ -221,7 +217,7 @@ TEST_CASE("a deletion by others ends an attempt: in the line, and of a permit at
                 s.event(store::event_kind::deleted, "/s/locks/" + scene::node(1, 3));
             }
             if (allowed == 1)
-                CHECK(a->ended == make_error_code(errc::lost));
+                CHECK(a->ended == errc::lost);
             else
                 CHECK_FALSE(a->ended);
             if (allowed == 1)
@@ -242,7 +238,7 @@ TEST_CASE("a permit's create that a connection took along, and that was not done
         s.answer_syncs();
         asked(s).to("children /s/leases").list({});
         if (allowed == 1)
-            CHECK(a->ended == make_error_code(errc::not_connected));
+            CHECK(a->ended == errc::not_connected);
         else
             CHECK_FALSE(a->ended);
         CHECK(s.servers.asks("batch create " + s.permit_prefix(4)) == (allowed == 2)); // one attempt for both
@@ -256,7 +252,7 @@ TEST_CASE("so does a session that expires at the head of the line")
     o.max_attempts = 1;
     const auto a = s.want_at_head(1, o);
     s.end_session();
-    CHECK(a->ended == make_error_code(errc::session_expired));
+    CHECK(a->ended == errc::session_expired);
 }
 
 TEST_CASE("what cost it attempts in the line counts at its head")
@@ -272,5 +268,5 @@ TEST_CASE("what cost it attempts in the line counts at its head")
     asked(s).to("create " + s.permit_prefix(3)).number(60, 7);
     CHECK_FALSE(a->ended);
     asked(s).to("children /s/leases").list({}); // others have deleted it
-    CHECK(a->ended == make_error_code(errc::lost));
+    CHECK(a->ended == errc::lost);
 }

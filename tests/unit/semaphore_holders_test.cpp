@@ -54,7 +54,7 @@ TEST_CASE("a commit looks for the node of each permit that is still there when i
         .only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", set /stock")
         .fails_at(1, outcome::no_node); // not the first
     CHECK(told == 2);
-    CHECK(ended == make_error_code(errc::lost));
+    CHECK(ended == errc::lost);
     CHECK(a->losses == 1);
     CHECK_FALSE(a->handle->held(s.clock.now()));
     asked(s).all_of({"remove " + s.permit_node(2, 7)});
@@ -63,7 +63,7 @@ TEST_CASE("a commit looks for the node of each permit that is still there when i
     commit();
     s.clock.run();
     CHECK(told == 3);
-    CHECK(ended == make_error_code(errc::lost));
+    CHECK(ended == errc::lost);
     asked(s).all_of({"remove " + s.permit_node(2, 7)}); // it was not sent
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("somebody who looks once and finds no room leaves nothing")
     semaphore_path_scene s;
     const auto a = s.want(1, acquire_mode::look_once);
     asked(s).to("children /s/leases").list({"x", "y"}).nothing_else();
-    CHECK(a->ended == make_error_code(errc::busy));
+    CHECK(a->ended == errc::busy);
     CHECK(s.path->idle());
     CHECK(s.told_idle == 1);
 }
@@ -73,11 +73,11 @@ TEST_CASE("those who look once share a list: one is under way at a time")
     const auto b = s.want(1, acquire_mode::look_once);
     const auto c = s.want(1, acquire_mode::look_once);
     asked(s).only("children /s/leases").list({"x", "y"});
-    CHECK(a->ended == make_error_code(errc::busy));
+    CHECK(a->ended == errc::busy);
     CHECK_FALSE(b->ended);
     asked(s).only("children /s/leases").list({"x", "y"}).nothing_else();
-    CHECK(b->ended == make_error_code(errc::busy));
-    CHECK(c->ended == make_error_code(errc::busy));
+    CHECK(b->ended == errc::busy);
+    CHECK(c->ended == errc::busy);
 }
 
 TEST_CASE("whoever waits is refused and leaves line and permits, and whoever holds is not")
@@ -88,7 +88,7 @@ TEST_CASE("whoever waits is refused and leaves line and permits, and whoever hol
     asked(s).to("create /s/locks/" + prefix(3)).number(61, 1).to("create " + s.permit_prefix(4)).number(62, 8);
     s.path->refuse_all(errc::invalid_option);
     s.clock.run();
-    CHECK(waiter->ended == make_error_code(errc::invalid_option));
+    CHECK(waiter->ended == errc::invalid_option);
     CHECK(holder->handle->held(s.clock.now()));
     CHECK(holder->losses == 0);
     asked(s).to("remove /s/locks/" + scene::node(3, 1)).to("remove /s/leases/" + s.permit(4, 8));
@@ -111,9 +111,9 @@ TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose
         s.path->stop(errc::closed);
         s.clock.run();
         CHECK(holder->losses == 0);
-        CHECK(released == make_error_code(errc::closed));
+        CHECK(released == errc::closed);
     }
-    CHECK(waiter->ended == make_error_code(errc::closed));
+    CHECK(waiter->ended == errc::closed);
     CHECK_FALSE(holder->handle->held(s.clock.now()));
 }
 

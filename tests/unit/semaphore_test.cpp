@@ -68,7 +68,7 @@ TEST_CASE("after a look that was refused, too")
     asked(s).only("watch children /s/leases").list({"x", s.permit(2, 7)}).nothing_else();
     const auto refused = s.want(1, permits_of(1), acquire_mode::look_once);
     asked(s).only("children /s/leases").ends(outcome::no_auth);
-    CHECK(refused->ended == make_error_code(errc::access_denied));
+    CHECK(refused->ended == errc::access_denied);
     CHECK_FALSE(a->ended);
     asked(s).only("watch children /s/leases").list({s.permit(2, 7)});
     CHECK(a->ended == error_code());
@@ -93,12 +93,12 @@ TEST_CASE("after a create or a list of the head that was refused, too: the next 
     asked(s).to(s.leave_line(1)).ends(outcome::ok);
     SUBCASE("a create") {
         asked(s).to("create " + s.permit_prefix(6)).ends(outcome::no_auth);
-        CHECK(refused->ended == make_error_code(errc::access_denied));
+        CHECK(refused->ended == errc::access_denied);
         asked(s).to("children /s/leases").list(room);
     }
     SUBCASE("a list") {
         asked(s).to("create " + s.permit_prefix(6)).number(63, 9).to("children /s/leases").ends(outcome::no_auth);
-        CHECK(refused->ended == make_error_code(errc::access_denied));
+        CHECK(refused->ended == errc::access_denied);
         asked(s).to("remove " + s.permit_node(6, 9)).ends(outcome::ok);
     }
     asked(s).to("remove /s/locks/" + scene::node(4, 1)).ends(outcome::ok);
@@ -133,7 +133,7 @@ TEST_CASE("a try reads, and writes nothing when there is no room")
     semaphore_scene s;
     const auto a = s.want(2, permits_of(2), acquire_mode::look_once);
     asked(s).only("children /s/leases").list({"x"}).nothing_else();
-    CHECK(a->ended == make_error_code(errc::busy));
+    CHECK(a->ended == errc::busy);
     const auto b = s.want(1, permits_of(2), acquire_mode::look_once);
     asked(s).to("children /s/leases").list({"x"});
     asked(s).only("children /s/locks").list({});
@@ -141,7 +141,7 @@ TEST_CASE("a try reads, and writes nothing when there is no room")
     s.give_line();
     asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
     asked(s).to("children /s/leases").list({"x", "y", s.permit(2, 7)}); // somebody who does not stand in line
-    CHECK(b->ended == make_error_code(errc::busy));
+    CHECK(b->ended == errc::busy);
     asked(s).all_of({"remove " + s.permit_node(2, 7), s.leave_line(1)});
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a try that ends with the connection has nothing sent any more for tho
     asked(s).nothing_else();
     CHECK_FALSE(tries->ended);
     s.disconnect();
-    CHECK(tries->ended == make_error_code(errc::not_connected));
+    CHECK(tries->ended == errc::not_connected);
     CHECK_FALSE(waits->ended);
     asked(s).nothing_else();
 }

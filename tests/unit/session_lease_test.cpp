@@ -17,7 +17,7 @@ TEST_CASE("a lost lease is a loss, told once, before the release, and the node i
     CHECK(a->losses == 1);
     CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
     s.release(*a);
-    CHECK(a->released == make_error_code(errc::lost));
+    CHECK(a->released == errc::lost);
     CHECK(a->losses == 1);
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("a connection that is too slow for a lease grants nothing: a try ends 
     }
     exchange();
     exchange();
-    CHECK(tries->ended == make_error_code(errc::not_connected));
-    CHECK(permit->ended == make_error_code(errc::not_connected));
+    CHECK(tries->ended == errc::not_connected);
+    CHECK(permit->ended == errc::not_connected);
     CHECK_FALSE(waits->ended);
     s.answer_syncs();
 }
@@ -205,18 +205,15 @@ TEST_CASE("a lease that could never last is an invalid option, also for who came
     const auto early = s.acquire("/p");
     CHECK_FALSE(early->ended);
     s.connect();
-    CHECK(early->ended == make_error_code(errc::invalid_option));
-    CHECK(s.acquire("/p")->ended == make_error_code(errc::invalid_option));
+    CHECK(early->ended == errc::invalid_option);
+    CHECK(s.acquire("/p")->ended == errc::invalid_option);
 }
 
 TEST_CASE("servers that grant less than a lease needs are refused, and named in the log, until they grant more")
 {
     scene s;
     std::vector<std::string> said;
-    s.options.log = [&said](log_level level, std::string_view line) {
-        if (level == log_level::error)
-            said.emplace_back(line);
-    };
+    s.options.log = keep_log(said, log_level::error);
     s.start();
     s.connect();
     const auto held = s.hold("/p", 0);
@@ -224,8 +221,8 @@ TEST_CASE("servers that grant less than a lease needs are refused, and named in 
     const auto waits = s.acquire("/q");
     s.connect(5, false, 2s); // of a tick, for all that is stated
     CHECK(held->losses == 1);
-    CHECK(waits->ended == make_error_code(errc::invalid_option));
-    CHECK(s.acquire("/q")->ended == make_error_code(errc::invalid_option));
+    CHECK(waits->ended == errc::invalid_option);
+    CHECK(s.acquire("/q")->ended == errc::invalid_option);
     REQUIRE(said.size() == 1);
     CHECK(said.front().find("2000 ms") != std::string::npos);
     s.servers.observer->on_expired();

@@ -46,7 +46,7 @@ void delete_full_path(connected_scene& s, mutex_options o = {})
 {
     const auto a = s.acquire("/p", std::move(o));
     asked(s).to("create /p/" + prefix(1)).number(42, queue::sequence_limit);
-    CHECK(a->ended == make_error_code(errc::sequence_exhausted));
+    CHECK(a->ended == errc::sequence_exhausted);
     store::node_stat stat;
     stat.cversion = static_cast<std::int32_t>(2u * (static_cast<std::uint32_t>(queue::sequence_limit) + 1));
     asked(s).to("watch /p"); // is never answered

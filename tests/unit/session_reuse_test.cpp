@@ -44,7 +44,7 @@ TEST_CASE("other options may be used once nobody needs the path")
     connected_scene s;
     const auto held = s.hold("/p", 0);
     const auto lingering = with(&mutex_options::linger, 1s);
-    CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", lingering)->ended == errc::invalid_option);
     s.give_back(*held);
     const auto next = s.acquire("/p", lingering);
     CHECK_FALSE(next->ended);
@@ -77,7 +77,7 @@ TEST_CASE("of a path whose options have changed: taken back with the path, altho
     s.hold_and_give_back("/p", 0);
     const auto look = s.acquire("/p", with(&mutex_options::linger, 1s), acquire_mode::look_once);
     asked(s).only("children /p").list({scene::node(7, 7)});
-    CHECK(look->ended == make_error_code(errc::busy));
+    CHECK(look->ended == errc::busy);
     CHECK(s.servers.pending() == "unwatch /p");
 }
 

@@ -15,6 +15,12 @@ using recipes::acquire_mode;
 using store::outcome;
 using test::with;
 
+/// A log whose lines are kept, from that level on.
+inline store::leveled_log keep_log(std::vector<std::string>& lines, log_level from = log_level::warning)
+{
+    return {from, [&lines](log_level, std::string_view line) { lines.emplace_back(line); }};
+}
+
 /// What the node's name is before the servers add its number.
 inline std::string prefix(int uuid, const char* mark = "lock-");
 
@@ -281,10 +287,7 @@ struct logged_scene : scene {
     std::vector<std::string> errors;
     logged_scene()
     {
-        options.log = [this](log_level level, std::string_view text) {
-            if (level == log_level::error)
-                errors.emplace_back(text);
-        };
+        options.log = keep_log(errors, log_level::error);
         start();
     }
 };

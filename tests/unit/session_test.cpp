@@ -18,7 +18,7 @@ TEST_CASE("a grant names the node and a token made of its czxid; a release is on
     CHECK(a->released == error_code());
     CHECK(a->losses == 0);
     s.release(*a);
-    CHECK(a->released == make_error_code(errc::not_owner));
+    CHECK(a->released == errc::not_owner);
 }
 
 TEST_CASE("missing parents are made, from the top, as containers where there are any")
@@ -45,14 +45,14 @@ TEST_CASE("what cannot be created ends with its reason, and leaves nothing to do
         connected_scene s;
         const auto a = s.acquire("/p");
         asked(s).to("create /p/" + prefix(1)).ends(answer);
-        CHECK(a->ended == make_error_code(error));
+        CHECK(a->ended == error);
         asked(s).to("watch /p").show({}).nothing_else();
     }
     connected_scene s;
     const auto a = s.acquire("/p");
     asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
     asked(s).to("container /p").ends(outcome::no_node);
-    CHECK(a->ended == make_error_code(errc::no_such_chroot));
+    CHECK(a->ended == errc::no_such_chroot);
 }
 
 TEST_CASE("numbers that are running out are refused, and the node deleted")
@@ -60,13 +60,13 @@ TEST_CASE("numbers that are running out are refused, and the node deleted")
     connected_scene s;
     const auto a = s.acquire("/p");
     asked(s).to("create /p/" + prefix(1)).number(42, 2'147'483'600);
-    CHECK(a->ended == make_error_code(errc::sequence_exhausted));
+    CHECK(a->ended == errc::sequence_exhausted);
     asked(s).to("watch /p");
     CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 2'147'483'600));
     const auto b = s.acquire("/q");
     asked(s).to("remove /p/" + scene::node(1, 2'147'483'600));
     asked(s).to("create /q/" + prefix(2)).number(std::int64_t{1} << 51, 0);
-    CHECK(b->ended == make_error_code(errc::token_exhausted));
+    CHECK(b->ended == errc::token_exhausted);
 }
 
 TEST_CASE("attempts can be limited")
@@ -78,7 +78,7 @@ TEST_CASE("attempts can be limited")
     s.connect(5, false);
     CHECK(s.servers.pending() == "sync /, children /p");
     asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
-    CHECK(a->ended == make_error_code(errc::not_connected));
+    CHECK(a->ended == errc::not_connected);
 }
 
 TEST_CASE("what ended the last of the attempts is told, not what ended one before it")
@@ -91,7 +91,7 @@ TEST_CASE("what ended the last of the attempts is told, not what ended one befor
     asked(s).to("create /p/" + prefix(2)).number(43, 7); // behind others
     CHECK_FALSE(a->ended);
     s.event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
-    CHECK(a->ended == make_error_code(errc::lost));
+    CHECK(a->ended == errc::lost);
 }
 
 TEST_CASE("a node that is found again after a cut, and deleted by others after that, ends its attempt as lost")
@@ -105,7 +105,7 @@ TEST_CASE("a node that is found again after a cut, and deleted by others after t
     asked(s).to("watch /p/" + own).show(5, "me");
     CHECK_FALSE(a->ended);
     s.event(store::event_kind::deleted, "/p/" + own);
-    CHECK(a->ended == make_error_code(errc::lost));
+    CHECK(a->ended == errc::lost);
 }
 
 TEST_CASE("a try looks before it writes")
@@ -113,18 +113,18 @@ TEST_CASE("a try looks before it writes")
     scene s;
     s.start();
     const auto early = s.acquire("/p", {}, acquire_mode::look_once);
-    CHECK(early->ended == make_error_code(errc::not_connected));
+    CHECK(early->ended == errc::not_connected);
     s.connect();
     const auto a = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).only("children /p").list({"_c_x-lock-0000000000"});
-    CHECK(a->ended == make_error_code(errc::busy));
+    CHECK(a->ended == errc::busy);
     asked(s).nothing_else();
     const auto b = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).to("children /p").ends(outcome::no_node);
     asked(s).to("create /p/" + prefix(1)).number(50, 1).to("watch /p").alone(2, 50);
     CHECK(b->ended == error_code());
     const auto c = s.acquire("/p", {}, acquire_mode::look_once);
-    CHECK(c->ended == make_error_code(errc::busy));
+    CHECK(c->ended == errc::busy);
     asked(s).nothing_else();
 }
 
@@ -135,15 +135,15 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
     const auto b = s.acquire("/p", {}, acquire_mode::look_once);
     const auto c = s.acquire("/p", {}, acquire_mode::look_once);
     asked(s).only("children /p").list({"_c_x-lock-0000000000"});
-    CHECK(a->ended == make_error_code(errc::busy));
+    CHECK(a->ended == errc::busy);
     CHECK_FALSE(b->ended);
     SUBCASE("the first of those takes it, and the others are refused") {
         const auto d = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).only("children /p").ends(outcome::no_node);
-        CHECK(c->ended == make_error_code(errc::busy));
+        CHECK(c->ended == errc::busy);
         CHECK_FALSE(d->ended);
         asked(s).to("children /p").ends(outcome::no_node);
-        CHECK(d->ended == make_error_code(errc::busy));
+        CHECK(d->ended == errc::busy);
         asked(s).to("create /p/" + prefix(1)).number(50, 1).to("watch /p").alone(2, 50);
         CHECK(b->ended == error_code());
     }
@@ -157,21 +157,21 @@ TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhi
         asked(s).to("children /q").list(readers);
         CHECK_FALSE(before->ended);
         asked(s).to("children /q").list(readers);
-        CHECK(writer->ended == make_error_code(errc::busy));
+        CHECK(writer->ended == errc::busy);
         CHECK_FALSE(reader->ended);
-        CHECK(late_writer->ended == make_error_code(errc::busy));
+        CHECK(late_writer->ended == errc::busy);
     }
     SUBCASE("the connection ends") {
         const auto d = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).to("children /p").ends(outcome::unknown);
         s.disconnect();
         for (const auto& each : {b, c, d})
-            CHECK(each->ended == make_error_code(errc::not_connected));
+            CHECK(each->ended == errc::not_connected);
         s.connect();
         CHECK(s.servers.pending().find("children") == std::string::npos);
         const auto e = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).to("children /p").list({"_c_x-lock-0000000000"});
-        CHECK(e->ended == make_error_code(errc::busy));
+        CHECK(e->ended == errc::busy);
     }
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a try that others of ours have overtaken is refused, and never waits 
     const auto a = s.acquire("/p", {}, acquire_mode::look_once);
     const auto b = s.acquire("/p");
     asked(s).to("children /p").list({});
-    CHECK(a->ended == make_error_code(errc::busy));
+    CHECK(a->ended == errc::busy);
     CHECK_FALSE(b->ended);
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("a downgrade that is refused when it is repeated may have been done be
     }
     SUBCASE("it was not done") {
         asked(s).to("exists " + reader).ends(outcome::no_node);
-        CHECK(downgraded == make_error_code(errc::access_denied));
+        CHECK(downgraded == errc::access_denied);
         s.release(*a);
         CHECK(s.servers.pending() == "remove " + writer);
     }
@@ -249,7 +249,7 @@ TEST_CASE("a delete that is refused is reported, and tried again; the client's n
         s.release(*a);
         CHECK_FALSE(a->handle->held(s.clock.now()));
         asked(s).to("remove /p/" + scene::node(1, 0)).ends(answer);
-        CHECK(a->released == make_error_code(error));
+        CHECK(a->released == error);
         const auto next = s.enqueue("/p", 1);
         if (s.servers.asks("watch /p")) { // by one who counts on no event since it was refused something
             asked(s).to("watch /p").show(two_children(101));
@@ -277,16 +277,16 @@ TEST_CASE("closing ends everything with its word, then says that it is done")
     s.session->close([&] { ++closed; });
     s.session->close([&] { ++closed; });
     s.clock.run();
-    CHECK(waiter->ended == make_error_code(errc::closed));
+    CHECK(waiter->ended == errc::closed);
     CHECK(holder->losses == 1);
     CHECK_FALSE(holder->handle->held(s.clock.now()));
-    CHECK(leaving->released == make_error_code(errc::closed));
+    CHECK(leaving->released == errc::closed);
     CHECK(s.session->state() == connection_state::closed);
     CHECK(closed == 0);
     s.servers.closed();
     s.clock.run();
     CHECK(closed == 2);
-    CHECK(s.acquire("/p")->ended == make_error_code(errc::closed));
+    CHECK(s.acquire("/p")->ended == errc::closed);
     s.session->close([&] { ++closed; });
     s.clock.run();
     CHECK(closed == 3);
@@ -311,18 +311,18 @@ TEST_CASE("bad input is told, not thrown")
 {
     connected_scene s;
     for (const std::string path : {"", "p", "/", "/p/", "//p", "/p//q"})
-        CHECK(s.acquire(path)->ended == make_error_code(errc::invalid_path));
+        CHECK(s.acquire(path)->ended == errc::invalid_path);
     for (const std::string& identifier : {std::string(70'000, 'x'), std::string("a\nb")})
         CHECK(s.acquire("/p", with(&mutex_options::identifier, identifier))->ended == errc::invalid_option);
     const auto a = s.acquire("/p");
-    CHECK(s.acquire("/p", with(&mutex_options::names, naming::kazoo))->ended == make_error_code(errc::invalid_option));
-    CHECK(s.acquire("/p", with(&mutex_options::linger, 1s))->ended == make_error_code(errc::invalid_option));
-    CHECK(s.acquire("/p", with(&mutex_options::cohort, 2))->ended == make_error_code(errc::invalid_option));
+    CHECK(s.acquire("/p", with(&mutex_options::names, naming::kazoo))->ended == errc::invalid_option);
+    CHECK(s.acquire("/p", with(&mutex_options::linger, 1s))->ended == errc::invalid_option);
+    CHECK(s.acquire("/p", with(&mutex_options::cohort, 2))->ended == errc::invalid_option);
     CHECK_FALSE(a->ended);
     for (const auto linger : {-1ms, std::chrono::milliseconds(25h)})
-        CHECK(s.acquire("/q", with(&mutex_options::linger, linger))->ended == make_error_code(errc::invalid_option));
+        CHECK(s.acquire("/q", with(&mutex_options::linger, linger))->ended == errc::invalid_option);
     for (const unsigned cohort : {0u, 4097u})
-        CHECK(s.acquire("/q", with(&mutex_options::cohort, cohort))->ended == make_error_code(errc::invalid_option));
+        CHECK(s.acquire("/q", with(&mutex_options::cohort, cohort))->ended == errc::invalid_option);
 }
 
 TEST_CASE("what a server refuses to show is not asked for again at once")
@@ -333,7 +333,7 @@ TEST_CASE("what a server refuses to show is not asked for again at once")
     s.reconnect();
     CHECK(s.servers.pending() == "sync /, children /p");
     asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_auth);
-    CHECK(a->ended == make_error_code(errc::access_denied));
+    CHECK(a->ended == errc::access_denied);
     asked(s).nothing_else();
     s.clock.pass(1s);
     asked(s).only("children /p").list({scene::node(1, 3)}).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
@@ -353,7 +353,7 @@ TEST_CASE("news of the connection that was on its way at the close changes nothi
     const auto a = s.acquire("/p");
     s.session->close({});
     s.clock.run();
-    CHECK(a->ended == make_error_code(errc::closed));
+    CHECK(a->ended == errc::closed);
     s.connect();
     s.clock.pass(10s);
     asked(s).nothing_else();

@@ -43,15 +43,15 @@ TEST_CASE("what is no count, or may not be read, ends the head's wait")
     s.give_line();
     SUBCASE("no count") {
         asked(s).to("get /n").show_version(0, "12345");
-        CHECK(a->ended == make_error_code(errc::invalid_option));
+        CHECK(a->ended == errc::invalid_option);
     }
     SUBCASE("not ours to read") {
         asked(s).to("get /n").ends(outcome::no_auth);
-        CHECK(a->ended == make_error_code(errc::access_denied));
+        CHECK(a->ended == errc::access_denied);
     }
     SUBCASE("missing, and not ours to make") {
         asked(s).to("get /n").ends(outcome::no_node).to("persistent /n").ends(outcome::no_auth);
-        CHECK(a->ended == make_error_code(errc::access_denied));
+        CHECK(a->ended == errc::access_denied);
     }
 }
 

@@ -6,13 +6,6 @@
 
 using namespace zklock::unit;
 
-namespace {
-
-constexpr auto timed_out = errc::timed_out;
-constexpr auto not_connected = errc::not_connected;
-
-} // namespace
-
 TEST_CASE("the holder is looked at shortly before the deadline, once for all, and told at the deadline")
 {
     waiting_scene s;
@@ -26,8 +19,8 @@ TEST_CASE("the holder is looked at shortly before the deadline, once for all, an
     s.pass(150ms);
     CHECK_FALSE(first->ended);
     s.pass(50ms);
-    CHECK(first->ended == make_error_code(timed_out));
-    CHECK(second->ended == make_error_code(timed_out));
+    CHECK(first->ended == errc::timed_out);
+    CHECK(second->ended == errc::timed_out);
 
     const wait_report told = first->handle->describe_wait();
     CHECK(told.path == "/p");
@@ -63,14 +56,14 @@ TEST_CASE("whoever is granted before that asks for nothing; one who is behind th
     t.pass(800ms);
     asked(t).only("get /p/" + theirs).show(9, "they");
     t.pass(200ms);
-    REQUIRE(first->ended == make_error_code(timed_out));
+    REQUIRE(first->ended == errc::timed_out);
     asked(t).to("remove /p/" + t.node(1, 1)).ends(outcome::ok);
     asked(t).to("children /p").list({theirs, t.node(2, 2)});
     asked(t).only("watch /p/" + t.node(2, 2)).show(5, "me");
     t.pass(3'800ms);
     asked(t).to("get /p/" + theirs).show(9, "they");
     t.pass(200ms);
-    REQUIRE(later->ended == make_error_code(timed_out));
+    REQUIRE(later->ended == errc::timed_out);
     CHECK(later->handle->describe_wait().held_by->identifier == "they");
 }
 
@@ -86,7 +79,7 @@ TEST_CASE("a holder that has gone behind the back of who waits is not named: the
     SUBCASE("and is read") {
         asked(s).to("get /p/" + next).show(8, "next");
         s.pass(200ms);
-        REQUIRE(a->ended == make_error_code(timed_out));
+        REQUIRE(a->ended == errc::timed_out);
         const wait_report told = a->handle->describe_wait();
         REQUIRE(told.held_by);
         CHECK(told.held_by->node == "/p/" + next);
@@ -96,7 +89,7 @@ TEST_CASE("a holder that has gone behind the back of who waits is not named: the
     SUBCASE("and is gone, too: nothing is asked for ever") {
         asked(s).to("get /p/" + next).ends(outcome::no_node);
         s.pass(200ms);
-        REQUIRE(a->ended == make_error_code(timed_out));
+        REQUIRE(a->ended == errc::timed_out);
         CHECK_FALSE(s.servers.asks("children"));
         CHECK(a->handle->describe_wait().held_by->node == "/p/" + next);
     }
@@ -109,7 +102,7 @@ TEST_CASE("no answer is waited for")
     s.pass(300ms);
     const auto look = asked(s).only("get /p/" + theirs).kept();
     s.pass(100ms);
-    CHECK(a->ended == make_error_code(timed_out));
+    CHECK(a->ended == errc::timed_out);
     const wait_report told = a->handle->describe_wait();
     REQUIRE(told.held_by);
     CHECK(told.held_by->node == "/p/" + theirs);
@@ -128,7 +121,7 @@ TEST_CASE("a look whose answer is lost is not repeated for those who have gone; 
     REQUIRE(s.servers.asks("get /p/" + theirs));
     s.lose_connection();
     s.pass(100ms);
-    CHECK(a->ended == make_error_code(timed_out));
+    CHECK(a->ended == errc::timed_out);
     CHECK(a->handle->describe_wait().before_us == 1); // as last seen
     s.connect(5, false);
     CHECK_FALSE(s.servers.asks("get /p/" + theirs));
@@ -159,7 +152,7 @@ TEST_CASE("held by this client, and without a node")
     s.pass(750ms);
     asked(s).to("get /p/" + s.node(1, 0)).show_node(s.of_session(5, 7s), "me");
     s.pass(250ms);
-    REQUIRE(a->ended == make_error_code(timed_out));
+    REQUIRE(a->ended == errc::timed_out);
     const wait_report told = b->handle->describe_wait();
     CHECK(told.node == "");
     CHECK(told.held_by->ours);
@@ -183,8 +176,8 @@ TEST_CASE("a semaphore: the place in the line, and one who holds permits")
     asked(s).to("children /s/leases").list({s.permit(2, 8), holder});
     asked(s).to("get /s/leases/" + holder).show(9, "they"); // for both
     s.pass(250ms);
-    REQUIRE(head->ended == make_error_code(timed_out));
-    REQUIRE(behind->ended == make_error_code(timed_out));
+    REQUIRE(head->ended == errc::timed_out);
+    REQUIRE(behind->ended == errc::timed_out);
     CHECK_FALSE(s.servers.asks("get /s/leases/"));
     const wait_report of_head = head->handle->describe_wait();
     CHECK(of_head.path == "/s");
@@ -214,9 +207,9 @@ TEST_CASE("servers that are silent for the session's time-out: nobody knows any 
     const auto in_time = s.wait_behind_theirs(9'900ms);
     const auto late = s.wait_for(10'100ms);
     s.clock.pass(9'900ms); // no heartbeat is answered
-    CHECK(in_time->ended == make_error_code(timed_out));
+    CHECK(in_time->ended == errc::timed_out);
     s.clock.pass(200ms);
-    CHECK(late->ended == make_error_code(not_connected));
+    CHECK(late->ended == errc::not_connected);
     CHECK(late->handle->describe_wait().before_us == 1); // as last seen
 }
 
@@ -225,7 +218,7 @@ TEST_CASE("nobody was seen before it, because no answer has come in time")
     waiting_scene s;
     const auto a = s.wait_for(50ms);
     s.pass(50ms);
-    CHECK(a->ended == make_error_code(not_connected));
+    CHECK(a->ended == errc::not_connected);
     wait_report told = a->handle->describe_wait();
     CHECK(told.path == "/p");
     told.no_answer = true;
@@ -235,8 +228,8 @@ TEST_CASE("nobody was seen before it, because no answer has come in time")
     asked(s).to("create /q/" + prefix(2)).number(102, 1);
     const auto second = s.wait_for(90ms, "/q"); // ends while the first waits
     s.pass(100ms);
-    CHECK(first->ended == make_error_code(not_connected));
-    CHECK(second->ended == make_error_code(not_connected)); // that one was no obstacle
+    CHECK(first->ended == errc::not_connected);
+    CHECK(second->ended == errc::not_connected); // that one was no obstacle
 }
 
 TEST_CASE("connected again, and the lease is not renewed yet: no lock until then, and the report says so")
@@ -248,7 +241,7 @@ TEST_CASE("connected again, and the lease is not renewed yet: no lock until then
     const auto a = s.wait_for(500ms);
     asked(s).to("create /p/" + prefix(1)).number(101, 0).to("watch /p").alone(1, 101);
     s.pass(500ms);
-    CHECK(a->ended == make_error_code(not_connected));
+    CHECK(a->ended == errc::not_connected);
     wait_report told = a->handle->describe_wait();
     told.no_answer = true;
     told.without_lease_for = s.session->without_lease_for();
@@ -267,7 +260,7 @@ TEST_CASE("what an earlier session has shown counts for nothing")
     s.servers.observer->on_expired();
     s.connect(6);
     s.pass(2s);
-    CHECK(a->ended == make_error_code(not_connected));
+    CHECK(a->ended == errc::not_connected);
 }
 
 TEST_CASE("readers are no reason for a reader that waits, and one for a writer")
@@ -280,8 +273,8 @@ TEST_CASE("readers are no reason for a reader that waits, and one for a writer")
     const auto reads_too = s.wait_for(50ms, "/p", kind::reader); // its create is not answered
     const auto writes = s.wait_for(50ms, "/p", kind::writer);
     s.pass(50ms);
-    CHECK(reads_too->ended == make_error_code(not_connected));
-    CHECK(writes->ended == make_error_code(timed_out));
+    CHECK(reads_too->ended == errc::not_connected);
+    CHECK(writes->ended == errc::timed_out);
 }
 
 TEST_CASE("a reader behind a writer of ours that waits itself, for a reader")
@@ -301,9 +294,9 @@ TEST_CASE("a reader behind a writer of ours that waits itself, for a reader")
         const auto reads_too = s.wait_for(50ms, "/p", kind::reader);
         asked(s).to("create /p/" + prefix(3, "__READ__")).number(102, first + 2);
         s.pass(50ms);
-        CHECK(reads_too->ended == make_error_code(held ? timed_out : not_connected));
+        CHECK(reads_too->ended == (held ? errc::timed_out : errc::not_connected));
         s.pass(50ms);
-        CHECK(writes->ended == make_error_code(held ? timed_out : not_connected));
+        CHECK(writes->ended == (held ? errc::timed_out : errc::not_connected));
     }
 }
 
@@ -318,7 +311,7 @@ TEST_CASE("permits: timed out if the last list has shown none to be free, though
         if (listed)
             asked(s).to("children /s/leases").list({s.permit(2, 8), s.permit(90, 7)});
         s.pass(1s);
-        CHECK(a->ended == make_error_code(listed ? timed_out : not_connected));
+        CHECK(a->ended == (listed ? errc::timed_out : errc::not_connected));
         CHECK_FALSE(a->handle->describe_wait().held_by);
     }
 }
@@ -337,7 +330,7 @@ TEST_CASE("several locks: the member that is waited for decides, and is told")
         });
         asked(s).to("create /a/" + prefix(2)).number(101, 0).to("watch /a").alone(1, 101);
         s.pass(1s);
-        CHECK(a->ended == make_error_code(contended ? timed_out : not_connected));
+        CHECK(a->ended == (contended ? errc::timed_out : errc::not_connected));
         CHECK(a->handle->describe_wait().path == other);
     }
 }

@@ -48,7 +48,7 @@ TEST_CASE("after a refusal at the path its watch counts for nothing: whoever com
         asked(s).only(removed).ends(outcome::ok);
         const auto refused = s.acquire("/p");
         asked(s).only("create /p/" + prefix(uuid++)).ends(outcome::no_auth);
-        CHECK(refused->ended == make_error_code(errc::access_denied));
+        CHECK(refused->ended == errc::access_denied);
     }
     SUBCASE("of a delete") {
         asked(s).only(removed).ends(outcome::no_auth);
@@ -59,7 +59,7 @@ TEST_CASE("after a refusal at the path its watch counts for nothing: whoever com
         asked(s).only(removed).ends(outcome::ok);
         const auto refused = s.acquire("/p", {}, acquire_mode::look_once);
         asked(s).only("children /p").ends(outcome::no_auth);
-        CHECK(refused->ended == make_error_code(errc::access_denied));
+        CHECK(refused->ended == errc::access_denied);
     }
     looks_again(s, *s.acquire("/p"), uuid);
 }
@@ -72,7 +72,7 @@ TEST_CASE("after a refused list that was to tell who is before a node, too")
     const auto refused = s.acquire("/p");
     asked(s).only("create /p/" + prefix(2)).number(53, 3); // others have come since
     asked(s).only("children /p").ends(outcome::no_auth);
-    CHECK(refused->ended == make_error_code(errc::access_denied));
+    CHECK(refused->ended == errc::access_denied);
     asked(s).only("remove /p/" + scene::node(2, 3)).ends(outcome::ok).nothing_else();
     (void)s.acquire("/p");
     asked(s).all_of({"create /p/" + prefix(3), "watch /p", "children /p"});
@@ -87,7 +87,7 @@ TEST_CASE("after a downgrade that was refused, too")
     s.clock.run();
     asked(s).only(scene::downgrade("/p")).ends(outcome::no_auth);
     asked(s).only("exists " + scene::downgraded("/p")).ends(outcome::no_node);
-    CHECK(downgraded == make_error_code(errc::access_denied));
+    CHECK(downgraded == errc::access_denied);
     s.give_back(*a).nothing_else();
     looks_again(s, *s.acquire("/p", {}, acquire_mode::wait, contender_kind::writer), 2, "__WRIT__");
 }
@@ -117,7 +117,7 @@ TEST_CASE("after a refused watch of the path the watch of its children counts fo
     asked(s).only("remove /p/" + scene::node(1, 0)).ends(outcome::ok).nothing_else();
     const auto refused = s.acquire("/p", lingering);
     asked(s).to("create /p/" + prefix(2)).number(52, 1).only("watch /p").ends(outcome::no_auth);
-    CHECK(refused->ended == make_error_code(errc::access_denied));
+    CHECK(refused->ended == errc::access_denied);
     asked(s).only("remove /p/" + scene::node(2, 1)).ends(outcome::ok).nothing_else();
     const auto b = s.acquire("/p", lingering);
     asked(s).to("create /p/" + prefix(3)).number(54, 2).only("watch /p").alone(3, 54).nothing_else();

@@ -1,5 +1,5 @@
 #pragma once
-#include "checker.hpp"
+#include "contender_names.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/session/session.hpp"
 #include "users.hpp"

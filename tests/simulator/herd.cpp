@@ -1,6 +1,8 @@
 #include "herd.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
+
+#include <set>
 
 namespace zklock::simulator {
 

@@ -2,9 +2,9 @@
 // lock's path, of others' contenders there, of registers that are made, set, filled and deleted meanwhile, and of what
 // never comes. What they are told must have been so, after what they had seen; what stays so they must be told. And
 // since they share their watches with the locks, those must go on as ever: the checkers of the mutex are at work, too.
-#include "users.hpp"
+#include "mutex_users.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 #include "recipes/requests/node_watches.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/errc.hpp"
@@ -31,9 +31,9 @@ std::string watched_register(unsigned path)
     return "/registers/" + std::string(1, static_cast<char>('a' + path));
 }
 
-class node_watch_users final : public acquisition_users {
+class node_watch_users final : public mutex_users {
 public:
-    explicit node_watch_users(stage& s) : acquisition_users(s)
+    explicit node_watch_users(stage& s) : mutex_users(s)
     {
         for (const auto& t : s.the_plan.steps)
             refusals_ |= t.what == act::refuse;
@@ -45,7 +45,7 @@ public:
 
     void client_died(client& c) override
     {
-        acquisition_users::client_died(c);
+        mutex_users::client_died(c);
         for (auto& w : waits_) {
             if (w.where != &c)
                 continue;
@@ -65,15 +65,15 @@ public:
 
     [[nodiscard]] bool all_ended() const override
     {
-        return acquisition_users::all_ended() && planned_ == 0 && reads_.empty() &&
+        return mutex_users::all_ended() && planned_ == 0 && reads_.empty() &&
                std::none_of(waits_.begin(), waits_.end(), is_open);
     }
 
-    [[nodiscard]] instant holding_time() const override { return acquisition_users::holding_time() + 2 * patience(); }
+    [[nodiscard]] instant holding_time() const override { return mutex_users::holding_time() + 2 * patience(); }
 
     void check() override
     {
-        acquisition_users::check();
+        mutex_users::check();
         for (auto& w : waits_)
             if (is_open(w))
                 check_not_missed(w);
@@ -82,7 +82,7 @@ public:
     /// What they had seen may be newer than what there is now.
     void set_back() override
     {
-        acquisition_users::set_back();
+        mutex_users::set_back();
         for (auto& w : waits_)
             w.seen_before_set_back = true;
     }
@@ -95,7 +95,7 @@ public:
 
     void finish() override
     {
-        acquisition_users::finish();
+        mutex_users::finish();
         for (const auto& w : waits_)
             if (is_open(w) && !w.where->closing)
                 stage_.world.violate(name_of(w) + " never ended");
@@ -134,11 +134,6 @@ private:
         return stage_.ensemble.leaders_tree().find(path);
     }
     [[nodiscard]] static state state_of(const node_stat& s) { return {s.czxid, s.mzxid, s.pzxid}; }
-
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
-    {
-        return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u)}});
-    }
 
     // ---- what happens to the registers
 
@@ -436,8 +431,8 @@ private:
         return "client" + std::to_string(w.where->number) + "'s wait until " + w.path + " is " +
                goals[static_cast<int>(w.what)] + (w.seen ? " after " + text_of(*w.seen) : std::string());
     }
-    using acquisition_users::say;
-    using acquisition_users::violate;
+    using mutex_users::say;
+    using mutex_users::violate;
     void say(const waiting& w, const std::string& what)
     {
         if (stage_.world.log.on())

@@ -1,6 +1,6 @@
 #include "numbers.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 
 namespace zklock::simulator {
 

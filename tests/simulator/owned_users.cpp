@@ -1,7 +1,7 @@
 // Of the shared mutex for owners: two in each client, who read and write, again and again.
 #include "users.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "zklock/errc.hpp"
@@ -161,6 +161,7 @@ private:
 
     // ---- what must hold
 
+    bool passes_nodes_on(const use&) const override { return false; }
     bool reads(const use& u, unsigned) const override { return !writes(u); }
 
     void check_begin(use& u) override
@@ -235,6 +236,8 @@ private:
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
         const auto& r = roles_.at(&u);
+        if (u.gave_up_late && ec == boost::system::errc::operation_canceled)
+            return true;
         if (ec == make_error_code(errc::not_upgradable))
             return r.writes && r.may_read;
         if (ec != make_error_code(errc::lost))
@@ -284,14 +287,16 @@ private:
     }
 
     /// As long as it says so, the node that it names is there.
+    std::vector<std::string> nodes_of(const use& u) const override
+    {
+        const recipes::grant given{u.given.front().node, u.given.front().fencing_token};
+        return u.handle->stands_on(given) ? u.handle->nodes_of(given) : std::vector<std::string>();
+    }
     void check_node_held(const use& u)
     {
         if (!calm_ || !u.believes() || excused(u))
             return;
-        const recipes::grant given{u.given.front().node, u.given.front().fencing_token};
-        if (!u.handle->stands_on(given))
-            return;
-        for (const auto& node : u.handle->nodes_of(given))
+        for (const auto& node : nodes_of(u))
             if (!stage_.ensemble.leaders_tree().find(node))
                 violate(u, "holds, and " + node + " is not there");
     }

@@ -90,6 +90,8 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
+        if (u.gave_up_late && ec == boost::system::errc::operation_canceled)
+            return true;
         if (ec != make_error_code(errc::lost))
             return false;
         const auto& e = expected_.at(&u);

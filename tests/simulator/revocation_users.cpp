@@ -1,24 +1,8 @@
 // The users of revocation: mutexes, or readers and writers, whose holders are asked to let go.
 #include "asking_users.hpp"
+#include "mutex_users.hpp"
 
 namespace zklock::simulator {
-
-namespace {
-
-/// A mutex's.
-class mutex_users : public acquisition_users {
-protected:
-    using acquisition_users::acquisition_users;
-
-    static constexpr bool one_holds = true;
-
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
-    {
-        return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u)}});
-    }
-};
-
-} // namespace
 
 std::unique_ptr<scenario> make_revocation_users(stage& s)
 {

@@ -109,7 +109,7 @@ private:
         request.options.identifier = common.identifier;
         request.options.access = common.access;
         request.options.listener = common.listener;
-        request.options.max_attempts = u.wish.max_attempts;
+        request.options.max_attempts = common.max_attempts;
         request.options.properties = {{"count", std::to_string(wanted)}};
         request.options.check_permits = compared_;
         if (counted_)
@@ -134,8 +134,10 @@ private:
         });
     }
 
+    bool passes_nodes_on(const use&) const override { return false; }
+
     /// The nodes of all its permits; what it has of them changes.
-    std::vector<std::string> nodes_of(const use& u) const
+    std::vector<std::string> nodes_of(const use& u) const override
     {
         std::vector<std::string> nodes;
         for (const auto& node : acquisitions_.at(&u)->nodes)
@@ -279,10 +281,6 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
-        if (u.wish.max_attempts != 0 && (!calm_ || stage_.the_plan.set.leases_may_end_in_calm()) &&
-            (ec == make_error_code(errc::lost) || ec == make_error_code(errc::not_connected) ||
-             ec == make_error_code(errc::session_expired)))
-            return true;
         if (ec == make_error_code(errc::lost))
             return u.wish.look_once;
         return other_maximum_ && ec == make_error_code(errc::invalid_option);

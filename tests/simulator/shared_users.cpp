@@ -1,8 +1,7 @@
 // The users of the shared mutex: readers, writers, and writers who read on.
 #include "asking_users.hpp"
-#include "users.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 #include "mutants/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/requests/node_operations.hpp"
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace zklock::simulator {
@@ -20,12 +18,6 @@ namespace {
 class shared_users : public acquisition_users {
 public:
     using acquisition_users::acquisition_users;
-
-    void made_out_of_turn(const std::string& node) override
-    {
-        acquisition_users::made_out_of_turn(node);
-        out_of_turn_.insert(node);
-    }
 
 protected:
     static constexpr bool one_holds = false;
@@ -53,6 +45,14 @@ protected:
         return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u, kind), kind}});
     }
 
+    bool passes_nodes_on(const use&) const override { return false; }
+    std::vector<std::string> nodes_of(const use& u) const override
+    {
+        const auto& r = roles_.at(&u);
+        if (r.downgrading)
+            return {}; // its reader's node is about to take the place of its own
+        return {r.writes ? u.given.front().node : u.given.back().node};
+    }
     bool reads(const use& u, unsigned) const override { return !roles_.at(&u).writes; }
     bool shares(const use& u, unsigned) const override
     {
@@ -67,35 +67,10 @@ protected:
 
     void check_granted(use& u) override
     {
-        if (u.believes() && !excused(u))
-            check_turn(u);
         check_readers(u);
         if (!roles_.at(&u).downgrades)
             return;
         (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u] { downgrade(u); });
-    }
-
-    /// Nobody of another session is before it in the leader's tree whom it cannot share with.
-    void check_turn(const use& u)
-    {
-        const auto& tree = stage_.ensemble.leaders_tree();
-        const auto& own = u.given.front().node;
-        const auto* const node = tree.find(own);
-        const auto number = contender_sequence(own);
-        if (node == nullptr || !number)
-            return;
-        const auto path = path_of(u.paths.front()) + '/';
-        for (const auto& name : tree.children(path_of(u.paths.front()))) {
-            const auto other = contender_sequence(name);
-            if (!other || *other >= *number || out_of_turn_.contains(path + name))
-                continue;
-            if (is_reader(name) && !roles_.at(&u).writes)
-                continue;
-            if (stage_.told_let_go(u.client, path + name))
-                continue;
-            if (tree.find(path + name)->owner != node->owner)
-                violate(u, "granted before " + name);
-        }
     }
 
     void downgrade(use& u)
@@ -108,7 +83,7 @@ protected:
         auto& r = roles_.at(&u);
         r.downgrading = true;
         say(u, "wants to read on");
-        const std::string reader = child_of_path(u, queue::reader_name(name_of(u.given.front().node)));
+        const std::string reader = child_of_path(u, queue::reader_name(name_in(u.given.front().node)));
         // It may have that one already.
         u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token});
         for (unsigned i = 0; u.wish.choice / 32 % 4 == 1 && i <= stage_.the_plan.set.users_window; ++i)
@@ -219,7 +194,6 @@ protected:
         }
     }
 
-    static std::string name_of(const std::string& node) { return node.substr(node.rfind('/') + 1); }
     static std::string child_of_path(const use& u, const std::string& name)
     {
         return path_of(u.paths.front()) + '/' + name;
@@ -228,7 +202,6 @@ protected:
     /// Where numbers are scarce, readers too are held back until the path is empty.
     const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short();
     std::map<const use*, role> roles_;
-    std::set<std::string> out_of_turn_;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "stage.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 
 namespace zklock::simulator {
 
@@ -241,7 +241,6 @@ void stage::close(client& c)
     if (c.closing || !c.session)
         return;
     c.closing = true;
-    users_->client_closes(c);
     call(c, [&](recipes::session& session) {
         session.close([this, &c] {
             if (may_tell(c))

@@ -75,7 +75,6 @@ public:
 
     /// A user's step, in the process of a client that is not closing.
     virtual void perform(client& c, const step& s) = 0;
-    virtual void client_closes(client&) {}
     /// Before its session is destroyed.
     virtual void client_died(client&) = 0;
 

@@ -1,6 +1,6 @@
 // What administrators and other programs do: the second part of stage.
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 #include "held_registers.hpp"
 
 namespace zklock::simulator {

@@ -1,7 +1,7 @@
 // The users of transactions guarded by the mutex: its holder writes a register in the simulated ZooKeeper. No write may
 // be done when another client has had the lock since, whatever its writer believes: that is more than the lease can
 // promise. A holder that reads the register sees all that holders have written before.
-#include "users.hpp"
+#include "mutex_users.hpp"
 
 #include "recipes/requests/node_operations.hpp"
 #include "recipes/session/session.hpp"
@@ -22,9 +22,9 @@ std::string register_of(unsigned path)
     return "/registers/" + std::string(1, static_cast<char>('a' + path));
 }
 
-class transaction_users final : public acquisition_users {
+class transaction_users final : public mutex_users {
 public:
-    explicit transaction_users(stage& s) : acquisition_users(s)
+    explicit transaction_users(stage& s) : mutex_users(s)
     {
         make("/registers");
         for (unsigned p = 0; p < s.the_plan.set.paths; ++p)
@@ -35,7 +35,7 @@ public:
 
     void client_died(client& c) override
     {
-        acquisition_users::client_died(c);
+        mutex_users::client_died(c);
         for (auto& w : writes_) {
             if (w.writer->where == &c.where && !w.ended)
                 w.died = true;
@@ -47,14 +47,14 @@ public:
 
     [[nodiscard]] bool all_ended() const override
     {
-        return acquisition_users::all_ended() &&
+        return mutex_users::all_ended() &&
                std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.ended || w.died; }) &&
                std::all_of(reads_.begin(), reads_.end(), [](const reading& r) { return r.ended; });
     }
 
     void set_back() override
     {
-        acquisition_users::set_back();
+        mutex_users::set_back();
         last_token_.clear();
         grants_of_.clear();
         for (auto& w : writes_) {
@@ -68,7 +68,7 @@ public:
 
     void finish() override
     {
-        acquisition_users::finish();
+        mutex_users::finish();
         for (const auto& w : writes_) {
             if (!w.ended && !w.died)
                 violate(*w.writer, "its write " + w.data + " never ended");
@@ -110,11 +110,6 @@ private:
         transaction_entry t;
         t.path = path;
         stage_.ensemble.administrate(std::move(t));
-    }
-
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
-    {
-        return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u)}});
     }
 
     void check_granted(use& u) override

@@ -1,8 +1,5 @@
 #include "users.hpp"
 
-#include "checker.hpp"
-#include "zklock/errc.hpp"
-
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -24,8 +21,14 @@ bool contains(const auto& list, const auto& what)
 acquisition_users::acquisition_users(stage& s)
     : promptly(s.the_plan.set.promptly()), stage_(s), calm_(is_calm(s.the_plan)), registers_(s)
 {
-    for (const auto& t : s.the_plan.steps)
+    const auto& set = s.the_plan.set;
+    const auto& placed = s.the_plan.faults;
+    expects_faults_ = set.one_fault_in != 0 || set.scarce_memory != 0 || (placed && !placed->empty()) ||
+                      10 * (2 * set.slowest_message() + set.follower_lag) > set.shortest_session();
+    for (const auto& t : s.the_plan.steps) {
         refusals_ |= t.what == act::refuse;
+        expects_faults_ |= t.what != act::acquire && t.what != act::list && t.what < act::remove_idle_containers;
+    }
 }
 
 std::string acquisition_users::label(const use& u) const
@@ -59,13 +62,32 @@ bool acquisition_users::was_harmed(std::int64_t session, const std::vector<held_
 void acquisition_users::set_back()
 {
     last_.clear(); // tokens begin again
-    tokens_of_.clear();
     registers_.set_back();
     const auto is_there = [&](const auto& node) { return stage_.ensemble.leaders_tree().find(node) != nullptr; };
     for (use& u : uses_)
         for (const held_lock& l : u.given)
             is_there(l.node) ? u.back.node_is_back(contains(deleted_, l.node)) : deleted_.push_back(l.node);
     std::erase_if(deleted_, is_there);
+}
+
+bool acquisition_users::is_out_of_turn(const std::string& node) const
+{
+    return contains(out_of_turn_, node);
+}
+
+use* acquisition_users::maker_of(const std::string& node)
+{
+    const auto* const found = stage_.ensemble.leaders_tree().find(node);
+    const auto at = found ? by_tag_.find(found->data.substr(0, found->data.find('\n'))) : by_tag_.end();
+    return at == by_tag_.end() ? nullptr : at->second;
+}
+
+std::vector<std::string> acquisition_users::nodes_of(const use& u) const
+{
+    std::vector<std::string> nodes;
+    for (const held_lock& l : u.given)
+        nodes.push_back(l.node);
+    return nodes;
 }
 
 bool acquisition_users::is_deleted(const use& u) const
@@ -88,9 +110,12 @@ mutex_options acquisition_users::options_of(const use& u, queue::contender_kind 
     options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
     options.listener = u.heard;
+    options.max_attempts = most_attempts(u);
     if (kind == queue::contender_kind::mutex) { // a shared mutex does not have these
         options.linger = agreed.linger;
         options.cohort = agreed.cohort;
+        options.mark = stage_.the_plan.set.mark;
+        options.also_heeds = stage_.the_plan.set.also_heeds;
     }
     return options;
 }
@@ -150,25 +175,13 @@ void acquisition_users::acquire(client& c, use& u)
             say(u, "hears: " + std::string(to_string(e.what)) + ' ' + e.node);
             heard(u, e);
         };
-        u.heard = std::make_shared<heard_events>(most_attempts(u), false, wrong, told);
+        u.heard = std::make_shared<heard_events>(most_attempts(u), passes_nodes_on(u), wrong, told);
     }
     if (u.wish.deadline && !u.wish.look_once)
         u.deadline = u.where->now() + *u.wish.deadline;
     say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
                (u.wish.look_once ? ", looking once" : ""));
-    u.contradicted = false;
-    for (use& o : uses_) {
-        const auto shares_path = [&o](unsigned path) { return contains(o.paths, path); };
-        const bool is_there = o.where == u.where && (o.now == phase::waiting || o.has_it());
-        if (!is_there || std::ranges::none_of(u.paths, shares_path))
-            continue;
-        if (u.owner != 0 && o.owner == u.owner && o.now == phase::waiting)
-            u.contradicted |= o.contradicted; // an owner's acquire joins that one
-        if (o.wish.other_options == u.wish.other_options)
-            continue;
-        u.contradicted = true;
-        o.contradicted |= o.now == phase::waiting; // it may come to that path later
-    }
+    note_other_options(u);
     check_begin(u);
     check_look_once(u);
     recipes::acquire_call call;
@@ -182,21 +195,33 @@ void acquisition_users::acquire(client& c, use& u)
         ec ? failed(u, ec, g) : granted(c, u, g);
     };
     call.lost = [this, &c, &u] {
-        if (!stage_.may_tell(c))
-            return;
-        say(u, "is told that the lock is lost");
-        if (u.lost)
-            return violate(u, "lost twice");
-        if (u.now != phase::holding)
-            return violate(u, "lost while it does not hold");
-        if (u.believes())
-            return violate(u, "lost, and yet its lease goes on");
-        check_heard(u, lock_event::kind::lost, {});
-        u.lost = true;
-        u.now = phase::lost;
+        if (stage_.may_tell(c))
+            lost(u);
     };
     if (!stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(call)); }))
         client_died(c); // now, or before in this step
+}
+
+/// Those of its client on one path have to agree on some options: one that comes with others is refused while they are
+/// in use.
+void acquisition_users::note_other_options(use& u)
+{
+    u.contradicted = false;
+    u.must_be_refused = false;
+    for (use& o : uses_) {
+        const bool known = o.now == phase::waiting || o.now == phase::holding;
+        const bool has_more = o.owner != 0 || o.paths.size() > 1; // its owner, or another part, until it is released
+        const bool is_there = known || (has_more && o.now == phase::lost);
+        if (o.where != u.where || !is_there || !share_a_path(o, u))
+            continue;
+        if (u.owner != 0 && o.owner == u.owner && o.now == phase::waiting)
+            u.contradicted |= o.contradicted; // an owner's acquire joins that one
+        if (o.wish.other_options == u.wish.other_options)
+            continue;
+        u.contradicted = true;
+        u.must_be_refused |= o.believes();
+        o.contradicted |= o.now == phase::waiting && has_more; // it may come there later
+    }
 }
 
 void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
@@ -211,7 +236,9 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
             granted_unaware_.push_back(l.node);
     }
     if (!u.handle->held(u.where->now()))
-        violate(u, "granted, and not held");
+        return violate(u, "granted, and not held");
+    if (on_time(u) && knew_of_delete(u, now() - 1ms))
+        violate(u, "granted, though the client knew that its node was deleted");
     if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u))
         violate(u, "granted after its deadline");
     if (u.given.size() != u.paths.size())
@@ -232,16 +259,17 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
 
 void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 {
-    if (!l.node.starts_with(l.path + '/'))
+    if (!l.node.starts_with(l.path + '/') || l.node.rfind('/') != l.path.size())
         return violate(u, "granted " + l.node + " for " + l.path);
     check_node(u, l);
     if (stage_.network.is_let_go(uuid_in(l.node)))
         violate(u, "granted with a node that was let go");
     // Others deleted its node, and it has not been looked at since: that is the stated exception.
-    if (excused(u))
+    if (excused(u) && stage_.ensemble.leaders_tree().find(l.node) == nullptr)
         return;
     check_before(u, l, path);
-    check_token(u, l, path);
+    if (!was_unaware(u))
+        check_token(u, l, path);
     for (auto& other : uses_) {
         if (&other == &u || !contains(other.paths, path))
             continue;
@@ -259,28 +287,44 @@ void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 void acquisition_users::check_node(use& u, const held_lock& l)
 {
     const auto& tree = stage_.ensemble.leaders_tree();
-    if (const auto* const node = tree.find(l.node); node != nullptr) {
-        if (!stage_.ensemble.alive(node->owner))
-            violate(u, "granted to a session that is over");
-        if (!has_access_of_locks(*node, stage_.the_plan))
-            violate(u, "its node has another access list");
-        if (l.fencing_token >> 12 != node->czxid)
-            violate(u, "its token does not come from its node");
-        auto& tokens = tokens_of_[l.node];
-        tokens.insert(l.fencing_token);
-        if (const auto& agreed = stage_.the_plan.agreed(u.wish); agreed.linger == 0ms && tokens.size() > agreed.cohort)
-            violate(u, "its node served more grants than a cohort has");
-    } else if (!excused(u)) {
-        violate(u, "granted without a node");
+    const auto* const node = tree.find(l.node);
+    if (node == nullptr) {
+        if (!excused(u))
+            violate(u, "granted without a node");
+        return;
     }
+    check_maker(u, l);
+    if (!stage_.ensemble.alive(node->owner))
+        violate(u, "granted to a session that is over");
+    if (!has_access_of_locks(*node, stage_.the_plan))
+        violate(u, "its node has another access list");
+    if (l.fencing_token >> 12 != node->czxid)
+        violate(u, "its token does not come from its node");
+    auto& tokens = tokens_of_[l.node];
+    if (!tokens.insert(l.fencing_token).second && u.owner == 0)
+        violate(u, "its token was given before");
+    if (const auto& agreed = stage_.the_plan.agreed(u.wish); agreed.linger == 0ms && tokens.size() > agreed.cohort)
+        violate(u, "its node served more grants than a cohort has");
+}
+
+/// The node is its own, or was passed on to it by others of its client; an owner's holds have one node.
+void acquisition_users::check_maker(use& u, const held_lock& l)
+{
+    const auto& data = stage_.ensemble.leaders_tree().find(l.node)->data;
+    const auto* const maker = maker_of(l.node);
+    if (maker == &u || data.starts_with(queue::revocation_request)) // which takes the place of the maker's name
+        return;
+    const bool of_its_kind = maker && maker->client == u.client && maker->wish.other_options == u.wish.other_options;
+    const bool joined = maker && u.owner != 0 && maker->owner == u.owner;
+    if (!joined && !(of_its_kind && passes_nodes_on(u)))
+        violate(u, "granted with somebody else's node");
 }
 
 void acquisition_users::check_token(use& u, const held_lock& l, unsigned path)
 {
     auto& last = last_[path];
     const bool same = u.owner != 0 && u.owner == last.owner && l.node == last.node;
-    const bool passed_on = stage_.the_plan.agreed(u.wish).passes_nodes_on();
-    const bool next_turn = l.fencing_token != last.token && passed_on; // of a node passed on
+    const bool next_turn = l.fencing_token != last.token && passes_nodes_on(u); // of a node passed on
     const bool again = same && !next_turn;
     const bool shares = reads(u, path);
     const auto bound = shares ? last.token : std::max(last.token, last.readers);
@@ -305,8 +349,10 @@ void acquisition_users::check_look_once(use& u)
 
 void acquisition_users::check()
 {
-    for (auto& u : uses_)
+    for (auto& u : uses_) {
         check_told(u);
+        check_releasing(u);
+    }
 }
 
 /// A holder whose lease has ended has been told so, unless it did not run.
@@ -314,11 +360,30 @@ void acquisition_users::check_told(use& u)
 {
     if (u.now != phase::holding || u.where->dead() || !on_time(u))
         return;
-    if (!u.handle->held(u.where->now()) && !u.seen_lost)
+    const bool held = u.handle->held(u.where->now());
+    if (!held && !u.seen_lost)
         u.seen_lost = now();
-    if (u.seen_lost && now() > *u.seen_lost + promptly && now() > u.granted_at + promptly) {
+    if (u.seen_lost && now() > *u.seen_lost + promptly)
         violate(u, "lost, and it was not told");
-    }
+    const auto until = u.handle->held_until();
+    const bool known_lost = until == process::time_point(); // and the news is on its way
+    if (now() <= u.granted_at + promptly)
+        return;
+    if (!known_lost && u.where->now() > until + promptly)
+        violate(u, "its lease has ended, and it was not told");
+    if (held && knew_of_delete(u, now() - promptly))
+        violate(u, "the client knew that its node was deleted, and did not tell its holder");
+}
+
+/// Before then it was told of the delete of a node on which that use stands. (After a downgrade that has failed a
+/// client looks at the writer's node first.)
+bool acquisition_users::knew_of_delete(const use& u, instant before) const
+{
+    const auto knew = [&](const auto& node) {
+        const auto told = u.store->told_deleted(node);
+        return told && *told < before;
+    };
+    return !is_shared(stage_.the_plan.which) && std::ranges::any_of(nodes_of(u), knew);
 }
 
 void acquisition_users::release(client& c, use& u)
@@ -329,65 +394,16 @@ void acquisition_users::release(client& c, use& u)
     check_told(u);
     u.back = {*u.store, u.now == phase::holding && u.handle->held(u.where->now()), is_deleted(u)};
     u.now = phase::releasing;
+    releases(c, u);
     const bool after_the_end = c.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> told = [this, &c, &u, after_the_end](const auto& ec) {
         scarce_memory::ends();
         if (!after_the_end && !stage_.may_tell(c))
             return;
-        released(u, ec);
+        released(c, u, ec);
         ended(c, u);
     };
     (void)stage_.try_call(c, [&](recipes::session&) { u.handle->release(std::move(told)); });
-}
-
-void acquisition_users::released(use& u, boost::system::error_code ec)
-{
-    say(u, "has released" + (ec ? ": " + ec.message() : std::string()));
-    if (u.now != phase::releasing)
-        violate(u, "released twice");
-    if (u.lost && ec != make_error_code(errc::lost))
-        violate(u, "lost, and released without that error");
-    const bool asks = !stage_.the_plan.agreed(u.wish).passes_nodes_on();
-    if (u.owner == 0) { // of an owner's holds all but the last end otherwise
-        if (const auto fault = u.back.fault_of(ec, *u.store, stage_.ensemble, asks, excused(u)); !fault.empty())
-            violate(u, std::string(fault));
-        if (ec == make_error_code(errc::lost) && u.back.held())
-            check_heard(u, lock_event::kind::lost, {});
-    }
-    u.back.ended(*u.store);
-    u.now = phase::released;
-    u.released_with = ec;
-}
-
-void acquisition_users::failed(use& u, boost::system::error_code ec, const recipes::grant& ended)
-{
-    say(u, "fails: " + ec.message());
-    u.now = phase::failed;
-    const bool was_granted = u.heard && u.heard->last() && u.heard->last()->what == lock_event::kind::lost;
-    check_heard(u, was_granted ? lock_event::kind::lost : lock_event::kind::failed,
-                was_granted ? boost::system::error_code() : ec);
-    const auto is = [&](errc e) { return ec == make_error_code(e); };
-    const auto& set = stage_.the_plan.set;
-    if (is(errc::timed_out) || (is(errc::not_connected) && u.deadline && u.where->now() >= *u.deadline)) {
-        if (!u.deadline)
-            return violate(u, "timed out without a deadline");
-        if (u.where->now() < *u.deadline)
-            return violate(u, "timed out too early");
-        if (u.where->now() > *u.deadline + promptly && on_time(u) && now() > u.began + promptly) {
-            return violate(u, "timed out too late");
-        }
-        return;
-    }
-    const bool may_be_lost = !calm_ || set.leases_may_end_in_calm();
-    const bool granted_and_lost = is(errc::lost) && may_be_lost && !ended.node.empty();
-    const bool explained = is(errc::closed) || granted_and_lost ||
-                           ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
-                           (is(errc::access_denied) && refusals_) || (is(errc::invalid_option) && u.contradicted) ||
-                           (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
-                           (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
-                           (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
-    if (!explained)
-        violate(u, "failed without a reason: " + ec.message());
 }
 
 void acquisition_users::client_died(client& c)
@@ -422,8 +438,9 @@ bool acquisition_users::is_ours(const znode_tree::node& node) const
 instant acquisition_users::holding_time() const
 {
     instant all{0};
+    const auto delays = 20 * instant(stage_.the_plan.set.slow_message());
     for (const auto& u : uses_)
-        all += 3 * instant(u.wish.duration) + 60 * instant(stage_.the_plan.set.slow_message());
+        all += most_turns() * (instant(u.wish.duration) + delays);
     return all;
 }
 

@@ -5,6 +5,7 @@
 #include "recipes/acquisition/acquisition.hpp"
 #include "stage.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -32,7 +33,8 @@ struct use {
     phase now = phase::waiting;
     bool gave_up_late = false; ///< and was told that a result was on its way
     instant began{0};
-    bool contradicted = false; ///< others of its client were there that had other options
+    bool contradicted = false;    ///< others of its client were there that had other options
+    bool must_be_refused = false; ///< likewise, and one of them held
     std::optional<process::time_point> deadline;
     std::vector<held_lock> given; ///< as granted
     instant granted_at{0};
@@ -51,9 +53,14 @@ struct use {
     [[nodiscard]] bool has_it() const noexcept { return now == phase::holding || now == phase::lost; }
 };
 
+[[nodiscard]] inline bool share_a_path(const use& a, const use& b)
+{
+    return std::ranges::find_first_of(a.paths, b.paths) != a.paths.end();
+}
+
 /// Users of the recipes that are built on acquisitions: they acquire, hold for a while, release; and what must hold for
-/// all of them: exclusion, growing tokens, one end for each operation, in time, holders who are told, nothing left
-/// behind.
+/// all of them, looked at from outside with the true state of the ensemble at hand: exclusion, growing tokens, one end
+/// for each operation, in time, holders who are told, nothing left behind.
 class acquisition_users : public scenario {
 public:
     explicit acquisition_users(stage& s);
@@ -62,7 +69,7 @@ public:
     void client_died(client& c) override;
     void deleted_by_others(const std::string& node) override { deleted_.push_back(node); }
     void killed(std::int64_t session) override { killed_.push_back(session); }
-    void made_out_of_turn(const std::string& node) override { deleted_.push_back(node); }
+    void made_out_of_turn(const std::string& node) override { out_of_turn_.push_back(node); }
     void set_back() override;
     void let_go(std::string_view uuid) override;
     [[nodiscard]] std::int64_t begun() const override { return begun_; }
@@ -96,10 +103,20 @@ protected:
     [[nodiscard]] virtual bool uses_registers() const { return true; }
     /// How many nodes one acquire may get while it waits, if that is limited.
     [[nodiscard]] virtual unsigned most_attempts(const use&) const { return 0; }
+    /// Its node may serve others of its client before and after it.
+    [[nodiscard]] virtual bool passes_nodes_on(const use& u) const
+    {
+        return stage_.the_plan.agreed(u.wish).passes_nodes_on();
+    }
+    /// How often one may hold, at most.
+    [[nodiscard]] virtual unsigned most_turns() const { return 3; }
+    /// The nodes that it stands on by now.
+    [[nodiscard]] virtual std::vector<std::string> nodes_of(const use&) const;
     /// Its listener was told that.
     virtual void heard(use&, const lock_event&) {}
     /// Its listener has to have been told that last: each acquire of these users is one of the lock's.
     virtual void check_heard(const use&, lock_event::kind, boost::system::error_code) {}
+    virtual void releases(client&, use&) {} ///< its release is about to be asked for
     /// Its hold is over and given back.
     virtual void ended(client&, use&) {}
     virtual void reads_on(use&) {}       ///< it was a writer, and goes on as a reader
@@ -121,6 +138,9 @@ protected:
     [[nodiscard]] bool was_harmed(std::int64_t session, const std::vector<held_lock>& given) const;
     /// Others have deleted a node that it has now.
     [[nodiscard]] virtual bool is_deleted(const use&) const;
+    [[nodiscard]] bool is_out_of_turn(const std::string& node) const;
+    /// Who has made that node, if its data says so.
+    [[nodiscard]] use* maker_of(const std::string& node);
     /// The servers had not told it that the path's node is another, so others may have been before it.
     [[nodiscard]] bool was_unaware(const use&) const;
     [[nodiscard]] instant now() const noexcept { return stage_.world.time.now(); }
@@ -134,20 +154,29 @@ protected:
     /// A grant that is believed must be true at the leader.
     virtual void check_lock(use& u, const held_lock& l, unsigned path);
     virtual void check_node(use& u, const held_lock& l);
-    /// Its data names one of these users, and its session lives.
 
     stage& stage_;
     std::deque<use> uses_;
     const bool calm_;                  ///< nothing goes wrong in this schedule
+    bool expects_faults_ = false;      ///< something does by which locks may be lost, and releases fail
     std::vector<std::string> deleted_; ///< by others
 
 private:
+    void note_other_options(use& u);
     void granted(client& c, use& u, const recipes::grant& g);
     void use_registers(client& c, use& u);
+    void check_maker(use& u, const held_lock& l);
     void check_before(use& u, const held_lock& l, unsigned path);
+    [[nodiscard]] bool knew_of_delete(const use& u, instant before) const;
+    void lost(use& u);
+    void check_loss(const use& u);
     /// `ended`: what it was granted, if that was over before it could be told.
     void failed(use& u, boost::system::error_code ec, const recipes::grant& ended);
-    void released(use& u, boost::system::error_code ec);
+    void timed_out(use& u, bool for_others);
+    void check_refusal(const use& u);
+    [[nodiscard]] bool sees_holder(const use& u) const;
+    void check_releasing(const use& u);
+    void released(const client& c, use& u, boost::system::error_code ec);
 
     std::int64_t begun_ = 0;
     std::uint64_t grants_ = 0;
@@ -163,9 +192,11 @@ private:
     std::map<unsigned, last_grant> last_;                     ///< by path
     std::map<std::string, std::set<std::int64_t>> tokens_of_; ///< by node
     std::vector<std::int64_t> killed_;
+    std::vector<std::string> out_of_turn_;
     std::vector<std::string> granted_unaware_; ///< nodes
 };
 
+[[nodiscard]] std::unique_ptr<scenario> make_mutex_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_reentrant_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_multi_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_election_users(stage&);

@@ -1,11 +1,28 @@
 // What users do and what must hold where clients tell each other what they let go: a part of acquisition_users.
 #include "users.hpp"
 
-#include "checker.hpp"
+#include "contender_names.hpp"
 
 #include <algorithm>
 
 namespace zklock::simulator {
+
+namespace {
+
+/// Whether a grant that comes before the servers have done the release leaves its holder without news of the end of its
+/// own node.
+bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node, instant told)
+{
+    const auto* const found = e.leaders_tree().find(node);
+    // A change of its data uses the watch up, and the news may be under way.
+    if (found == nullptr || found->version != 0 || !store.undisturbed() || store.was_listed(node, told))
+        return false;
+    const auto watches = e.watches();
+    return std::none_of(watches.begin(), watches.end(),
+                        [&](const auto& w) { return w.session == found->owner && w.path == node; });
+}
+
+} // namespace
 
 void acquisition_users::use_registers(client& c, use& u)
 {
@@ -30,11 +47,9 @@ void acquisition_users::use_registers(client& c, use& u)
 /// Of those of other sessions before it that it cannot share with, all are gone, or their owners have told it so.
 void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
 {
-    if (stage_.the_plan.set.peers != peer_life::alive)
-        return;
     const auto& tree = stage_.ensemble.leaders_tree();
     const auto* const node = tree.find(l.node);
-    const auto number = contender_sequence(l.node);
+    const auto number = contender_sequence(name_in(l.node));
     if (node == nullptr || !number)
         return;
     std::optional<instant> overtakes; ///< somebody, whose word came then: the last of them
@@ -43,15 +58,13 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
         const auto other_node = l.path + '/' + name;
         if (!other || *other >= *number)
             continue;
-        if (std::find(deleted_.begin(), deleted_.end(), other_node) != deleted_.end())
-            continue; // or made out of turn
-        if (is_reader(name) && reads(u, path))
+        if (is_out_of_turn(other_node) || (is_reader(name) && reads(u, path)))
             continue;
         if (tree.find(other_node)->owner == node->owner)
             continue;
         if (const auto told = stage_.told_let_go(u.client, other_node))
             overtakes = std::max(overtakes.value_or(*told), *told);
-        else
+        else if (!was_unaware(u))
             violate(u, "granted too early, " + name + " of another session is lower");
     }
     stage_.world.overtaking_grants += overtakes.has_value();

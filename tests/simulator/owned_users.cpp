@@ -1,9 +1,8 @@
 // Of the shared mutex for owners: two in each client, who read and write, again and again.
-#include "users.hpp"
+#include "reentrant_users.hpp"
 
 #include "contender_names.hpp"
 #include "queue/node_name.hpp"
-#include "recipes/composed/reentrant_locks.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -17,15 +16,15 @@ namespace {
 
 using phase = use::phase;
 
-class owned_users final : public acquisition_users {
+class owned_users final : public reentrant_users {
 public:
-    using acquisition_users::acquisition_users;
+    using reentrant_users::reentrant_users;
 
     /// Some owners ask for two at once, of which one writes, or soon does not want to any more.
     void perform(client& c, const step& s) override
     {
         if (s.what != act::acquire || s.choice / 64 % 2 != 0)
-            return acquisition_users::perform(c, s);
+            return reentrant_users::perform(c, s);
         auto reader = s;
         auto writer = s;
         reader.duration = 2 * s.duration;
@@ -41,17 +40,11 @@ public:
         --others_; // one of them is in the plan
     }
 
-    void client_died(client& c) override
-    {
-        acquisition_users::client_died(c);
-        locks_.erase(&c);
-    }
-
-    [[nodiscard]] std::int64_t begun() const override { return acquisition_users::begun() - others_; }
+    [[nodiscard]] std::int64_t begun() const override { return reentrant_users::begun() - others_; }
 
     void check() override
     {
-        acquisition_users::check();
+        reentrant_users::check();
         for (const auto& u : uses_) {
             auto& r = roles_.at(&u);
             if (!r.ended_at && !active(u))
@@ -63,31 +56,11 @@ public:
         }
     }
 
-    void finish() override
-    {
-        acquisition_users::finish();
-        for (const auto& u : uses_) {
-            const auto found = locks_.find(&stage_.current(u.client));
-            if (found == locks_.end())
-                continue;
-            const auto left = found->second.counts->of(path_of(u.paths.front()), u.owner);
-            if (left.alone + left.shared != 0)
-                violate(u, "all is released, and yet its owner's holds are counted");
-        }
-    }
-
 private:
-    struct registry {
-        std::shared_ptr<recipes::hold_counts> counts = std::make_shared<recipes::hold_counts>();
-        std::unique_ptr<recipes::reentrant_locks> locks;
-    };
     struct role {
         bool writes = false;
         std::optional<instant> ended_at; ///< it neither waits nor holds any more
-        // What its owner has, when it begins.
-        bool held = false;     ///< it has to be granted at once, unless it is refused
-        bool lost = false;     ///< it must fail
-        bool entering = false; ///< another acquire of it has not been told yet
+        // What its owner does, when it begins.
         bool reads = false;    ///< it reads, for certain, and does not write
         bool may_read = false; ///< it reads, or waits to, and does not write
     };
@@ -97,19 +70,6 @@ private:
         return u.now == phase::waiting || u.has_it() || u.now == phase::releasing;
     }
     [[nodiscard]] bool writes(const use& u) const { return roles_.at(&u).writes; }
-    [[nodiscard]] static bool same_owner(const use& a, const use& b)
-    {
-        return &a != &b && a.where == b.where && a.owner == b.owner && a.paths == b.paths;
-    }
-    template <class F> bool any_other(const use& u, F f) const
-    {
-        return std::any_of(uses_.begin(), uses_.end(), [&](const use& o) { return same_owner(u, o) && f(o); });
-    }
-    template <class F> std::size_t count_others(const use& u, F f) const
-    {
-        return static_cast<std::size_t>(
-            std::count_if(uses_.begin(), uses_.end(), [&](const use& o) { return same_owner(u, o) && f(o); }));
-    }
 
     // ---- what users do
 
@@ -123,7 +83,7 @@ private:
     void choose(use& u) override
     {
         static constexpr unsigned writers[] = {2, 6, 10}; // of sixteen
-        u.owner = 1 + u.client * 2 + u.wish.choice % 2;
+        reentrant_users::choose(u);
         auto& r = roles_[&u];
         r.writes = next_writes_.value_or(u.wish.choice / 2 % 16 < writers[stage_.the_plan.seed / 3 % 3]);
         next_writes_.reset();
@@ -133,14 +93,9 @@ private:
         u.wish.duration = std::chrono::duration_cast<std::chrono::milliseconds>(4 * stage_.the_plan.set.a_while());
     }
 
-    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::acquire_call call) override
+    queue::contender_kind kind_of(const use& u) const override
     {
-        using enum queue::contender_kind;
-        auto& own = locks_[&c];
-        if (!own.locks)
-            own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
-        const auto kind = writes(u) ? writer : reader;
-        return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u, kind), std::move(call), kind);
+        return writes(u) ? queue::contender_kind::writer : queue::contender_kind::reader;
     }
 
     /// A writer who reads on: its owner gets a hold as a reader, which outlasts it.
@@ -166,13 +121,11 @@ private:
 
     void check_begin(use& u) override
     {
+        reentrant_users::check_begin(u);
         auto& r = roles_.at(&u);
-        r.held = any_other(u, [](const use& o) { return o.believes(); });
-        r.lost = any_other(u, [](const use& o) { return o.has_it() && !o.believes(); });
-        r.entering = any_other(u, [](const use& o) { return o.now == phase::waiting; });
         const bool writer = any_other(u, [this](const use& o) { return writes(o) && o.has_it(); });
         const bool untold = any_other(u, [this](const use& o) { return writes(o) && o.now == phase::waiting; });
-        r.reads = r.held && !writer && !untold;
+        r.reads = expected(u).held && !writer && !untold;
         r.may_read = !writer && any_other(u, [this](const use& o) {
             return !writes(o) && (o.has_it() || o.now == phase::waiting);
         });
@@ -181,21 +134,9 @@ private:
     void check_granted(use& u) override
     {
         const auto& r = roles_.at(&u);
-        if (r.lost)
-            violate(u, "granted, though its owner had lost what it held");
-        if (r.held && on_time(u) && now() > u.began + promptly)
-            violate(u, "its owner held it, and it had to wait");
+        reentrant_users::check_granted(u);
         if (r.writes && r.reads)
             violate(u, "its owner only reads, and it may write");
-        if (u.believes() && any_other(u, [](const use& o) { return o.has_it() && !o.believes(); }))
-            violate(u, "granted, though its owner has not released what it lost");
-        const auto counted = locks_[&stage_.current(u.client)].counts->of(path_of(u.paths.front()), u.owner);
-        const auto known = [&](bool w) {
-            const auto others = count_others(u, [&](const use& o) { return writes(o) == w && o.has_it(); });
-            return others + (r.writes == w ? 1 : 0);
-        };
-        if (counted.alone < known(true) || counted.shared < known(false))
-            violate(u, "its owner holds more than is counted");
         if (r.writes && u.wish.choice / 32 % 2 == 0)
             read_too(u);
         if (r.writes) {
@@ -206,7 +147,7 @@ private:
                         if (same_owner(u, o))
                             check_node_held(o);
                 });
-        } else if (calm_ && !is_reader(name_of(u))) {
+        } else if (calm_ && !is_reader(name_in(u.given.front().node))) {
             stage_.world.time.after(until_shared(), [this, &u, at = u.granted_at] {
                 if (u.granted_at == at)
                     check_shared(u);
@@ -236,13 +177,9 @@ private:
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
         const auto& r = roles_.at(&u);
-        if (u.gave_up_late && ec == boost::system::errc::operation_canceled)
-            return true;
         if (ec == make_error_code(errc::not_upgradable))
             return r.writes && r.may_read;
-        if (ec != make_error_code(errc::lost))
-            return false;
-        return r.lost || r.held || r.entering; // lost already, or before it was told of its grant
+        return reentrant_users::may_fail(u, ec);
     }
 
     /// Its node says so, or the one that took its place.
@@ -276,22 +213,23 @@ private:
         if (any_other(u, [&](const use& o) { return o.has_it() && token(o) != l.fencing_token; }))
             violate(u, "another hold of its owner has another token");
         if (!any_other(u, [&](const use& o) { return token(o) == l.fencing_token; }))
-            acquisition_users::check_token(u, l, path);
+            reentrant_users::check_token(u, l, path);
     }
 
     [[nodiscard]] bool excused(const use& u) const override
     {
-        return acquisition_users::excused(u) || std::any_of(u.given.begin(), u.given.end(), [&](const held_lock& l) {
+        return reentrant_users::excused(u) || std::any_of(u.given.begin(), u.given.end(), [&](const held_lock& l) {
                    return std::find(deleted_.begin(), deleted_.end(), readers_node(l.node)) != deleted_.end();
                });
     }
 
-    /// As long as it says so, the node that it names is there.
     std::vector<std::string> nodes_of(const use& u) const override
     {
         const recipes::grant given{u.given.front().node, u.given.front().fencing_token};
         return u.handle->stands_on(given) ? u.handle->nodes_of(given) : std::vector<std::string>();
     }
+
+    /// As long as it says so, the node that it names is there.
     void check_node_held(const use& u)
     {
         if (!calm_ || !u.believes() || excused(u))
@@ -359,21 +297,15 @@ private:
             violate(u, "behind no writer, and it has to wait");
     }
 
-    [[nodiscard]] static std::string name_of(const use& u)
-    {
-        const auto& node = u.given.front().node;
-        return node.substr(node.rfind('/') + 1);
-    }
     /// What takes the place of that node when its owner stops writing; a reader's node stays.
     [[nodiscard]] static std::string readers_node(const std::string& node)
     {
-        const auto name = node.rfind('/') + 1;
-        return is_reader(node.substr(name)) ? node : node.substr(0, name) + queue::reader_name(node.substr(name));
+        const auto name = name_in(node);
+        return is_reader(name) ? node : node.substr(0, node.size() - name.size()) + queue::reader_name(name);
     }
 
     /// Where numbers are scarce, readers too are held back until the path is empty.
     const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short();
-    std::map<const client*, registry> locks_;
     std::map<const use*, role> roles_;
     std::int64_t others_ = 0;         ///< that are not in the plan
     unsigned patient_ = 0;            ///< so many hold for long

@@ -1,18 +1,6 @@
 #pragma once
 #include "contender_names.hpp"
-#include "queue/owner_data.hpp"
-#include "recipes/session/session.hpp"
 #include "users.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <deque>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zklock::simulator {
 

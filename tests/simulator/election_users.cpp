@@ -2,11 +2,6 @@
 #include "users.hpp"
 
 #include "recipes/composed/election.hpp"
-#include "recipes/session/session.hpp"
-
-#include <algorithm>
-#include <cerrno>
-#include <utility>
 
 namespace zklock::simulator {
 

@@ -4,19 +4,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
-#include <map>
 #include <random>
-#include <string>
-#include <string_view>
 #include <unistd.h>
-#include <vector>
 
 namespace {
 

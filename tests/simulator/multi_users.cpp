@@ -3,9 +3,6 @@
 #include "users.hpp"
 
 #include "recipes/composed/multi_acquisition.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
 
 namespace zklock::simulator {
 

@@ -2,9 +2,6 @@
 
 #include "contender_names.hpp"
 #include "mutants/mutants.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
 
 namespace zklock::simulator {
 

@@ -6,15 +6,6 @@
 
 #include "contender_names.hpp"
 #include "recipes/requests/node_watches.hpp"
-#include "recipes/session/session.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-#include <array>
-#include <map>
-#include <set>
-#include <tuple>
-#include <utility>
 
 namespace zklock::simulator {
 

@@ -2,13 +2,6 @@
 #include "reentrant_users.hpp"
 
 #include "contender_names.hpp"
-#include "queue/node_name.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-#include <chrono>
-#include <optional>
-#include <string>
 
 namespace zklock::simulator {
 

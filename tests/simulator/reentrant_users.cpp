@@ -1,7 +1,5 @@
 #include "reentrant_users.hpp"
 
-#include "zklock/errc.hpp"
-
 namespace zklock::simulator {
 
 void reentrant_users::client_died(client& c)

@@ -2,8 +2,6 @@
 #include "recipes/composed/reentrant_locks.hpp"
 #include "users.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 /// The users of the re-entrant mutex: two owners in each client, who acquire again and again.

@@ -3,10 +3,6 @@
 #include "users.hpp"
 
 #include "recipes/semaphore/semaphores.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-#include <utility>
 
 namespace zklock::simulator {
 

@@ -1,15 +1,7 @@
 // The users of the shared mutex: readers, writers, and writers who read on.
 #include "asking_users.hpp"
 
-#include "contender_names.hpp"
 #include "mutants/mutants.hpp"
-#include "queue/node_name.hpp"
-#include "recipes/requests/node_operations.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-#include <optional>
-#include <utility>
 
 namespace zklock::simulator {
 

@@ -2,8 +2,6 @@
 
 #include "users.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 namespace {

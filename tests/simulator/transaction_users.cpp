@@ -3,13 +3,6 @@
 // promise. A holder that reads the register sees all that holders have written before.
 #include "mutex_users.hpp"
 
-#include "recipes/requests/node_operations.hpp"
-#include "recipes/session/session.hpp"
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-#include <map>
-
 namespace zklock::simulator {
 
 namespace {

@@ -2,8 +2,6 @@
 
 #include <boost/asio/error.hpp>
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 using phase = use::phase;

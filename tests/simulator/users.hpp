@@ -2,19 +2,6 @@
 #include "given_back.hpp"
 #include "heard_events.hpp"
 #include "held_registers.hpp"
-#include "recipes/acquisition/acquisition.hpp"
-#include "stage.hpp"
-
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace zklock::simulator {
 

@@ -1,10 +1,6 @@
 // How what users do ends, and whether there is a reason for that: a part of acquisition_users.
 #include "users.hpp"
 
-#include "zklock/errc.hpp"
-
-#include <algorithm>
-
 namespace zklock::simulator {
 
 using phase = use::phase;

@@ -3,8 +3,6 @@
 
 #include "contender_names.hpp"
 
-#include <algorithm>
-
 namespace zklock::simulator {
 
 namespace {

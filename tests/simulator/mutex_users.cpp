@@ -63,6 +63,18 @@ void mutex_users::check_order(const use& u, const held_lock& l)
             violate(u, "granted before " + other->tag + ", which came first");
 }
 
+/// What was granted is not lost by the lease if the servers have answered ever since.
+void mutex_users::check_loss(const use& u)
+{
+    const auto& set = stage_.the_plan.set;
+    if (set.scarce_memory != 0 || set.leases_may_end_in_calm())
+        return;
+    const auto loss = u.handle->loss(u.where->now());
+    const bool ran = u.where->paused_until() + promptly <= u.granted_at; // the news of the grant was not late
+    if (loss && loss->reason == loss_reason::lease_ended && ran && u.store->served_since(u.granted_at))
+        violate(u, "its lease has ended, though the servers have answered since the grant");
+}
+
 void mutex_users::deleted_by_others(const std::string& node)
 {
     acquisition_users::deleted_by_others(node);

@@ -21,6 +21,7 @@ protected:
         return c.locks->acquire({std::move(call), {path_of(u.paths.front()), options_of(u)}});
     }
     void check_lock(use& u, const held_lock& l, unsigned path) override;
+    void check_loss(const use& u) override;
 
 private:
     void check_order(const use& u, const held_lock& l);

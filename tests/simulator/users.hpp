@@ -99,6 +99,8 @@ protected:
     [[nodiscard]] virtual unsigned most_turns() const { return 3; }
     /// The nodes that it stands on by now.
     [[nodiscard]] virtual std::vector<std::string> nodes_of(const use&) const;
+    /// It is told that it has lost what it was granted.
+    virtual void check_loss(const use&) {}
     /// Its listener was told that.
     virtual void heard(use&, const lock_event&) {}
     /// Its listener has to have been told that last: each acquire of these users is one of the lock's.
@@ -156,7 +158,6 @@ private:
     void check_before(use& u, const held_lock& l, unsigned path);
     [[nodiscard]] bool knew_of_delete(const use& u, instant before) const;
     void lost(use& u);
-    void check_loss(const use& u);
     /// `ended`: what it was granted, if that was over before it could be told.
     void failed(use& u, boost::system::error_code ec, const recipes::grant& ended);
     void timed_out(use& u, bool for_others);

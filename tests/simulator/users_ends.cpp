@@ -14,24 +14,12 @@ void acquisition_users::lost(use& u)
         return violate(u, "lost while it does not hold");
     if (u.believes())
         return violate(u, "lost, and yet its lease goes on");
+    if (!expects_faults_ && !stage_.the_plan.set.leases_may_end_in_calm())
+        violate(u, "lost, though nothing ever went wrong");
     check_loss(u);
     check_heard(u, lock_event::kind::lost, {});
     u.lost = true;
     u.now = phase::lost;
-}
-
-void acquisition_users::check_loss(const use& u)
-{
-    const auto& set = stage_.the_plan.set;
-    if (set.leases_may_end_in_calm())
-        return;
-    if (!expects_faults_)
-        return violate(u, "lost, though nothing ever went wrong");
-    const auto loss = u.handle->loss(u.where->now());
-    const bool ran = u.where->paused_until() + promptly <= u.granted_at; // the news of the grant was not late
-    const bool served = ran && set.scarce_memory == 0 && u.store->served_since(u.granted_at);
-    if (u.owner == 0 && served && loss && loss->reason == loss_reason::lease_ended) // an owner's hold may join late
-        violate(u, "its lease has ended, though the servers have answered since the grant");
 }
 
 void acquisition_users::failed(use& u, boost::system::error_code ec, const recipes::grant& ended)

@@ -103,7 +103,8 @@ void acquisition_users::check_releasing(const use& u)
 {
     const auto& set = stage_.the_plan.set;
     const auto margin = std::max(set.session_timeout / 4, set.tick);
-    const auto limit = margin + set.tick + set.session_timeout + promptly; // it has to notice that first
+    const auto by_its_clock = (margin + set.tick + set.session_timeout) * (1 + set.stated_drift);
+    const auto limit = std::chrono::duration_cast<instant>(by_its_clock) + promptly; // it has to notice that first
     if (u.now != phase::releasing || u.lost || u.where->dead() || u.where->paused_until() + limit > now())
         return;
     if (u.store->silent(limit))

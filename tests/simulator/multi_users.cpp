@@ -68,6 +68,8 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
+        if (u.gave_up_late && ec == boost::system::errc::operation_canceled)
+            return true;
         return u.wish.look_once && ec == make_error_code(errc::lost);
     }
 };

@@ -1,7 +1,9 @@
 #include "recipes/composed/multi_acquisition.hpp"
 
 #include "queue/node_path.hpp"
+#include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
+#include "store/if_alive.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -36,57 +38,48 @@ multi_acquisition::multi_acquisition(session& s, std::vector<member> members, ac
 {
     members_.reserve(members.size());
     for (member& m : members)
-        members_.push_back({std::move(m), nullptr});
+        members_.push_back({.what = std::move(m)});
 }
 
 void multi_acquisition::next()
 {
-    const auto acquire = std::make_shared<member_acquire>();
     member_state& m = members_[reached_++];
-    m.now = acquire;
     acquire_call inner;
     inner.mode = call_.mode;
     inner.deadline = call_.deadline;
     // Both ends keep this alive until the wait is over.
-    inner.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
-        if (acquire->dropped) {
-            if (const auto late = std::exchange(acquire->handle, nullptr); !ec)
-                late->release({});
-        } else {
-            self->on_done(m, ec, std::move(given));
-        }
+    inner.done = [self = shared_from_this(), &m](error_code ec, grant given) {
+        self->on_done(m, ec, std::move(given));
     };
-    inner.lost = [weak = weak_from_this(), acquire] {
-        const auto self = weak.lock();
-        if (self && !acquire->dropped)
-            self->on_lost();
-    };
-    acquire->handle = m.what.acquire(std::move(inner));
+    inner.lost = store::if_alive<&multi_acquisition::on_lost>(weak_from_this());
+    m.now = m.what.acquire(std::move(inner));
 }
 
 void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 {
-    if (ec) {
+    bool lost = false;
+    if (!ec) {
+        m.given = std::move(given);
+        lost = !all_held(session_.scheduler.now());
+    } else {
         if (ec == condition::not_in_time)
-            waited_for_.keep(m.now->handle->describe_wait());
-        refused_for_others_ = m.now->handle->refused_for_others();
+            waited_for_.keep(m.now->describe_wait());
+        refused_for_others_ = m.now->refused_for_others();
         m.now = nullptr;
         --reached_;
-        if (ec == errc::lost && !given.node.empty()) // before it could be told
-            return begin_anew();
+        lost = ec == errc::lost && !given.node.empty(); // before it could be told
+    }
+    if (given_up_ || (ec && !lost)) {
         roll_back();
-        return fail(ec);
+        fail(given_up_ ? cancelled() : ec);
+    } else if (lost) {
+        begin_anew();
+    } else if (reached_ < members_.size()) {
+        next();
+    } else {
+        granted_ = true;
+        finish();
     }
-    m.now->granted = true;
-    m.now->given = std::move(given);
-    if (reached_ < members_.size())
-        return next();
-    granted_ = true;
-    if (!held(session_.scheduler.now())) {
-        granted_ = false;
-        return begin_anew();
-    }
-    finish();
 }
 
 void multi_acquisition::finish()
@@ -94,7 +87,7 @@ void multi_acquisition::finish()
     std::vector<held_lock> parts;
     parts.reserve(members_.size());
     for (const member_state& m : members_)
-        parts.push_back({m.what.path, m.now->given.node, m.now->given.fencing_token});
+        parts.push_back({m.what.path, m.given.node, m.given.fencing_token});
     grant all;
     all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
     std::exchange(call_.done, nullptr)({}, std::move(all));
@@ -106,12 +99,13 @@ void multi_acquisition::fail(error_code ec)
     std::exchange(call_.done, nullptr)(ec, {});
 }
 
-/// A member was lost.
+/// A member was lost. If the end of the wait for another is on its way, that notices it.
 void multi_acquisition::on_lost()
 {
     if (!call_.done) // all were granted
-        return say_lost();
-    begin_anew();
+        say_lost();
+    else if (leave())
+        begin_anew();
 }
 
 /// What was held is not held any more.
@@ -124,34 +118,35 @@ void multi_acquisition::begin_anew()
         next();
 }
 
-/// Gives up all that was asked for, in reverse.
+/// Stops waiting for the member that was asked for last. False if the end of that wait is on its way.
+bool multi_acquisition::leave()
+{
+    member_state& last = members_[reached_ - 1];
+    if (!last.now->withdraw())
+        return false;
+    last.now = nullptr;
+    --reached_;
+    return true;
+}
+
+/// Gives back what is held, in reverse.
 void multi_acquisition::roll_back()
 {
-    while (reached_ != 0) {
-        member_state& m = members_[--reached_];
-        const auto acquire = std::exchange(m.now, nullptr);
-        if (acquire->granted) {
-            acquire->dropped = true;
-            std::exchange(acquire->handle, nullptr)->release({});
-        } else if (acquire->handle->withdraw()) {
-            acquire->handle = nullptr;
-        } else {
-            acquire->dropped = true;
-        }
-    }
+    while (reached_ != 0)
+        std::exchange(members_[--reached_].now, nullptr)->release({});
 }
 
 void multi_acquisition::expect_time_out()
 {
     if (call_.done && reached_ != 0)
-        members_[reached_ - 1].now->handle->expect_time_out();
+        members_[reached_ - 1].now->expect_time_out();
 }
 
 known_wait multi_acquisition::describe_wait()
 {
     return waited_for_.tell([this] {
         const bool waits = call_.done && reached_ != 0;
-        return waits ? members_[reached_ - 1].now->handle->describe_wait() : known_wait();
+        return waits ? members_[reached_ - 1].now->describe_wait() : known_wait();
     });
 }
 
@@ -159,6 +154,10 @@ bool multi_acquisition::withdraw()
 {
     if (!call_.done)
         return false;
+    if (reached_ != 0 && !leave()) {
+        given_up_ = true;
+        return false;
+    }
     call_.done = nullptr;
     call_.lost = nullptr;
     roll_back();
@@ -174,7 +173,7 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     ending->due = members_.size();
     ending->released = std::move(released);
     for (auto m = members_.rbegin(); m != members_.rend(); ++m)
-        m->now->handle->release([all = ending](error_code ec) {
+        m->now->release([all = ending](error_code ec) {
             if (ec && (!all->first || ec == errc::lost))
                 all->first = ec;
             if (--all->due == 0 && all->released)
@@ -185,21 +184,21 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
 void multi_acquisition::on_revoked(std::function<void()> asked)
 {
     for (member_state& m : members_)
-        m.now->handle->on_revoked(store::if_alive<&multi_acquisition::say_asked>(weak_from_this()));
+        m.now->on_revoked(store::if_alive<&multi_acquisition::say_asked>(weak_from_this()));
     asked_ = std::move(asked);
 }
 
 bool multi_acquisition::stands_on(const grant&) const noexcept
 {
     return std::all_of(members_.begin(), members_.end(),
-                       [](const member_state& m) { return m.now->handle->stands_on(m.now->given); });
+                       [](const member_state& m) { return m.now->stands_on(m.given); });
 }
 
 std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
 {
     std::vector<std::string> all;
     for (const member_state& m : members_)
-        for (std::string& node : m.now->handle->nodes_of(m.now->given))
+        for (std::string& node : m.now->nodes_of(m.given))
             all.push_back(std::move(node));
     return all;
 }
@@ -212,14 +211,20 @@ const std::string& multi_acquisition::path() const noexcept
 
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
-    const auto is_held = [now](const member_state& m) { return m.now->handle->held(now); };
-    return granted_ && std::all_of(members_.begin(), members_.end(), is_held);
+    return granted_ && all_held(now);
+}
+
+/// Of those that have been asked for.
+bool multi_acquisition::all_held(store::scheduler::time_point now) const noexcept
+{
+    const auto is_held = [now](const member_state& m) { return !m.now || m.now->held(now); };
+    return std::all_of(members_.begin(), members_.end(), is_held);
 }
 
 std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point now) const noexcept
 {
     for (const member_state& m : members_)
-        if (const auto how = m.now->handle->loss(now))
+        if (const auto how = m.now->loss(now))
             return how;
     return std::nullopt;
 }
@@ -228,7 +233,7 @@ store::scheduler::time_point multi_acquisition::held_until() const noexcept
 {
     auto first = store::scheduler::time_point::max();
     for (const member_state& m : members_)
-        first = std::min(first, m.now->handle->held_until());
+        first = std::min(first, m.now->held_until());
     return first;
 }
 

@@ -47,7 +47,7 @@ public:
     void note_unseen() noexcept override
     {
         for (const member_state& m : members_)
-            m.now->handle->note_unseen();
+            m.now->note_unseen();
     }
     /// `asked` is called when the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
@@ -60,17 +60,11 @@ public:
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
 private:
-    /// One acquire of one member.
-    struct member_acquire {
-        std::shared_ptr<acquisition> handle;
-        grant given;
-        bool granted = false;
-        bool dropped = false; ///< too late to withdraw: given back when it comes
-    };
-    /// A member, and the acquire of it that waits or holds; null if none does.
+    /// A member, the acquire of it that waits or holds (null if none does), and what that was granted.
     struct member_state {
         member what;
-        std::shared_ptr<member_acquire> now;
+        std::shared_ptr<acquisition> now{};
+        grant given{};
     };
 
     void next(); ///< asks for the next member
@@ -79,7 +73,9 @@ private:
     void begin_anew();
     void finish(); ///< all are granted
     void fail(error_code);
+    bool leave();
     void roll_back();
+    [[nodiscard]] bool all_held(store::scheduler::time_point now) const noexcept;
 
     /// How the releases of all end.
     struct endings {
@@ -93,6 +89,7 @@ private:
     std::size_t reached_ = 0; ///< how many members have been asked for
     kept_report waited_for_;
     bool refused_for_others_ = false;
+    bool given_up_ = false; ///< its caller left when the end of a member's wait was on its way: it ends with that
     std::atomic<bool> granted_{false}; ///< and not released
 };
 

@@ -225,7 +225,7 @@ std::string_view uuid_part(std::string_view child) noexcept
 bool has_uuid(std::string_view child, const std::array<char, 36>& uuid) noexcept
 {
     if (child.starts_with(curators)) // which saves the look at each character, at each release
-        return child.substr(curators.size()).starts_with(std::string_view(uuid.data(), uuid.size()));
+        return uuid_part(child) == std::string_view(uuid.data(), uuid.size());
     return uuid_of(child) == uuid;
 }
 

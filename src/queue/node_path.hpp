@@ -22,9 +22,10 @@ using path_fault = std::optional<std::string_view>;
 /// Everything before the last slash of a valid path; empty for a child of the root.
 [[nodiscard]] std::string_view parent_of(std::string_view path) noexcept;
 
-[[nodiscard]] std::string child_of(std::string_view parent, std::string_view name);
 /// The same as parent_of(node) == parent, of a valid path and what may be its parent, in less time.
 [[nodiscard]] bool is_child_of(std::string_view node, std::string_view parent) noexcept;
+
+[[nodiscard]] std::string child_of(std::string_view parent, std::string_view name);
 /// Puts child_of() into the memory of a string that is not needed any more.
 void child_of(std::string_view parent, std::string_view name, std::string& path);
 

@@ -111,9 +111,8 @@ inline awaitable<void> disperse(crowd& all)
 
 inline awaitable<void> close_all(crowd& all)
 {
-    for (client& one : all.clients) {
+    for (client& one : all.clients)
         must(co_await one.close());
-    }
 }
 
 } // namespace zklock::test

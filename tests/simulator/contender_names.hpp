@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace zklock::simulator {
@@ -10,10 +9,5 @@ namespace zklock::simulator {
 [[nodiscard]] std::optional<std::int64_t> contender_sequence(std::string_view name);
 /// Whether it is a reader's, likewise.
 [[nodiscard]] bool is_reader(std::string_view name);
-
-[[nodiscard]] inline std::string name_in(const std::string& node)
-{
-    return node.substr(node.rfind('/') + 1);
-}
 
 } // namespace zklock::simulator

@@ -36,7 +36,7 @@ void mutex_users::check_lock(use& u, const held_lock& l, unsigned path)
     if (u.must_be_refused)
         violate(u, "granted, though another one of its client held with other options when it came");
     // Whoever is told of a release by its predecessor may be so before the servers tell of the end of its own node.
-    const bool deleted = std::find(deleted_waiting_.begin(), deleted_waiting_.end(), l.node) != deleted_waiting_.end();
+    const bool deleted = contains(deleted_waiting_, l.node);
     if (deleted && stage_.the_plan.set.peers != peer_life::alive)
         violate(u, "granted, though others deleted its node while it waited for another client");
     if (stage_.ensemble.leaders_tree().find(l.node) != nullptr)
@@ -46,7 +46,7 @@ void mutex_users::check_lock(use& u, const held_lock& l, unsigned path)
 /// Strictly first come, first served within the client too. A waiter may own an orphan that is being deleted.
 void mutex_users::check_order(const use& u, const held_lock& l)
 {
-    const auto own = contender_sequence(name_in(l.node));
+    const auto own = contender_sequence(queue::name_of(l.node));
     std::map<const use*, std::int64_t> newest;
     for (const auto& name : stage_.ensemble.leaders_tree().children(l.path)) {
         const auto* const other = maker_of(l.path + '/' + name);
@@ -96,7 +96,7 @@ bool mutex_users::waits_for_another(const use& u, const std::string& node) const
     if (u.now != phase::waiting)
         return false;
     const auto& tree = stage_.ensemble.leaders_tree();
-    const auto own = contender_sequence(name_in(node));
+    const auto own = contender_sequence(queue::name_of(node));
     const auto path = path_of(u.paths.front());
     bool another = false;
     for (const auto& name : tree.children(path)) {
@@ -180,7 +180,7 @@ private:
             const auto& each = queue[i];
             if (i != 0 && each.sequence < queue[i - 1].sequence)
                 wrong("not in order");
-            if (contender_sequence(name_in(each.node)) != each.sequence)
+            if (contender_sequence(queue::name_of(each.node)) != each.sequence)
                 wrong("lists " + each.node);
             if (session != 0 && each.ours != (each.session_id == session))
                 wrong("wrong about whose " + each.node + " is");

@@ -140,7 +140,7 @@ private:
                         if (same_owner(u, o))
                             check_node_held(o);
                 });
-        } else if (calm_ && !is_reader(name_in(u.given.front().node))) {
+        } else if (calm_ && !is_reader(queue::name_of(u.given.front().node))) {
             stage_.world.time.after(until_shared(), [this, &u, at = u.granted_at] {
                 if (u.granted_at == at)
                     check_shared(u);
@@ -188,10 +188,7 @@ private:
                 violate(u, "granted without a node");
             return;
         }
-        if (!stage_.ensemble.alive(node->owner))
-            violate(u, "granted to a session that is over");
-        if (!has_access_of_locks(*node, stage_.the_plan))
-            violate(u, "its node has another access list");
+        check_owner(u, *node);
         if (first && l.fencing_token >> 12 != node->czxid && !any_other(u, [&](const use& o) {
                 return !o.given.empty() && o.given.front().fencing_token == l.fencing_token &&
                        readers_node(o.given.front().node) == l.node;
@@ -212,7 +209,7 @@ private:
     [[nodiscard]] bool excused(const use& u) const override
     {
         return reentrant_users::excused(u) || std::any_of(u.given.begin(), u.given.end(), [&](const held_lock& l) {
-                   return std::find(deleted_.begin(), deleted_.end(), readers_node(l.node)) != deleted_.end();
+                   return contains(deleted_, readers_node(l.node));
                });
     }
 
@@ -293,8 +290,8 @@ private:
     /// What takes the place of that node when its owner stops writing; a reader's node stays.
     [[nodiscard]] static std::string readers_node(const std::string& node)
     {
-        const auto name = name_in(node);
-        return is_reader(name) ? node : node.substr(0, node.size() - name.size()) + queue::reader_name(name);
+        const auto name = queue::name_of(node);
+        return is_reader(name) ? node : queue::child_of(queue::parent_of(node), queue::reader_name(name));
     }
 
     /// Where numbers are scarce, readers too are held back until the path is empty.

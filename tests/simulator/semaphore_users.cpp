@@ -125,9 +125,7 @@ private:
     bool is_deleted(const use& u) const override
     {
         const auto nodes = nodes_of(u);
-        return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
-            return std::find(deleted_.begin(), deleted_.end(), node) != deleted_.end();
-        });
+        return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) { return contains(deleted_, node); });
     }
 
     bool passes_nodes_on(const use&) const override { return false; }
@@ -156,15 +154,15 @@ private:
         const auto& tree = stage_.ensemble.leaders_tree();
         for (const auto& node : nodes) {
             const auto* const found = tree.find(node);
-            if (found == nullptr && !excused(u))
-                return violate(u, "granted without " + node);
-            if (found != nullptr && !stage_.ensemble.alive(found->owner))
-                return violate(u, "granted to a session that is over");
-            if (found != nullptr && !has_access_of_locks(*found, stage_.the_plan))
-                return violate(u, "its node has another access list");
+            if (found == nullptr) {
+                if (!excused(u))
+                    violate(u, "granted without " + node);
+                continue;
+            }
+            check_owner(u, *found);
             const auto data = u.tag + "\ncount=" + std::to_string(nodes.size());
-            if (found != nullptr && found->version == 0 && found->data != data)
-                return violate(u, "its node says " + found->data);
+            if (found->version == 0 && found->data != data)
+                violate(u, "its node says " + found->data);
         }
         if (excused(u))
             return;

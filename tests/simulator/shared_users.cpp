@@ -75,7 +75,7 @@ protected:
         auto& r = roles_.at(&u);
         r.downgrading = true;
         say(u, "wants to read on");
-        const std::string reader = child_of_path(u, queue::reader_name(name_in(u.given.front().node)));
+        const std::string reader = child_of_path(u, queue::reader_name(queue::name_of(u.given.front().node)));
         // It may have that one already.
         u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token});
         for (unsigned i = 0; u.wish.choice / 32 % 4 == 1 && i <= stage_.the_plan.set.users_window; ++i)

@@ -7,15 +7,6 @@ namespace zklock::simulator {
 using phase = use::phase;
 using namespace std::chrono_literals;
 
-namespace {
-
-bool contains(const auto& list, const auto& what)
-{
-    return std::find(list.begin(), list.end(), what) != list.end();
-}
-
-} // namespace
-
 acquisition_users::acquisition_users(stage& s)
     : promptly(s.the_plan.set.promptly()), stage_(s), calm_(is_calm(s.the_plan)), registers_(s)
 {
@@ -292,10 +283,7 @@ void acquisition_users::check_node(use& u, const held_lock& l)
         return;
     }
     check_maker(u, l);
-    if (!stage_.ensemble.alive(node->owner))
-        violate(u, "granted to a session that is over");
-    if (!has_access_of_locks(*node, stage_.the_plan))
-        violate(u, "its node has another access list");
+    check_owner(u, *node);
     if (l.fencing_token >> 12 != node->czxid)
         violate(u, "its token does not come from its node");
     auto& tokens = tokens_of_[l.node];
@@ -303,6 +291,14 @@ void acquisition_users::check_node(use& u, const held_lock& l)
         violate(u, "its token was given before");
     if (const auto& agreed = stage_.the_plan.agreed(u.wish); agreed.linger == 0ms && tokens.size() > agreed.cohort)
         violate(u, "its node served more grants than a cohort has");
+}
+
+void acquisition_users::check_owner(const use& u, const znode_tree::node& granted)
+{
+    if (!stage_.ensemble.alive(granted.owner))
+        violate(u, "granted to a session that is over");
+    if (!has_access_of_locks(granted, stage_.the_plan))
+        violate(u, "its node has another access list");
 }
 
 /// The node is its own, or was passed on to it by others of its client; an owner's holds have one node.

@@ -40,6 +40,11 @@ struct use {
     [[nodiscard]] bool has_it() const noexcept { return now == phase::holding || now == phase::lost; }
 };
 
+[[nodiscard]] bool contains(const auto& list, const auto& what)
+{
+    return std::ranges::find(list, what) != list.end();
+}
+
 [[nodiscard]] inline bool share_a_path(const use& a, const use& b)
 {
     return std::ranges::find_first_of(a.paths, b.paths) != a.paths.end();
@@ -143,6 +148,8 @@ protected:
     /// A grant that is believed must be true at the leader.
     virtual void check_lock(use& u, const held_lock& l, unsigned path);
     virtual void check_node(use& u, const held_lock& l);
+    /// The node that it was granted is of a session that lives, and has the access list that it was to have.
+    void check_owner(const use& u, const znode_tree::node& granted);
 
     stage& stage_;
     std::deque<use> uses_;

@@ -123,8 +123,9 @@ void acquisition_users::released(const client& c, use& u, boost::system::error_c
         violate(u, "lost, and released without that error");
     if (ec && !u.lost && !expects_faults_)
         violate(u, "its release failed: " + ec.message());
+    // Of an owner's holds all but the last end otherwise.
     if (u.owner != 0)
-        return;                            // of an owner's holds all but the last end otherwise
+        return;
     const bool asks = !passes_nodes_on(u); // for the end of its nodes
     if (const auto fault = u.back.fault_of(ec, *u.store, stage_.ensemble, asks, excused(u)); !fault.empty())
         violate(u, std::string(fault));

@@ -47,7 +47,7 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
 {
     const auto& tree = stage_.ensemble.leaders_tree();
     const auto* const node = tree.find(l.node);
-    const auto number = contender_sequence(name_in(l.node));
+    const auto number = contender_sequence(queue::name_of(l.node));
     if (node == nullptr || !number)
         return;
     std::optional<instant> overtakes; ///< somebody, whose word came then: the last of them

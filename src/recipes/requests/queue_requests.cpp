@@ -212,7 +212,7 @@ std::shared_ptr<user_request> revoke(session& s, const std::string& path, const 
     std::optional<errc> why_not = s.why_unusable(path);
     // The data of anything else below the path are its owner's.
     const bool of_the_lock =
-        queue::valid_path(node) && queue::parent_of(node) == path && what.read(queue::name_of(node)).has_value();
+        queue::valid_path(node) && queue::is_child_of(node, path) && what.read(queue::name_of(node)).has_value();
     if (!why_not && !of_the_lock)
         why_not = report_path_fault(s, node, "it is no node of a contender for " + path);
     return s.requests().begin(std::make_shared<revocation>(s, node, std::move(done)), why_not);

@@ -23,7 +23,7 @@ std::optional<errc> semaphores::check(const permits_request& request) const
         if (const auto fault = find_path_fault(o.count_path, s.options.chroot))
             return report_path_fault(s, o.count_path, *fault);
     auto fault = first_fault({fault_of_numbers(o), fault_of_count(o, request.count)});
-    if (!fault && shared && queue::parent_of(o.count_path) == layout.permits)
+    if (!fault && shared && queue::is_child_of(o.count_path, layout.permits))
         fault = option_fault("count_path", in_words(o.count_path), "elsewhere: there it would be a permit in use");
     return fault ? report_fault(locks_.session(), request.path, *fault) : std::optional<errc>();
 }

@@ -135,6 +135,7 @@ protected:
     [[nodiscard]] bool is_out_of_turn(const std::string& node) const;
     /// Who has made that node, if its data says so.
     [[nodiscard]] use* maker_of(const std::string& node);
+    [[nodiscard]] bool comes_first(const use&);
     /// The servers had not told it that the path's node is another, so others may have been before it.
     [[nodiscard]] bool was_unaware(const use&) const;
     [[nodiscard]] instant now() const noexcept { return stage_.world.time.now(); }

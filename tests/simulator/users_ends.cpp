@@ -1,5 +1,10 @@
 // How what users do ends, and whether there is a reason for that: a part of acquisition_users.
+#include "contender_names.hpp"
 #include "users.hpp"
+
+#include "queue/node_path.hpp"
+
+#include <map>
 
 namespace zklock::simulator {
 
@@ -78,8 +83,20 @@ bool acquisition_users::sees_holder(const use& u) const
            });
 }
 
-/// One that looked once is refused for others only if there are any, or one of its own client has held the lock, or
-/// leaves a node of other options behind. (Those who wait for permits hold their line.)
+/// The servers show its node before all others, as if it held: it may not have heard of that yet.
+bool acquisition_users::comes_first(const use& u)
+{
+    return std::ranges::any_of(u.paths, [&](unsigned path) {
+        std::map<std::int64_t, std::string> contenders;
+        for (const auto& name : stage_.ensemble.leaders_tree().children(path_of(path)))
+            if (const auto number = contender_sequence(name))
+                contenders.emplace(*number, queue::child_of(path_of(path), name));
+        return !contenders.empty() && maker_of(contenders.begin()->second) == &u;
+    });
+}
+
+/// One that looked once is refused for others only if there are any, or one of its own client has held the lock or is
+/// first, or leaves a node of other options behind. (Those who wait for permits hold their line.)
 void acquisition_users::check_refusal(const use& u)
 {
     if (expects_faults_ || stage_.the_plan.which == recipe::semaphore || !u.handle->refused_for_others())
@@ -88,7 +105,7 @@ void acquisition_users::check_refusal(const use& u)
         const bool may_have_parts = o.paths.size() > 1;
         const bool never_held = (o.now == phase::waiting || o.now == phase::failed) && !may_have_parts;
         const bool alike = o.client == u.client && o.wish.other_options == u.wish.other_options;
-        return share_a_path(o, u) && !(alike && never_held);
+        return share_a_path(o, u) && (!alike || !never_held || comes_first(o));
     });
     const auto& steps = stage_.the_plan.steps;
     const bool strangers = std::any_of(steps.begin(), steps.end(), [](const step& s) {

@@ -2,20 +2,29 @@
 #include "session_scene.hpp"
 
 #include "recipes/composed/multi_acquisition.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/session/error_mapping.hpp"
 
 using namespace zklock::unit;
 
 namespace {
 
-/// Two locks are waited for, and each is granted when the test likes.
+/// Two locks are waited for, and each is granted when the test likes. /q may be re-entrant: all of it is of one owner.
 struct two_locks : connected_scene {
-    std::shared_ptr<attempt> want_p_and_q()
+    recipes::reentrant_locks owners{*locks, clock, std::make_shared<recipes::hold_counts>()};
+
+    std::shared_ptr<attempt> want_p_and_q(bool reentrant = false)
     {
-        return acquire_by([this](recipes::acquire_call call) {
-            return recipes::multi_acquisition::start(*session, {{"/p", lock_of("/p")}, {"/q", lock_of("/q")}},
-                                                     std::move(call));
+        return acquire_by([&](recipes::acquire_call call) {
+            const auto own = [this](recipes::acquire_call inner) { return own_q(std::move(inner)); };
+            return recipes::multi_acquisition::start(
+                *session, {{"/p", lock_of("/p")}, {"/q", reentrant ? recipes::acquire_function(own) : lock_of("/q")}},
+                std::move(call));
         });
+    }
+    std::shared_ptr<recipes::acquisition> own_q(recipes::acquire_call call)
+    {
+        return owners.acquire(1, "/q", {}, std::move(call));
     }
     /// The contender with that number has a node, which is alone in its path. What follows from that is not told yet.
     void decide(const std::string& path, int contender)
@@ -28,13 +37,19 @@ struct two_locks : connected_scene {
         decide(path, contender);
         clock.run();
     }
-    /// Lets holders hold for so long that their nodes are watched.
-    void pass_a_long_hold()
+    /// /p is granted, and lost; and then /q is granted. Neither of these two is told yet.
+    void lose_p_and_grant_q()
     {
-        while (!servers.asks("watch /p/")) {
+        grant("/p", 1);
+        while (!servers.asks("watch /p/")) { // the nodes of those who hold for long are watched
             clock.pass(100ms);
             answer_syncs();
         }
+        asked(*this).to("watch /p/" + node(1, 3)).show(5, "me");
+        asked(*this).to("create /q/" + prefix(2)).number(102, 3);
+        const auto look = asked(*this).to("watch /q").kept();
+        servers.observer->on_node_event(store::event_kind::deleted, "/p/" + node(1, 3));
+        look.show_stat(last_child(4, 102));
     }
     static std::string removal(const std::string& path, int contender)
     {
@@ -85,13 +100,7 @@ TEST_CASE("a member that is held is lost: it begins anew when that is told, and 
 {
     two_locks s;
     const auto both = s.want_p_and_q();
-    s.grant("/p", 1);
-    s.pass_a_long_hold();
-    asked(s).to("watch /p/" + s.node(1, 3)).show(5, "me");
-    asked(s).to("create /q/" + prefix(2)).number(102, 3);
-    const auto look = asked(s).to("watch /q").kept();
-    s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 3));
-    look.show_stat(last_child(4, 102)); // /q is granted, and told after the loss
+    s.lose_p_and_grant_q();
     s.clock.run();
     CHECK_FALSE(both->ended);
     asked(s).to(two_locks::removal("/q", 2)).ends(outcome::ok);
@@ -99,4 +108,24 @@ TEST_CASE("a member that is held is lost: it begins anew when that is told, and 
     asked(s).to("create /q/" + prefix(4)).number(104, 4);
     CHECK(both->ended == error_code());
     CHECK(both->losses == 0);
+}
+
+TEST_CASE("a member that is held is lost, and nobody has left: what ends it is told, not that it was cancelled")
+{
+    two_locks s;
+    const auto both = s.want_p_and_q(true);
+    s.grant("/p", 1);
+    s.close();
+    CHECK(both->ended == errc::closed);
+}
+
+TEST_CASE("its caller leaves, and a member is lost: it ends, though its owner waits for another one there")
+{
+    two_locks s;
+    const auto both = s.want_p_and_q(true);
+    s.lose_p_and_grant_q();
+    CHECK_FALSE(both->handle->withdraw());
+    const auto other = s.acquire_by([&s](recipes::acquire_call call) { return s.own_q(std::move(call)); });
+    CHECK(both->ended == recipes::cancelled());
+    CHECK(other->ended == error_code());
 }

@@ -48,11 +48,6 @@ public:
         }));
     }
 
-    void expect_time_out() override
-    {
-        if (lock_)
-            lock_->expect_time_out();
-    }
     [[nodiscard]] known_wait describe_wait() override { return lock_ ? lock_->describe_wait() : known_wait(); }
     [[nodiscard]] bool refused_for_others() const noexcept override { return lock_ && lock_->refused_for_others(); }
     void on_revoked(std::function<void()> asked) override { lock_->on_revoked(std::move(asked)); }

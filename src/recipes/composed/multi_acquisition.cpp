@@ -57,21 +57,21 @@ void multi_acquisition::next()
 
 void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 {
-    bool lost = false;
+    bool lost = lost_while_ending_;
     if (!ec) {
         m.given = std::move(given);
-        lost = !all_held(session_.scheduler.now());
+        lost = lost || !all_held(session_.scheduler.now());
     } else {
         if (ec == condition::not_in_time)
             waited_for_.keep(m.now->describe_wait());
         refused_for_others_ = m.now->refused_for_others();
         m.now = nullptr;
         --reached_;
-        lost = ec == errc::lost && !given.node.empty(); // before it could be told
+        lost = lost || (ec == errc::lost && !given.node.empty()); // before it could be told
     }
-    if (given_up_ || (ec && !lost)) {
+    if (left_while_ending_ || (ec && !lost)) {
         roll_back();
-        fail(given_up_ ? cancelled() : ec);
+        fail(left_while_ending_ ? cancelled() : ec);
     } else if (lost) {
         begin_anew();
     } else if (reached_ < members_.size()) {
@@ -99,18 +99,21 @@ void multi_acquisition::fail(error_code ec)
     std::exchange(call_.done, nullptr)(ec, {});
 }
 
-/// A member was lost. If the end of the wait for another is on its way, that notices it.
+/// A member was lost.
 void multi_acquisition::on_lost()
 {
     if (!call_.done) // all were granted
         say_lost();
-    else if (leave())
+    else if (!left_while_ending_ && leave())
         begin_anew();
+    else
+        lost_while_ending_ = true;
 }
 
 /// What was held is not held any more.
 void multi_acquisition::begin_anew()
 {
+    lost_while_ending_ = false;
     roll_back();
     if (call_.mode == acquire_mode::look_once)
         fail(make_error_code(errc::lost));
@@ -136,12 +139,6 @@ void multi_acquisition::roll_back()
         std::exchange(members_[--reached_].now, nullptr)->release({});
 }
 
-void multi_acquisition::expect_time_out()
-{
-    if (call_.done && reached_ != 0)
-        members_[reached_ - 1].now->expect_time_out();
-}
-
 known_wait multi_acquisition::describe_wait()
 {
     return waited_for_.tell([this] {
@@ -155,11 +152,10 @@ bool multi_acquisition::withdraw()
     if (!call_.done)
         return false;
     if (reached_ != 0 && !leave()) {
-        given_up_ = true;
+        left_while_ending_ = true;
         return false;
     }
-    call_.done = nullptr;
-    call_.lost = nullptr;
+    forget_caller();
     roll_back();
     return true;
 }

@@ -1,7 +1,6 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/session/session.hpp"
-#include "store/if_alive.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
 
@@ -40,8 +39,6 @@ public:
     /// Releases all members in reverse, whatever becomes of each. `released` is called when all have ended: with
     /// `errc::lost` if any was lost, else with the first error.
     void release(store::unique_function<void(error_code)> released) override;
-    /// Tells the member that it waits for.
-    void expect_time_out() override;
     [[nodiscard]] known_wait describe_wait() override;
     [[nodiscard]] bool refused_for_others() const noexcept override { return refused_for_others_; }
     void note_unseen() noexcept override
@@ -89,7 +86,9 @@ private:
     std::size_t reached_ = 0; ///< how many members have been asked for
     kept_report waited_for_;
     bool refused_for_others_ = false;
-    bool given_up_ = false; ///< its caller left when the end of a member's wait was on its way: it ends with that
+    // When the end of the wait for a member was on its way, this came; it is heeded with that end.
+    bool left_while_ending_ = false;   ///< its caller has left
+    bool lost_while_ending_ = false;   ///< a member that it held was lost
     std::atomic<bool> granted_{false}; ///< and not released
 };
 

@@ -1,5 +1,6 @@
 #include "recipes/composed/reentrant_tenure.hpp"
 
+#include "recipes/session/error_mapping.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -149,7 +150,7 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
 bool reentrant_locks::tenure::withdraw(const hold_ptr& h)
 {
     if (!leave(h)) {
-        h->given_up = error_code(boost::system::errc::operation_canceled, boost::system::system_category());
+        h->given_up = cancelled();
         return false;
     }
     h->forget_caller();

@@ -40,7 +40,7 @@ public:
     /// Asks the contender, as describe_wait() does, as long as that waits.
     void expect_time_out();
     [[nodiscard]] known_wait describe_wait() { return lock_ && !granted_ ? lock_->describe_wait() : known_wait(); }
-    /// Ends a wait. False, and nothing happens, if the result is on its way already.
+    /// Ends a wait. False if the result is on its way already: it is told, but `cancelled()` in place of an error.
     bool withdraw(const hold_ptr&);
     /// Ends a wait at its deadline: at once, or when the result comes.
     void give_up(const hold_ptr&, error_code why);

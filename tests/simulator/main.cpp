@@ -98,6 +98,8 @@ kind_of_plan kind_for(std::string_view mutant)
         kind.peers = peer_life::alive;
     if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
+    if (mutant == "lost_create_may_be_back")
+        kind = {.which = recipe::reentrant_mutex, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched" ||
                          mutant == "found_node_missing_is_trusted" || mutant == "revocation_deleted_node_may_be_back";
@@ -121,6 +123,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"lease_counts_refusals", 2678},
     {"list_dates_no_write", 9200022816},
     {"lost_create_looked_for_once", 8200059478},
+    {"lost_create_may_be_back", 11000421347},
     {"missed_node_may_be_back", 9960425268},
     {"node_watch_returned_unasked", 908693},
     {"node_watch_told_although_withdrawn", 900964},

@@ -148,10 +148,12 @@ void acquisition_users::released(const client& c, use& u, boost::system::error_c
         violate(u, std::string(fault));
     if (ec == make_error_code(errc::lost) && u.back.held())
         check_heard(u, lock_event::kind::lost, {});
-    // A client that closes without a connection cannot know. A leader that was given up may say of a session that has
-    // begun since that it is over. Permits that were given back before have ends of their own.
+    // A client that closes without a connection cannot know; nor can one that is told late, after servers were set
+    // back. A leader that was given up may say of a session that has begun since that it is over. Permits that were
+    // given back before have ends of their own.
     const bool at_once = stage_.the_plan.which != recipe::semaphore;
-    if (ec || !asks || !at_once || c.closing || u.back.early() || stage_.ensemble.answers_from_the_past())
+    if (ec || !asks || !at_once || c.closing || !on_time(u) || u.back.early() ||
+        stage_.ensemble.answers_from_the_past())
         return;
     for (const auto& l : u.given)
         if (const auto* const node = stage_.ensemble.leaders_tree().find(l.node);

@@ -78,7 +78,7 @@ TEST_CASE("a write before the list is as good; but one that was not done says no
         else
             asked(s).to("create /b/" + prefix(2)).ends(of_the_write);
         look.answer(outcome::ok);
-        listing.list({});
+        listing.list_with({}, s.fresh(60));
         s.reconnect();
         const bool forgotten = !s.servers.asks("children /a");
         CHECK(forgotten == (of_the_write == outcome::ok));

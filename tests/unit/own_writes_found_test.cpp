@@ -244,6 +244,26 @@ TEST_CASE("a lost create that was deleted where it appeared may not be back")
     asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
     CHECK_FALSE(trusts(s));
 }
+TEST_CASE("a lost create that was not found may have been done, and deleted by others: it may not be back")
+{
+    for (const bool is_back : {true, false}) {
+        CAPTURE(is_back);
+        connected_scene s;
+        const auto a = s.acquire("/p");
+        s.lose_connection();
+        s.withdraw(*a);
+        s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+        s.clock.run();
+        asked(s).to("batch check /").ends(outcome::ok); // which proves the server: nothing will come of it any more
+        asked(s).to("children /p").list({}, s.fresh(50));
+        s.answer_syncs();
+        take_up(s);
+        asked(s).only("exists /p/" + prefix(1)).ends(outcome::no_node);
+        asked(s).only("exists /p").stat(s.fresh(60));
+        asked(s).only("children /p").list(is_back ? std::vector{s.node(1, 0)} : std::vector<std::string>());
+        CHECK(trusts(s) != is_back);
+    }
+}
 TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")
 {
     for (const bool reader_is_back : {true, false}) {

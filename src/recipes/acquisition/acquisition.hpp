@@ -97,8 +97,8 @@ public:
     virtual ~acquisition() = default;
 
     /// Stops waiting: `done` will not be called, and before this returns it is certain that the node is deleted, now or
-    /// when the answer to its create comes. False if the wait has ended, or its end is on its way: `done` was called, or
-    /// will be unless a later call of this comes in time.
+    /// when the answer to its create comes. False if the wait has ended, or its end is on its way: `done` was called,
+    /// or will be unless a later call of this comes in time.
     virtual bool withdraw() = 0;
 
     /// How often it has asked for a node, as `mutex_options::max_attempts` counts that.

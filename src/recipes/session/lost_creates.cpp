@@ -13,8 +13,9 @@ using store::outcome;
 
 void lost_creates::not_found(const std::string& parent, std::string name)
 {
-    if (!session_.server_proved())
-        lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now()});
+    lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now()});
+    if (session_.server_proved())
+        server_proved();
 }
 
 bool lost_creates::knows(std::string_view parent, std::string_view child) const
@@ -36,10 +37,21 @@ void lost_creates::epoch_began()
     }
 }
 
+/// Nothing will come of them any more, unless servers are set back.
+void lost_creates::forget(const std::string& parent, names& all, const std::predicate<create> auto& which)
+{
+    std::erase_if(all, [&](const auto& each) {
+        const bool forgotten = which(each.second);
+        if (forgotten)
+            session_.own_writes().not_found(parent, each.first, each.second.changed);
+        return forgotten;
+    });
+}
+
 void lost_creates::server_proved()
 {
     for (auto& [parent, names] : lost_)
-        std::erase_if(names, [](const auto& create) { return create.second.looked_for; });
+        forget(parent, names, [](const create& c) { return c.looked_for; });
     std::erase_if(lost_, [](const auto& entry) { return entry.second.empty(); });
 }
 
@@ -83,8 +95,10 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
     const auto entry = lost_.find(parent);
     if (entry == lost_.end())
         return;
-    for (auto& [name, create] : entry->second)
+    for (auto& [name, create] : entry->second) {
         create.looked_for = true;
+        create.changed = changed;
+    }
     for (const std::string& child : children) {
         const auto after = entry->second.upper_bound(child);
         if (after == entry->second.begin())
@@ -95,26 +109,24 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
         create = {queue::child_of(parent, child)};
         remove(parent, name, child);
     }
-    missed(entry->second, changed);
+    missed(parent, entry->second);
     if (entry->second.empty())
         lost_.erase(entry);
     if (session_.server_proved())
         server_proved();
 }
 
-void lost_creates::missed(names& all, std::int64_t changed)
+void lost_creates::missed(const std::string& parent, names& all)
 {
     const lease_times& times = session_.lease().times();
     const auto old_leader_answers = std::max(times.margin(), times.tick); // at most: see lease
-    std::erase_if(all, [&](const auto& each) {
-        const create& c = each.second;
-        return c.looked_for && c.missed && epoch_began_ - *c.missed >= old_leader_answers;
-    });
+    forget(parent, all,
+           [&](const create& c) { return c.looked_for && c.missed && epoch_began_ - *c.missed >= old_leader_answers; });
     for (auto& [name, create] : all) {
         if (create.looked_for && !create.missed)
             create.missed = session_.scheduler.now();
         if (create.looked_for && !create.node.empty()) // the answer to its delete was lost
-            session_.own_writes().found_gone(std::exchange(create.node, {}), changed);
+            session_.own_writes().found_gone(std::exchange(create.node, {}), create.changed);
     }
 }
 

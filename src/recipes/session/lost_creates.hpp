@@ -3,6 +3,7 @@
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -46,13 +47,15 @@ private:
         std::string node{};                                   ///< that it has made, if it was seen
         bool looked_for = false;                              ///< by this epoch, in vain
         std::optional<store::scheduler::time_point> missed{}; ///< when it was looked for in vain first
+        std::int64_t changed = 0; ///< the parent's children had changed so at the last look; 0: not known
     };
     using names = std::map<std::string, create, std::less<>>;
 
     void look_up(const std::string& parent);
     void look_up_later(const std::string& parent);
     void on_list(const std::string& parent, const std::vector<std::string>& children, std::int64_t changed);
-    void missed(names&, std::int64_t changed);
+    void forget(const std::string& parent, names&, const std::predicate<create> auto& which);
+    void missed(const std::string& parent, names&);
     void remove(const std::string& parent, const std::string& name, std::string_view child);
 
     std::map<std::string, names, std::less<>> lost_; ///< by parent

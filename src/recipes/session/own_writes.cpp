@@ -107,6 +107,13 @@ void own_writes::found_gone(std::string_view node, std::int64_t changed)
     gone.ordered = false;
 }
 
+void own_writes::not_found(std::string_view parent, std::string_view asked, std::int64_t changed)
+{
+    found_gone(queue::child_of(parent, asked), changed);
+    if (changed == 0)
+        writes_.front().now = state::all_removed; // it cannot be asked for itself: nobody knows its number
+}
+
 void own_writes::delete_answered(std::string_view node, outcome result)
 {
     if (result == outcome::ok)

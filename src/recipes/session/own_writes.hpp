@@ -34,9 +34,8 @@ namespace zklock::recipes {
 ///
 /// What is taken for one of ours then is a node of this session whose name has a uuid as ours have, and that nobody
 /// knows: users have no reason to make such.
-/// Not found out are nodes at parents that are not remembered any more; any if the servers were set back, and then
-/// elected as many leaders as this client has seen; and one whose create went unanswered, if others had deleted it
-/// before it was looked for.
+/// Not found out are nodes at parents that are not remembered any more; and any if the servers were set back, and then
+/// elected as many leaders as this client has seen.
 class own_writes : session_part {
 public:
     using session_part::session_part;
@@ -59,6 +58,9 @@ public:
     /// An answer says that it is gone: it was deleted at some time since it was made. `changed`: its parent's children
     /// had changed so by then; 0: that is not known.
     void found_gone(std::string_view node, std::int64_t changed = 0);
+    /// A create went unanswered, and a list does not show what it asked for by that name without a number: it never
+    /// made it, or others have deleted it. `changed`: as above.
+    void not_found(std::string_view parent, std::string_view asked, std::int64_t changed);
     /// An answer says that this parent is gone, with all of ours.
     void all_found_gone(std::string_view parent);
     /// An event says so, or may.

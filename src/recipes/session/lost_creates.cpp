@@ -13,9 +13,10 @@ using store::outcome;
 
 void lost_creates::not_found(const std::string& parent, std::string name)
 {
-    lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now()});
     if (session_.server_proved())
-        server_proved();
+        session_.own_writes().not_found(parent, name, 0);
+    else
+        lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now()});
 }
 
 bool lost_creates::knows(std::string_view parent, std::string_view child) const

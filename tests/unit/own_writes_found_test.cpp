@@ -259,9 +259,33 @@ TEST_CASE("a lost create that was not found may have been done, and deleted by o
         s.answer_syncs();
         take_up(s);
         asked(s).only("exists /p/" + prefix(1)).ends(outcome::no_node);
-        asked(s).only("exists /p").stat(s.fresh(60));
+        asked(s).only("exists /p").stat(s.fresh(next_leader + 1));
         asked(s).only("children /p").list(is_back ? std::vector{s.node(1, 0)} : std::vector<std::string>());
         CHECK(trusts(s) != is_back);
+    }
+}
+TEST_CASE("a lost create was not found, and others delete the node that is held: that alone is lost")
+{
+    connected_scene s;
+    const auto holder = s.hold("/p", 0);
+    const auto a = s.acquire("/p");
+    s.lose_connection();
+    s.withdraw(*a);
+    s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+    s.clock.run();
+    asked(s).to("batch check /").ends(outcome::ok);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
+    asked(s).to("children /p").list({s.node(1, 0)}, s.fresh(120));
+    s.answer_syncs();
+    take_up(s);
+    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
+    SUBCASE("as the parent shows") {
+        asked(s).only("exists /p").stat(s.fresh(130));
+        CHECK(trusts(s));
+    }
+    SUBCASE("but servers that were set back do not know as much as that list") {
+        asked(s).only("exists /p").stat(s.fresh(110));
+        CHECK_FALSE(trusts(s));
     }
 }
 TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")

@@ -224,7 +224,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         contender()->finish_release({});
         nodes_.begin_to_linger();
         break;
-    case kind::not_found: session_.lost_creates().not_found(path_, action.node); break;
+    case kind::not_found: session_.lost_creates().not_found(path_, action.node, requests_.listed()); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);

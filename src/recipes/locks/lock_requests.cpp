@@ -84,13 +84,15 @@ void lock_requests::read(bool watch)
         static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok:
-            session_.own_writes().listed(lock_.path(), answer.stat.pzxid);
+            listed_ = answer.stat.pzxid;
+            session_.own_writes().listed(lock_.path(), listed_);
             queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
-            lock_.note_missed(answer.stat.pzxid);
+            lock_.note_missed(listed_);
             if (path_handoffs* const handoffs = lock_.handoffs())
                 handoffs->listed();
             return;
         case outcome::no_node:
+            listed_ = 0;
             queue_.children_read(none, 0, session_.catch_up().done());
             return lock_.path_missing(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();

@@ -218,7 +218,7 @@ void permit_nodes::on_look_up(const std::vector<std::string>& names, std::int64_
         const auto found = std::find_if(names.begin(), names.end(),
                                         [&](const std::string& name) { return layout_.made_from(node->asked, name); });
         if (found == names.end())
-            session_.lost_creates().not_found(layout_.permits, node->asked);
+            session_.lost_creates().not_found(layout_.permits, node->asked, changed);
         if (found != names.end()) {
             session_.own_writes().found(queue::child_of(layout_.permits, *found), changed);
             take_name(node, *found);

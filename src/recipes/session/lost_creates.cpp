@@ -11,12 +11,12 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-void lost_creates::not_found(const std::string& parent, std::string name)
+void lost_creates::not_found(const std::string& parent, std::string name, std::int64_t changed)
 {
     if (session_.server_proved())
-        session_.own_writes().not_found(parent, name, 0);
+        session_.own_writes().not_found(parent, name, changed);
     else
-        lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now()});
+        lost_[parent].emplace(std::move(name), create{{}, true, session_.scheduler.now(), changed});
 }
 
 bool lost_creates::knows(std::string_view parent, std::string_view child) const

@@ -31,7 +31,8 @@ public:
     using session_part::session_part;
 
     /// A look-up of this epoch, complete as far as the server knew, found no child of `parent` whose name begins so.
-    void not_found(const std::string& parent, std::string name);
+    /// `changed`: the children had changed so by then; 0: there was no parent.
+    void not_found(const std::string& parent, std::string name, std::int64_t changed);
 
     /// One of them has made that child.
     [[nodiscard]] bool knows(std::string_view parent, std::string_view child) const;
@@ -47,7 +48,7 @@ private:
         std::string node{};                                   ///< that it has made, if it was seen
         bool looked_for = false;                              ///< by this epoch, in vain
         std::optional<store::scheduler::time_point> missed{}; ///< when it was looked for in vain first
-        std::int64_t changed = 0; ///< the parent's children had changed so at the last look; 0: not known
+        std::int64_t changed = 0;                             ///< see not_found(): at the last look
     };
     using names = std::map<std::string, create, std::less<>>;
 

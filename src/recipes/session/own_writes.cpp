@@ -109,9 +109,19 @@ void own_writes::found_gone(std::string_view node, std::int64_t changed)
 
 void own_writes::not_found(std::string_view parent, std::string_view asked, std::int64_t changed)
 {
-    found_gone(queue::child_of(parent, asked), changed);
-    if (changed == 0)
-        writes_.front().now = state::all_removed; // it cannot be asked for itself: nobody knows its number
+    const std::string node = queue::child_of(parent, asked);
+    largest_ = std::max(largest_, changed);
+    deleted(node);
+    auto its = last_at(parent);
+    if (its == writes_.end()) {
+        if (writes_.size() == most_parents)
+            return; // what is known of the others says more
+        its = writes_.insert(its, {.node = node, .now = changed != 0 ? state::removed : state::all_removed});
+    }
+    // What was written last there is still asked for. That it is there proves nothing of this one: the list does.
+    to_front(its);
+    its->found = std::max(its->found, changed);
+    its->ordered = false;
 }
 
 void own_writes::delete_answered(std::string_view node, outcome result)

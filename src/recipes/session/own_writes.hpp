@@ -24,8 +24,8 @@ namespace zklock::recipes {
 /// - *A node is missing.* If it was made, and others have deleted it, the children of its parent have changed since.
 ///   (Or if that is gone, too, those of the next node above that is there.) So if their last change, pzxid, is older
 ///   than the write, the write is lost; if it is not, and of the time of the same leader, the servers have the write.
-/// - *A node was found whose create was lost.* What was written after it is not known. So whatever was the last write
-///   at its parent, the children are to have changed by then.
+/// - *A node was found whose create was lost*, or a list did not show it. What was written after it is not known. So
+///   whatever was the last write at its parent, the children are to have changed by then.
 /// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
 ///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them (no matter
 ///   who has deleted it), or one that should be gone is. The last 1,024 that were deleted are known by name. Of other
@@ -58,8 +58,9 @@ public:
     /// An answer says that it is gone: it was deleted at some time since it was made. `changed`: its parent's children
     /// had changed so by then; 0: that is not known.
     void found_gone(std::string_view node, std::int64_t changed = 0);
-    /// A create went unanswered, and a list does not show what it asked for by that name without a number: it never
-    /// made it, or others have deleted it. `changed`: as above.
+    /// A create went unanswered, and a list does not show what it asked for by that name, which may lack the number: it
+    /// was never made, or others have deleted it. `changed`: so had the children changed by then; 0: the parent was
+    /// gone.
     void not_found(std::string_view parent, std::string_view asked, std::int64_t changed);
     /// An answer says that this parent is gone, with all of ours.
     void all_found_gone(std::string_view parent);

@@ -108,6 +108,7 @@ TEST_CASE("a member that is held is lost: it begins anew when that is told, and 
     asked(s).to("create /q/" + prefix(4)).number(104, 4);
     CHECK(both->ended == error_code());
     CHECK(both->losses == 0);
+    s.release(*both); // until then it keeps what it is to call
 }
 
 TEST_CASE("a member that is held is lost, and nobody has left: what ends it is told, not that it was cancelled")

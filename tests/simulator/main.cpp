@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <iostream>
 #include <random>
 #include <unistd.h>
@@ -119,8 +118,10 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"granted_by_what_was_known_of_old", 9600010538},
     {"handoff_by_number_not_name", 900412},
     {"handoff_comes_back_with_a_list", 1190},
+    {"handoff_no_sync_after", 13920000005},
     {"heeds_every_number", 902859},
     {"lease_counts_refusals", 2678},
+    {"lease_ignores_drift", 13940001237},
     {"list_dates_no_write", 9200022816},
     {"lost_create_looked_for_once", 8200059478},
     {"lost_create_may_be_back", 11000421347},
@@ -131,6 +132,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"numbers_used_up", 2487},
     {"only_the_parents_deletion_counts", 901831},
     {"own_node_missing_is_trusted", 2501},
+    {"owned_granted_readers_stay_alone", 13930000039},
     {"refused_path_still_watched", 7872731377},
     {"renewed_by_what_lasts_alone", 5872907961},
     {"revocation_deleted_node_may_be_back", 10001101521},
@@ -138,7 +140,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"semaphore_granted_without_the_line", 1001529},
     {"semaphore_watch_taken_back_before_its_list", 1592464640},
     {"shared_epoch_begins_behind_no_sync", 900233},
-    {"shared_refused_downgrade_never_done", 9900001492},
+    {"shared_refused_downgrade_never_done", 13900004998},
     {"shared_refused_downgrade_outlives_its_parent", 2902862474},
     {"transaction_reads_behind_no_sync", 900274},
     {"try_waits_in_its_place", 901009},
@@ -156,17 +158,19 @@ std::string found_by(mutants::id which, std::uint64_t seed, const kind_of_plan& 
     return violation.empty() || simulate(plan, false).violation.empty() ? violation : std::string();
 }
 
+/// A number and not a time: what is found must not depend on the machine.
+constexpr std::uint64_t schedules_for_a_mutant = 10'000;
+
 /// Proof that the checkers bite: each mutant has to be found.
 int check_mutants(std::uint64_t seed)
 {
     int missed = 0;
     for (const auto& m : mutants::all) {
-        const auto begin = std::clock(); // the process's own time: others may keep the machine busy
         std::string violation;
         std::uint64_t done = 0;
         if (const auto known = known_finds.find(m.name); known != known_finds.end())
             violation = found_by(m.which, known->second, kind_for(m.name));
-        while (violation.empty() && std::clock() - begin < 10 * CLOCKS_PER_SEC)
+        while (violation.empty() && done < schedules_for_a_mutant)
             violation = found_by(m.which, seed_of(seed, done++), kind_for(m.name));
         missed += violation.empty();
         std::cout << m.name << ": " << (violation.empty() ? "MISSED" : violation) << " (" << done << " schedules)\n";
@@ -237,7 +241,7 @@ int main(int argc, char** argv)
         ->check(CLI::PositiveNumber);
     app.add_option("--mutant", chosen.mutant, "run with this fault in the locks");
     app.add_flag("--list-mutants", chosen.list_mutants, "the names --mutant knows");
-    app.add_flag("--check-mutants", chosen.check_mutants, "whether each mutant is found within 10 seconds");
+    app.add_flag("--check-mutants", chosen.check_mutants, "whether each mutant is found");
     app.add_flag("--trace", chosen.trace, "show all that happens in the schedule of --seed");
     app.add_flag("--no-shrinking", chosen.no_shrinking, "show a failing schedule as it is");
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -19,7 +20,13 @@ public:
 
     void at(instant when, std::function<void()> f)
     {
-        heap_.push_back({std::max(when, now_), made_++, std::move(f)});
+        if (free_.empty()) {
+            free_.push_back(functions_.size());
+            functions_.emplace_back();
+        }
+        functions_[free_.back()] = std::move(f);
+        heap_.push_back({std::max(when, now_), made_++, free_.back()});
+        free_.pop_back();
         std::push_heap(heap_.begin(), heap_.end(), later);
     }
 
@@ -31,11 +38,13 @@ public:
         if (heap_.empty() || heap_.front().when > limit)
             return false;
         std::pop_heap(heap_.begin(), heap_.end(), later);
-        auto next = std::move(heap_.back());
+        const auto next = heap_.back();
         heap_.pop_back();
         now_ = next.when;
         ++executed_;
-        next.run();
+        const auto run = std::exchange(functions_[next.function], nullptr);
+        free_.push_back(next.function);
+        run();
         return true;
     }
 
@@ -43,11 +52,13 @@ private:
     struct event {
         instant when;
         std::uint64_t order;
-        std::function<void()> run;
+        std::size_t function; ///< where it stands: the heap moves its events often, and a function is large
     };
     static bool later(const event& a, const event& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
 
     std::vector<event> heap_;
+    std::vector<std::function<void()>> functions_;
+    std::vector<std::size_t> free_; ///< places in functions_
     instant now_{0};
     std::uint64_t made_ = 0;
     std::uint64_t executed_ = 0;

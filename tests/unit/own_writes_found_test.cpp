@@ -288,6 +288,41 @@ TEST_CASE("a lost create was not found, and others delete the node that is held:
         CHECK_FALSE(trusts(s));
     }
 }
+TEST_CASE("a lost create was not found: what was written last there still proves what was written before it elsewhere")
+{
+    connected_scene s;
+    const auto elsewhere = s.hold("/q", 7);
+    const auto holder = s.hold("/p", 0);
+    const auto a = s.acquire("/p");
+    s.lose_connection();
+    s.withdraw(*a);
+    s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+    s.clock.run();
+    asked(s).to("batch check /").ends(outcome::ok);
+    asked(s).only("exists /p/" + s.node(2, 0)).stat(of_this_session(100));
+    asked(s).to("children /p").list({s.node(2, 0)}, s.fresh(120));
+    s.answer_syncs();
+    take_up(s);
+    asked(s).only("exists /p/" + s.node(2, 0)).stat(of_this_session(100));
+    asked(s).only("exists /p").stat(s.fresh(120));
+    CHECK(trusts(s)); // and nothing is asked of the other
+}
+TEST_CASE("a look for a lost permit finds the others gone, too: they may not be back")
+{
+    semaphore_scene s;
+    const auto held = s.want_at_head(1, permits_of(2));
+    asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+    asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(60));
+    asked(s).to(s.leave_line(1)).ends(outcome::ok);
+    const auto a = s.want(1, permits_of(2));
+    asked(s).to(s.line_up(3)).number(51, 1);
+    s.reconnect();
+    s.answer_syncs();
+    asked(s).to("children /s/leases").ends(outcome::no_node);
+    take_up(s);
+    asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
+    CHECK_FALSE(trusts(s));
+}
 TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")
 {
     for (const bool reader_is_back : {true, false}) {

@@ -85,7 +85,7 @@ void lock_requests::read(bool watch)
         switch (answer.result) {
         case outcome::ok:
             listed_ = answer.stat.pzxid;
-            session_.own_writes().listed(lock_.path(), listed_);
+            session_.own_writes().listed(lock_.path(), answer);
             queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
             lock_.note_missed(listed_);
             if (path_handoffs* const handoffs = lock_.handoffs())

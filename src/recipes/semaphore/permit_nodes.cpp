@@ -197,6 +197,7 @@ void permit_nodes::send_look_up()
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
         look_up_ = look_up::none;
+        session_.own_writes().listed(layout_.permits, answer);
         const bool complete = session_.catch_up().done();
         if (complete && answer.result == outcome::ok)
             return on_look_up(*answer.names, answer.stat.pzxid);

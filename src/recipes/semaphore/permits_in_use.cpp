@@ -36,15 +36,13 @@ void permits_in_use::send_look()
                             semaphore_.expect([this, watch](const store::children_reply& answer) {
                                 static const std::vector<std::string> none;
                                 listing_ = false;
+                                session_.own_writes().listed(layout_.permits, answer);
                                 switch (answer.result) {
                                 case outcome::ok:
                                     watching_ = watching_ || watch;
                                     watch_refused_ = watch_refused_ && !watch;
-                                    session_.own_writes().listed(layout_.permits, answer.stat.pzxid);
                                     return on_list(*answer.names, answer.stat.pzxid);
-                                case outcome::no_node:
-                                    session_.own_writes().all_found_gone(layout_.permits);
-                                    return on_list(none, 0);
+                                case outcome::no_node: return on_list(none, 0);
                                 case outcome::unknown: stale_ = true; return;
                                 default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
                                 }

@@ -63,10 +63,7 @@ void lost_creates::look_up(const std::string& parent)
         static const std::vector<std::string> none;
         if (answer.result == outcome::unknown)
             return session_.contact_lost(); // it is done in the next epoch
-        if (answer.result == outcome::ok)
-            session_.own_writes().listed(parent, answer.stat.pzxid);
-        if (answer.result == outcome::no_node)
-            session_.own_writes().all_found_gone(parent);
+        session_.own_writes().listed(parent, answer);
         if (session_.catch_up().done() && answer.result == outcome::ok)
             on_list(parent, *answer.names, answer.stat.pzxid);
         else if (session_.catch_up().done() && answer.result == outcome::no_node)

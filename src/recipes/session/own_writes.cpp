@@ -53,13 +53,23 @@ void own_writes::found(std::string_view node, std::int64_t changed)
     if (its == writes_.end()) {
         note(node, state::made);
         writes_.front().after = changed;
+        writes_.front().numbered = changed != 0;
+        writes_.front().ordered = false;
     } else {
-        to_front(its);
-        its->found = std::max(its->found, changed);
+        showed(its, changed);
     }
-    if (changed == 0)
-        writes_.front().numbered = false;
-    writes_.front().ordered = false;
+}
+
+/// What was written last there is still asked for, and proves what was written before it. What else the change showed
+/// is proved by the parent alone.
+void own_writes::showed(std::list<write>::iterator its, std::int64_t changed) noexcept
+{
+    if (its != writes_.begin()) {
+        to_front(its);
+        its->ordered = false;
+    }
+    its->found = std::max(its->found, changed);
+    its->numbered = its->numbered && changed != 0;
 }
 
 void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
@@ -78,8 +88,13 @@ void own_writes::removed(std::string_view node)
 }
 
 /// Answers come in order: so the last write there was done by then.
-void own_writes::listed(std::string_view parent, std::int64_t changed) noexcept
+void own_writes::listed(std::string_view parent, const store::children_reply& answer)
 {
+    if (answer.result == outcome::no_node)
+        return all_found_gone(parent);
+    if (answer.result != outcome::ok)
+        return;
+    const std::int64_t changed = answer.stat.pzxid;
     largest_ = std::max(largest_, changed);
     const auto its = last_at(parent);
     if (its == writes_.end() || (its->numbered && its->now != state::all_removed))
@@ -110,18 +125,16 @@ void own_writes::found_gone(std::string_view node, std::int64_t changed)
 void own_writes::not_found(std::string_view parent, std::string_view asked, std::int64_t changed)
 {
     const std::string node = queue::child_of(parent, asked);
-    largest_ = std::max(largest_, changed);
     deleted(node);
-    auto its = last_at(parent);
-    if (its == writes_.end()) {
-        if (writes_.size() == most_parents)
-            return; // what is known of the others says more
-        its = writes_.insert(its, {.node = node, .now = changed != 0 ? state::removed : state::all_removed});
-    }
-    // What was written last there is still asked for. That it is there proves nothing of this one: the list does.
-    to_front(its);
-    its->found = std::max(its->found, changed);
-    its->ordered = false;
+    const auto its = last_at(parent);
+    if (its != writes_.end())
+        return showed(its, changed);
+    if (writes_.size() < most_parents) // or else what is known of the others says more
+        writes_.push_front({.node = node,
+                            .numbered = changed != 0,
+                            .ordered = false,
+                            .found = changed,
+                            .now = changed != 0 ? state::removed : state::all_removed});
 }
 
 void own_writes::delete_answered(std::string_view node, outcome result)
@@ -287,7 +300,7 @@ void own_writes::on_above(const store::stat_reply& seen)
         return ask_for_next();
     const bool lacks_found = seen.stat.pzxid < w.found;
     if (lacks_found)
-        return session_.distrust_servers(queue::parent_of(w.node), "is without a node of this client");
+        return session_.distrust_servers(queue::parent_of(w.node), "is without a change that this client has seen");
     const std::int64_t known = std::max(w.after, w.found);
     const bool later = w.now >= state::removed || !w.numbered; // the write is
     const bool lost = w.after != 0 && seen.stat.pzxid < w.after + (later ? 1 : 0);

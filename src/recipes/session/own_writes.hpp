@@ -34,7 +34,7 @@ namespace zklock::recipes {
 ///
 /// What is taken for one of ours then is a node of this session whose name has a uuid as ours have, and that nobody
 /// knows: users have no reason to make such.
-/// Not found out are nodes at parents that are not remembered any more; and any if the servers were set back, and then
+/// Not found out are nodes at parents that are not remembered; and any if the servers were set back, and then
 /// elected as many leaders as this client has seen.
 class own_writes : session_part {
 public:
@@ -45,8 +45,8 @@ public:
     /// It was made, but the answer was lost; its parent's children had changed so when it was found, or before. 0: that
     /// is not known.
     void found(std::string_view node, std::int64_t changed);
-    /// The children of a node were asked for, and had changed so.
-    void listed(std::string_view parent, std::int64_t changed) noexcept;
+    /// The children of a node were asked for.
+    void listed(std::string_view parent, const store::children_reply&);
     /// The transaction is known that made the node that was asked for by that name, without its number.
     void numbered(std::string_view asked, std::int64_t czxid) noexcept;
     /// The answer says that it was deleted.
@@ -59,8 +59,8 @@ public:
     /// had changed so by then; 0: that is not known.
     void found_gone(std::string_view node, std::int64_t changed = 0);
     /// A create went unanswered, and a list does not show what it asked for by that name, which may lack the number: it
-    /// was never made, or others have deleted it. `changed`: so had the children changed by then; 0: the parent was
-    /// gone.
+    /// was never made, or others have deleted it. The list was told before. `changed`: so had the children changed by
+    /// then; 0: the parent was gone.
     void not_found(std::string_view parent, std::string_view asked, std::int64_t changed);
     /// An answer says that this parent is gone, with all of ours.
     void all_found_gone(std::string_view parent);
@@ -100,6 +100,7 @@ private:
 
     [[nodiscard]] std::list<write>::iterator last_at(std::string_view parent);
     void to_front(std::list<write>::iterator) noexcept;
+    void showed(std::list<write>::iterator, std::int64_t changed) noexcept;
     void note(std::string_view node, state);
     /// False if nothing of ours is known there.
     bool all_gone(std::string_view parent, bool ordered);

@@ -118,9 +118,8 @@ private:
         Locks::check_granted(u);
         heeds_[&u] = {};
         const auto& node = u.given.front().node;
-        if (std::find(to_go_.begin(), to_go_.end(), node) != to_go_.end()) {
+        if (contains(to_go_, node))
             violate(u, "granted on a node whose last holder was asked to give it up");
-        }
         auto& c = stage_.current(u.client);
         if (u.wish.choice % 5 == 0)
             return; // it does not want to know

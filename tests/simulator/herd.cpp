@@ -1,19 +1,11 @@
 #include "herd.hpp"
 
 #include "contender_names.hpp"
+#include "queue/node_path.hpp"
 
 #include <set>
 
 namespace zklock::simulator {
-
-namespace {
-
-std::string directory_of(const std::string& node)
-{
-    return node.substr(0, node.rfind('/'));
-}
-
-} // namespace
 
 herd_checker::herd_checker(world& w, const ensemble& e, const plan& p)
     : world_(w), ensemble_(e), patience_(p.set.a_while()), calm_(is_calm(p)), scarce_(p.set.may_run_short())
@@ -32,7 +24,7 @@ void herd_checker::check()
         const bool ephemeral = node != nullptr && node->owner != 0 && node->owner != znode_tree::container_owner;
         if (!ephemeral || node->owner == w.session || users_watch(w.session, w.path))
             continue;
-        watched[{w.session, directory_of(w.path)}].insert(w.path);
+        watched[{w.session, std::string(queue::parent_of(w.path))}].insert(w.path);
         watchers[w.path].insert(w.session);
     }
     before_ = std::exchange(excess_, {});
@@ -43,7 +35,7 @@ void herd_checker::check()
             break; // all who are held back wait for the same node
         if (sessions.size() <= 2)
             continue;
-        const auto names = tree.children(directory_of(path));
+        const auto names = tree.children(std::string(queue::parent_of(path)));
         const bool shared = std::any_of(names.begin(), names.end(), is_reader); // readers all wait for the same writer
         if (!shared)
             count(path, sessions.size());

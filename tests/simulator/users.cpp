@@ -1,5 +1,7 @@
 #include "users.hpp"
 
+#include "queue/node_path.hpp"
+
 #include <boost/asio/error.hpp>
 
 namespace zklock::simulator {
@@ -248,7 +250,7 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
 
 void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 {
-    if (!l.node.starts_with(l.path + '/') || l.node.rfind('/') != l.path.size())
+    if (!queue::is_child_of(l.node, l.path))
         return violate(u, "granted " + l.node + " for " + l.path);
     check_node(u, l);
     if (stage_.network.is_let_go(uuid_in(l.node)))

@@ -236,7 +236,7 @@ private:
                 return;
             stage_.call(c, [&](recipes::session&) {
                 const auto before = acquisitions_[&u]->count();
-                const auto part = acquisitions_[&u]->split(1, {});
+                const auto part = acquisitions_[&u]->split(1);
                 if (!part)
                     return;
                 say(u, "gives one back");

@@ -185,10 +185,6 @@ void acquisition_users::acquire(client& c, use& u)
             return violate(u, "told of an end, though its wait had ended");
         ec ? failed(u, ec, g) : granted(c, u, g);
     };
-    call.lost = [this, &c, &u] {
-        if (stage_.may_tell(c))
-            lost(u);
-    };
     if (!stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(call)); }))
         client_died(c); // now, or before in this step
 }
@@ -217,6 +213,10 @@ void acquisition_users::note_other_options(use& u)
 
 void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
 {
+    u.handle->on_lost([this, &c, &u] {
+        if (stage_.may_tell(c))
+            lost(u);
+    });
     ++grants_;
     u.now = phase::holding;
     u.granted_at = now();

@@ -8,10 +8,11 @@ TEST_CASE("lost with the session; what was split off is held by itself")
     semaphore_scene s;
     const auto a = s.hold_three();
     int losses = 0;
-    CHECK_FALSE(a->handle->split(4, {}));
-    CHECK_FALSE(a->handle->split(0, {}));
-    const auto part = a->handle->split(2, [&] { ++losses; });
+    CHECK_FALSE(a->handle->split(4));
+    CHECK_FALSE(a->handle->split(0));
+    const auto part = a->handle->split(2);
     REQUIRE(part);
+    part->on_lost([&] { ++losses; });
     CHECK(part->count() == 2);
     CHECK(part->given().node == s.permit_node(3, 8));
     CHECK(part->given().fencing_token == a->given.fencing_token);
@@ -23,7 +24,7 @@ TEST_CASE("lost with the session; what was split off is held by itself")
     s.end_session();
     CHECK(a->losses == 1);
     CHECK_FALSE(a->handle->held(s.clock.now()));
-    CHECK_FALSE(a->handle->split(1, {}));
+    CHECK_FALSE(a->handle->split(1));
 }
 
 TEST_CASE("a commit looks for the node of each permit that is still there when it is sent")
@@ -47,8 +48,9 @@ TEST_CASE("a commit looks for the node of each permit that is still there when i
     // One of them is split off meanwhile: it is no business of this one's any more.
     s.disconnect();
     commit();
-    const auto part = a->handle->split(1, [&] { ++lost; });
+    const auto part = a->handle->split(1);
     REQUIRE(part);
+    part->on_lost([&] { ++lost; });
     s.connect(5, false);
     asked(s)
         .only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", set /stock")
@@ -84,7 +86,7 @@ TEST_CASE("the holder of several permits is asked by the node of any; what is sp
     CHECK(a->handle->held(s.clock.now()));
     CHECK(a->losses == 0);
 
-    const auto part = a->handle->split(1, {});
+    const auto part = a->handle->split(1);
     REQUIRE(part);
     part->on_revoked([&] { ++of_the_part; });
     s.clock.run();
@@ -110,7 +112,7 @@ TEST_CASE("whoever wanted to hear of requests to let go is kept no longer than t
     SUBCASE("released")
         a->handle->release({});
     SUBCASE("split off, all of them") {
-        const auto all = a->handle->split(3, {});
+        const auto all = a->handle->split(3);
         all->release({});
     }
     SUBCASE("lost") {

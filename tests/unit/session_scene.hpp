@@ -41,8 +41,9 @@ template <class Attempt> recipes::acquire_call call_of(const std::shared_ptr<Att
         CHECK_FALSE(a->ended);
         a->ended = ec;
         a->given = g;
+        if (!ec)
+            a->handle->on_lost([a] { ++a->losses; });
     };
-    call.lost = [a] { ++a->losses; };
     return call;
 }
 

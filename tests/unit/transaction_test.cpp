@@ -12,6 +12,7 @@ public:
 
     bool withdraw() override { return false; }
     void release(store::unique_function<void(error_code)>) override {}
+    void on_lost(store::unique_function<void()>) override {}
     void on_revoked(std::function<void()>) override {}
     [[nodiscard]] std::vector<std::string> nodes_of(const recipes::grant&) const override
     {

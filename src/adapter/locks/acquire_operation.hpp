@@ -33,17 +33,14 @@ private:
         auto* const core = this->enter_open_client();
         if (!core)
             return counted_.ended(asio::error::operation_aborted); // or it was counted as closed
-        lock_ = std::make_shared<guard_state>(this->client());
-        // The acquisition keeps these functions, and is kept by the operation.
+        // The acquisition keeps this function, and is kept by the operation.
         acquisition_ =
-            target_->acquire(*core, {mode_, deadline_, true, this->template if_alive<&acquire_operation::finish>(),
-                                     store::if_alive<&guard_state::lost>(std::weak_ptr(lock_))});
+            target_->acquire(*core, {mode_, deadline_, true, this->template if_alive<&acquire_operation::finish>()});
     }
 
     void finish(error_code ec, recipes::grant&& grant)
     {
         auto acquisition = std::move(acquisition_);
-        auto lock = std::move(lock_);
         if (ec) {
             if (once_ && ec == errc::busy)
                 ec = time_is_up(acquisition->refused_for_others());
@@ -55,6 +52,7 @@ private:
                 note_timeout(*this->client(), *target_, *acquisition, ec, timeout_ + late);
             fail(ec);
         } else {
+            auto lock = std::make_shared<guard_state>(this->client());
             lock->granted(std::move(acquisition), std::move(grant), target_->members().size());
             lock->count_in(counters_);
             lock->enter_in(std::move(target_));
@@ -85,7 +83,6 @@ private:
         if (!acquisition_->withdraw())
             return false;
         acquisition_.reset();
-        lock_.reset();
         counted_.ended(asio::error::operation_aborted);
         return true;
     }
@@ -93,13 +90,11 @@ private:
     void end_as_closed() override
     {
         acquisition_.reset();
-        lock_.reset();
         fail(this->client()->why_unusable());
     }
 
     std::shared_ptr<const lock_target> target_;
     std::shared_ptr<recipes::acquisition> acquisition_;
-    std::shared_ptr<guard_state> lock_;
     counters::lock_counters& counters_;
     counters::counted_wait counted_;
     std::optional<lease_clock::time_point> deadline_;

@@ -103,6 +103,7 @@ void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, rec
         hold_->live_members = std::vector<live_hold>(members);
     hold_->acquisition = std::move(acquisition);
     hold_->grant = std::move(grant);
+    hold_->acquisition->on_lost(store::if_alive<&guard_state::lost>(weak_from_this()));
 }
 
 void guard_state::enter_in(std::shared_ptr<const lock_target> lock) noexcept
@@ -118,8 +119,6 @@ void guard_state::enter_in(std::shared_ptr<const lock_target> lock) noexcept
 void guard_state::lost()
 {
     lost_ = true;
-    if (const auto next = last_.lock())
-        next->lost();
     if (!hold_)
         return;
     hold_->count_end(client_->turn_time());
@@ -129,8 +128,6 @@ void guard_state::lost()
 void guard_state::revoked()
 {
     revoked_ = true;
-    if (const auto next = last_.lock())
-        next->revoked();
     if (!hold_)
         return;
     watchers& all = hold_->watchers;
@@ -144,8 +141,7 @@ void guard_state::revoked()
 bool guard_state::is_revoked()
 {
     if (hold_ && !looks_for_revocation_) {
-        const std::weak_ptr first = first_ ? first_ : shared_from_this();
-        hold_->acquisition->on_revoked(store::if_alive<&guard_state::revoked>(first));
+        hold_->acquisition->on_revoked(store::if_alive<&guard_state::revoked>(weak_from_this()));
         looks_for_revocation_ = true;
     }
     return revoked_;
@@ -170,9 +166,9 @@ std::shared_ptr<guard_state> guard_state::hand_over()
     next->hold_ = std::move(hold_);
     next->lost_ = lost_;
     next->revoked_ = revoked_;
-    next->looks_for_revocation_ = looks_for_revocation_;
-    next->first_ = first_ ? std::move(first_) : shared_from_this();
-    next->first_->last_ = next;
+    next->hold_->acquisition->on_lost(store::if_alive<&guard_state::lost>(std::weak_ptr(next)));
+    if (looks_for_revocation_ && !revoked_)
+        static_cast<void>(next->is_revoked());
     for (const auto& watcher : next->hold_->watchers)
         watcher->watch(next);
     return next;

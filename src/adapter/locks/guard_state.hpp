@@ -170,9 +170,6 @@ public:
 private:
     std::shared_ptr<client_state> client_;
     std::shared_ptr<hold> hold_; // from the grant until the release
-    // However often it was handed over: the acquisition knows the first one, and that tells the last one.
-    std::shared_ptr<guard_state> first_; ///< null if that is this
-    std::weak_ptr<guard_state> last_;    ///< of the first one
     bool lost_ = false;
     bool revoked_ = false;
     bool downgrading_ = false;

@@ -85,8 +85,7 @@ protected:
 
     /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until their nodes are gone:
     /// the caller sees to that, and then calls taken().
-    [[nodiscard]] part take(guard_state& from, std::function<void()> lost = {},
-                            const std::function<void(const part&)>& both_hold = {})
+    [[nodiscard]] part take(guard_state& from, const std::function<void(const part&)>& both_hold = {})
     {
         if (!this->client()->open_core()) {
             this->end_as_closed();
@@ -102,7 +101,7 @@ protected:
             this->complete(make_error_code(why), Values()...);
             return nullptr;
         }
-        auto taken = held_by(from).split(count_, std::move(lost), both_hold);
+        auto taken = held_by(from).split(count_, both_hold);
         if (!taken)
             this->complete(make_error_code(errc::lost), Values()...);
         return taken;
@@ -163,7 +162,7 @@ class split_operation final : public part_operation<permits> {
             own->granted(taken, {});
             from->split_off(*own, taken->count());
         };
-        const part apart = take(*from, store::if_alive<&guard_state::lost>(std::weak_ptr(own)), both_hold);
+        const part apart = take(*from, both_hold);
         if (!apart)
             return;
         own->set_grant(apart->given());

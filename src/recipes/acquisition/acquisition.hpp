@@ -31,7 +31,7 @@ struct grant {
     queue::contender_kind kind = queue::contender_kind::mutex;
 };
 
-/// A user's call of an acquire, whatever is acquired: how long it may wait, and how it is told its end and a loss.
+/// A user's call of an acquire, whatever is acquired: how long it may wait, and how it is told its end.
 struct acquire_call {
     acquire_mode mode = acquire_mode::wait;
     std::optional<store::scheduler::time_point> deadline;
@@ -42,8 +42,6 @@ struct acquire_call {
     /// error (`errc::lost`, or why nothing can be done any more) and the node that it had. There is nothing to release
     /// then.
     store::unique_function<void(error_code, grant)> done;
-    /// Is called when the lock is lost: once, after a grant was told, and not after release() was called.
-    store::unique_function<void()> lost;
 };
 
 /// Options, and what was made of them once and for all: how contenders are named, by `mark` and `also_heeds`.
@@ -119,6 +117,10 @@ public:
     /// refuses. It may be empty. To be called only after a grant, and once.
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
+    /// Calls `lost`, later and once, when what was granted is lost; not after release(). It replaces what was to be
+    /// called before. To be called when the grant is told: what was lost by then is not told.
+    virtual void on_lost(store::unique_function<void()> lost) = 0;
+
     /// Called before release() where what was granted is given back before anybody has looked at it.
     virtual void note_unseen() noexcept {}
 
@@ -156,40 +158,71 @@ public:
 /// An acquisition that has what its caller is to be told, and tells each thing once.
 class told_acquisition : public acquisition {
 public:
+    void on_lost(store::unique_function<void()> lost) final { holder().lost = std::move(lost); }
+
     /// Nobody will be told anything any more.
     void forget_caller() noexcept
     {
         call_.done = nullptr;
-        call_.lost = nullptr;
-        asked_ = nullptr;
-        released_ = nullptr;
+        holder_ = nullptr;
     }
     /// What he holds is lost, unless he has released it.
     void say_lost()
     {
-        asked_ = nullptr;
-        if (call_.lost)
-            std::exchange(call_.lost, nullptr)();
+        if (!holder_)
+            return;
+        holder_->asked = nullptr;
+        if (holder_->lost)
+            std::exchange(holder_->lost, nullptr)();
     }
     /// Others ask him to let go.
     void say_asked()
     {
-        if (const std::function<void()> asked = std::exchange(asked_, nullptr))
-            asked();
+        if (wants_to_be_asked())
+            std::exchange(holder_->asked, nullptr)();
     }
     /// His release has ended.
     void say_released(error_code ec)
     {
-        if (released_)
-            std::exchange(released_, nullptr)(ec);
+        if (waits_for_release())
+            std::exchange(holder_->released, nullptr)(ec);
     }
 
 protected:
+    /// What only a holder needs. It is made at the grant, so that a waiter need not carry its room.
+    struct of_holder {
+        grant given; ///< until it is told
+        store::unique_function<void()> lost;
+        std::function<void()> asked; ///< to be called when he is asked to let go
+        std::function<void(error_code, grant)> downgraded;
+        store::unique_function<void(error_code)> released;
+    };
+
     explicit told_acquisition(acquire_call&& call) noexcept : call_(std::move(call)) {}
 
+    [[nodiscard]] of_holder& holder()
+    {
+        if (!holder_)
+            holder_ = std::make_unique<of_holder>();
+        return *holder_;
+    }
+    [[nodiscard]] bool wants_to_be_asked() const noexcept { return holder_ && holder_->asked; }
+    [[nodiscard]] bool waits_for_release() const noexcept { return holder_ && holder_->released; }
+    [[nodiscard]] bool waits_for_downgrade() const noexcept { return holder_ && holder_->downgraded; }
+    /// From now on he is told how the release ends, if he wants to know, and nothing else.
+    void begin_release(store::unique_function<void(error_code)> released)
+    {
+        if (holder_) {
+            holder_->lost = nullptr;
+            holder_->asked = nullptr;
+            holder_->downgraded = nullptr;
+        }
+        if (released)
+            holder().released = std::move(released);
+    }
+
     acquire_call call_;
-    std::function<void()> asked_; ///< to be called when he is asked to let go
-    store::unique_function<void(error_code)> released_;
+    std::unique_ptr<of_holder> holder_; ///< from the grant on
 };
 
 /// How an acquire of some lock is started, whatever its recipe: `done` is never called from inside.

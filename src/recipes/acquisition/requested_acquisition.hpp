@@ -39,14 +39,11 @@ public:
     void release(store::unique_function<void(error_code)> released) override
     {
         session_.lease().notice_lapse(session_.scheduler.now());
-        call_.lost = nullptr;
-        asked_ = nullptr;
+        begin_release(std::move(released));
         if (holding() && path_) {
             state_.end();
-            released_ = std::move(released);
             give_back();
-        } else if (released) {
-            released_ = std::move(released);
+        } else {
             tell_released(state_.lost() ? errc::lost : errc::not_owner);
         }
     }
@@ -54,7 +51,7 @@ public:
     {
         if (!holding() || !path_)
             return;
-        asked_ = std::move(asked);
+        holder().asked = std::move(asked);
         path_->watch(static_cast<Self&>(*this));
     }
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
@@ -108,7 +105,6 @@ protected:
         state_.end();
         if (events_)
             events_->failed(why);
-        call_.lost = nullptr;
     }
     /// Its wait has failed. `what` it wanted, and `said` is why, as the log says.
     void fail_wait(error_code why, std::string_view what, const auto& said)
@@ -124,7 +120,8 @@ protected:
     {
         session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) { a.say_lost(); });
         state_.lose(how);
-        asked_ = nullptr;
+        if (wants_to_be_asked())
+            holder_->asked = nullptr;
         if (events_)
             events_->lost(how);
     }
@@ -139,17 +136,17 @@ protected:
     /// That others ask him to let go, if he wants to know, and has neither released it nor lost it meanwhile.
     void tell_asked()
     {
-        if (asked_)
+        if (wants_to_be_asked())
             session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) { a.say_asked(); });
     }
     void tell_released(error_code ec)
     {
-        session_.news().tell(this->shared_from_this(), [ec](requested_acquisition& a) { a.say_released(ec); });
+        if (waits_for_release())
+            session_.news().tell(this->shared_from_this(), [ec](requested_acquisition& a) { a.say_released(ec); });
     }
 
     Wanted request_;
     Path* path_;
-    grant given_; ///< until it is told
     grant_state state_;
     Events events_; ///< if he has a listener
 
@@ -158,11 +155,9 @@ private:
     {
         if (!call_.done) // its path is gone
             return;
-        if (!ec && !holding()) {
+        if (!ec && !holding())
             ec = session_.granted_and_lost();
-            call_.lost = nullptr;
-        }
-        std::exchange(call_.done, nullptr)(ec, std::move(given_));
+        std::exchange(call_.done, nullptr)(ec, holder_ ? std::move(holder_->given) : grant());
     }
 
     std::string data_; ///< if it says more than who it is

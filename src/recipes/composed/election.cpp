@@ -24,7 +24,6 @@ public:
         inner.deadline = call_.deadline;
         inner.hands_over = false; // Curator takes all of the data for the candidate's id
         inner.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
-        inner.lost = store::if_alive<&term::say_lost>(weak_from_this());
         lock_ = acquire(std::move(inner));
     }
 
@@ -33,15 +32,13 @@ public:
         if (state_ != state::waiting || !lock_ || !lock_->withdraw())
             return false;
         call_.done = nullptr;
-        call_.lost = nullptr;
         end();
         return true;
     }
 
     void release(store::unique_function<void(error_code)> released) override
     {
-        call_.lost = nullptr;
-        released_ = std::move(released);
+        begin_release(std::move(released));
         lock_->release(news_for(shared_from_this(), [](term& t, error_code ec) {
             t.say_released(ec);
             t.end();
@@ -81,7 +78,6 @@ public:
     void cancel_wait()
     {
         state_ = state::over;
-        call_.lost = nullptr;
         session_.news().tell(shared_from_this(),
                              [](term& t) { std::exchange(t.call_.done, nullptr)(cancelled(), {}); });
     }
@@ -93,7 +89,6 @@ private:
     {
         const auto done = std::exchange(call_.done, nullptr);
         if (ec) {
-            call_.lost = nullptr;
             end();
             done(ec, std::move(given));
         } else if (candidate_->resigned()) {
@@ -101,6 +96,7 @@ private:
             done(cancelled(), {});
         } else {
             state_ = state::leading;
+            lock_->on_lost(store::if_alive<&term::say_lost>(weak_from_this()));
             const auto keep = election_;
             keep->tell_waits(true);
             done({}, std::move(given));

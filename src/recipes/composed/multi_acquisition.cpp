@@ -51,7 +51,6 @@ void multi_acquisition::next()
     inner.done = [self = shared_from_this(), &m](error_code ec, grant given) {
         self->on_done(m, ec, std::move(given));
     };
-    inner.lost = store::if_alive<&multi_acquisition::on_lost>(weak_from_this());
     m.now = m.what.acquire(std::move(inner));
 }
 
@@ -60,6 +59,7 @@ void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
     bool lost = lost_while_ending_;
     if (!ec) {
         m.given = std::move(given);
+        m.now->on_lost(store::if_alive<&multi_acquisition::member_lost>(weak_from_this()));
         lost = lost || !all_held(session_.scheduler.now());
     } else {
         if (ec == condition::not_in_time)
@@ -95,12 +95,10 @@ void multi_acquisition::finish()
 
 void multi_acquisition::fail(error_code ec)
 {
-    call_.lost = nullptr;
     std::exchange(call_.done, nullptr)(ec, {});
 }
 
-/// A member was lost.
-void multi_acquisition::on_lost()
+void multi_acquisition::member_lost()
 {
     if (!call_.done) // all were granted
         say_lost();
@@ -163,8 +161,7 @@ bool multi_acquisition::withdraw()
 void multi_acquisition::release(store::unique_function<void(error_code)> released)
 {
     granted_ = false;
-    call_.lost = nullptr;
-    asked_ = nullptr;
+    begin_release({});
     const auto ending = std::make_shared<endings>(); // what it calls may own this
     ending->due = members_.size();
     ending->released = std::move(released);
@@ -181,7 +178,7 @@ void multi_acquisition::on_revoked(std::function<void()> asked)
 {
     for (member_state& m : members_)
         m.now->on_revoked(store::if_alive<&multi_acquisition::say_asked>(weak_from_this()));
-    asked_ = std::move(asked);
+    holder().asked = std::move(asked);
 }
 
 bool multi_acquisition::stands_on(const grant&) const noexcept

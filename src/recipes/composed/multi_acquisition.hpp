@@ -66,7 +66,7 @@ private:
 
     void next(); ///< asks for the next member
     void on_done(member_state&, error_code, grant);
-    void on_lost();
+    void member_lost();
     void begin_anew();
     void finish(); ///< all are granted
     void fail(error_code);

@@ -82,7 +82,6 @@ void reentrant_locks::tenure::start()
         if (const auto self = alive.lock(); self && self->now_ == nth)
             self->on_done(ec, std::move(given));
     };
-    request.lost = store::if_alive<&tenure::on_lost>(weak_from_this());
     lock_ = all_.locks_.acquire(std::move(request));
 }
 
@@ -107,6 +106,7 @@ void reentrant_locks::tenure::on_done(error_code ec, grant given)
     if (ec)
         return on_failed(ec, given);
     granted_ = true;
+    lock_->on_lost(store::if_alive<&tenure::on_lost>(weak_from_this()));
     lost_ = revoked_ = watches_ = false;
     grant_ = std::move(given);
     grant_.owner = who_.second;
@@ -337,8 +337,7 @@ void reentrant_locks::tenure::count()
 
 void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
 {
-    call_.lost = nullptr;
-    asked_ = nullptr;
+    begin_release({});
     where_->release(shared_from_this(), std::move(released));
 }
 
@@ -346,7 +345,7 @@ void reentrant_locks::hold::on_revoked(std::function<void()> asked)
 {
     if (!granted())
         return;
-    asked_ = std::move(asked);
+    holder().asked = std::move(asked);
     where_->watch_for_revocation(shared_from_this());
 }
 
@@ -359,14 +358,12 @@ void reentrant_locks::hold::begin(std::shared_ptr<acquisition> lock) noexcept
 void reentrant_locks::hold::end_wait(error_code ec, grant given)
 {
     told_ = true;
-    if (ec)
-        call_.lost = nullptr;
     std::exchange(call_.done, nullptr)(ec, std::move(given));
 }
 
 void reentrant_locks::hold::tell_released(error_code ec)
 {
-    if (released_)
+    if (waits_for_release())
         session_.news().tell(shared_from_this(), [ec](hold& h) { h.say_released(ec); });
 }
 

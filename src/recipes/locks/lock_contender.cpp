@@ -60,7 +60,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
         queued(node); // if it took over the node of another one
         events_->acquired(node, fencing_token);
     }
-    given_ = {.node = std::move(node), .fencing_token = fencing_token, .kind = request_.kind};
+    holder().given = {.node = std::move(node), .fencing_token = fencing_token, .kind = request_.kind};
 }
 
 void lock_contender::fail(errc why)
@@ -90,12 +90,6 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
         session_.log(log_level::debug, "lost the place in the line of ", request_.path, ": ", node);
 }
 
-void lock_contender::release(store::unique_function<void(error_code)> released)
-{
-    downgraded_ = nullptr;
-    requested_acquisition::release(std::move(released));
-}
-
 void lock_contender::give_back()
 {
     gives_back_ = true;
@@ -104,11 +98,11 @@ void lock_contender::give_back()
 
 bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> done)
 {
-    if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
+    if (request_.kind != queue::contender_kind::writer || waiting() || waits_for_downgrade())
         return false;
     session_.lease().notice_lapse(session_.scheduler.now());
     const bool holds = holding() && path_;
-    downgraded_ = std::move(done);
+    holder().downgraded = std::move(done);
     if (holds)
         path_->downgrade(*this);
     else
@@ -122,23 +116,23 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
     leaves_its_node_ = false;
     if (!ec)
         request_.kind = queue::contender_kind::reader;
-    if (downgraded_)
+    if (waits_for_downgrade())
         tell_downgraded(ec, std::move(node));
 }
 
 void lock_contender::tell_downgraded(error_code ec, std::string node)
 {
-    given_ = {.node = std::move(node), .fencing_token = fencing_token_, .kind = request_.kind};
+    holder_->given = {.node = std::move(node), .fencing_token = fencing_token_, .kind = request_.kind};
     session_.news().tell(shared_from_this(), [ec](lock_contender& c) {
-        if (c.downgraded_) // not released meanwhile
-            std::exchange(c.downgraded_, nullptr)(ec || c.holding() ? ec : errc::lost, std::move(c.given_));
+        if (c.waits_for_downgrade()) // not released meanwhile
+            std::exchange(c.holder_->downgraded, nullptr)(ec || c.holding() ? ec : errc::lost,
+                                                          std::move(c.holder_->given));
     });
 }
 
 void lock_contender::finish_release(error_code ec)
 {
-    if (released_)
-        tell_released(ec);
+    tell_released(ec);
     if (ec && !session_.over())
         return; // it is tried again
     gives_back_ = false;
@@ -148,7 +142,7 @@ void lock_contender::finish_release(error_code ec)
 
 void lock_contender::wait_no_longer()
 {
-    if (gives_back_ && released_)
+    if (gives_back_)
         tell_released({});
 }
 
@@ -179,8 +173,7 @@ void lock_contender::release_lost(std::string_view node)
     lock_loss how = session_.losses().of(held_since());
     if (found_gone_)
         how.reason = loss_reason::node_deleted;
-    if (released_)
-        tell_released(errc::lost);
+    tell_released(errc::lost);
     gives_back_ = false;
     log_loss(how, node);
     if (events_)
@@ -196,12 +189,6 @@ void lock_contender::detach(std::string_view node) noexcept
     offer.reset();
     forget_caller();
     state_.close(session_);
-}
-
-void lock_contender::forget_caller() noexcept
-{
-    requested_acquisition::forget_caller();
-    downgraded_ = nullptr;
 }
 
 /// What is sent after a downgrade is executed after it, when the writer's node is gone.

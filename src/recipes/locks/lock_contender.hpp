@@ -22,7 +22,6 @@ public:
     ~lock_contender() override;
 
     [[nodiscard]] unsigned attempts() const noexcept override { return creates; }
-    void release(store::unique_function<void(error_code)> released) override;
     bool downgrade(std::function<void(error_code, recipes::grant)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
 
@@ -68,8 +67,6 @@ public:
     [[nodiscard]] bool deleting() const noexcept { return deleting_; }
     /// Its path goes away, with its node, of that name, if it holds. Nobody will be told anything any more.
     void detach(std::string_view node) noexcept;
-    /// Nobody will be told anything any more.
-    void forget_caller() noexcept;
 
     const queue::contender_id id;
     unsigned creates = 0;        ///< that were sent
@@ -87,7 +84,6 @@ private:
     void log_loss(const lock_loss&, std::string_view node) const noexcept;
     void tell_downgraded(error_code, std::string node);
 
-    std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
     bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended
     bool deleting_ = false;       ///< the answer to a delete of its node is due

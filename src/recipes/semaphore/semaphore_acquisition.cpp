@@ -2,6 +2,7 @@
 
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "store/if_alive.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,10 +32,6 @@ void semaphore_acquisition::line_up()
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
         self->on_place(mine, ec, given);
     };
-    lock.lost = [weak = weak_from_this(), mine] {
-        if (const auto self = weak.lock(); self && !mine->dropped)
-            self->begin_anew();
-    };
     mine->lock = path_->take_place(std::move(lock));
     place_ = mine;
 }
@@ -57,6 +54,7 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
         fail(ec);
     } else {
         mine->granted = true;
+        mine->lock->on_lost(store::if_alive<&semaphore_acquisition::begin_anew>(weak_from_this()));
         setback_ = errc::lost;
         token_ = given.fencing_token;
         path_->make_nodes(*this);
@@ -141,13 +139,13 @@ void semaphore_acquisition::grant_all()
 {
     const auto self = shared_from_this();
     count_ = nodes.size();
-    given_ = given();
+    holder().given = given();
     tell_end({});
     state_.grant(session_.lease().held_since(session_.scheduler.now()));
     for (const permit_ptr& node : nodes)
         node->events = events_;
     if (events_)
-        events_->granted(given_.node, token_, count_);
+        events_->granted(holder_->given.node, token_, count_);
     disarm_deadline();
     path_->wait_ended(*this);
     leave_line();
@@ -199,8 +197,7 @@ bool semaphore_acquisition::returned(error_code ec)
     if (first_loss || !first_)
         first_ = ec;
     if (--due_ == 0) {
-        if (released_)
-            tell_released(first_);
+        tell_released(first_);
         path_->forget(*this);
     }
     return first_loss;
@@ -208,8 +205,7 @@ bool semaphore_acquisition::returned(error_code ec)
 
 void semaphore_acquisition::wait_no_longer()
 {
-    if (released_)
-        tell_released(first_);
+    tell_released(first_);
 }
 
 void semaphore_acquisition::revoked()
@@ -219,15 +215,13 @@ void semaphore_acquisition::revoked()
     tell_asked();
 }
 
-auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
-                                  const std::function<void(const part&)>& both_hold) -> part
+auto semaphore_acquisition::split(std::size_t count, const std::function<void(const part&)>& both_hold) -> part
 {
     session_.lease().notice_lapse(session_.scheduler.now());
     if (!holding() || !path_ || count == 0 || count > nodes.size())
         return nullptr;
     permits_request request;
     request.path = request_.path;
-    request.lost = std::move(lost);
     const auto self = shared_from_this();
     const auto taken = std::make_shared<semaphore_acquisition>(session_, path_, 0, std::move(request));
     const auto first = nodes.end() - static_cast<std::ptrdiff_t>(count);
@@ -245,8 +239,7 @@ auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
     count_ = nodes.size();
     if (nodes.empty()) {
         state_.end();
-        asked_ = nullptr;
-        call_.lost = nullptr;
+        begin_release({});
         path_->forget(*this);
     }
     return taken;

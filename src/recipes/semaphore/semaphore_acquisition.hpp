@@ -40,11 +40,10 @@ public:
     /// How many permits it has. May be called from any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     using part = std::shared_ptr<semaphore_acquisition>;
-    /// Takes so many of them out, at least one: an acquisition of their own holds them from now on, and calls `lost`
-    /// when they are lost. `both_hold` is called with it once it holds them, and before this one holds them no more.
-    /// Null, and nothing happens, when this one does not hold, or not so many.
-    [[nodiscard]] part split(std::size_t count, std::function<void()> lost,
-                             const std::function<void(const part&)>& both_hold = {});
+    /// Takes so many of them out, at least one: an acquisition of their own holds them from now on. `both_hold` is
+    /// called with it once it holds them, and before this one holds them no more. Null, and nothing happens, when this
+    /// one does not hold, or not so many.
+    [[nodiscard]] part split(std::size_t count, const std::function<void(const part&)>& both_hold = {});
     /// The grant of its permits: the node of the first, and the token of all.
     [[nodiscard]] grant given() const;
 

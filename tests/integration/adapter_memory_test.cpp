@@ -56,6 +56,7 @@ struct busy_client {
             [&](const told& t) { lock.contenders(t.handler()); },
             [&](const told& t) { lock.acquire(t.handler()); },
             [&](const told& t) { gate.permits_of(2).acquire(t.handler()); },
+            [&](const told& t) { both.acquire(t.handler()); },
             [&](const told& t) { held.commit(transaction(), t.handler()); },
             [&](const told& t) { c.wait_created("/memory-that-never-comes", t.handler()); },
             [&](const told& t) { stock.release(1, t.handler()); },
@@ -88,12 +89,15 @@ struct busy_client {
     semaphore store_room{c, path + "/store room", 3};
     shared_mutex ledger{c, path + "/ledger"};
     mutex desk{c, path + "/desk"};
+    mutex chair{c, path + "/chair"};
+    mutex lamp{c, path + "/lamp"};
+    multi_lock both{chair, lamp};
     election race{c, path + "/race"};
     guard held = take(io, lock);
     guard writer = take(io, ledger);
     guard given_back = take(io, desk);
     permits stock = take_permits(3);
-    static constexpr std::size_t kinds = 14;
+    static constexpr std::size_t kinds = 15;
     std::vector<told> spare = std::vector<told>(kinds); // made while there is memory
     std::vector<told> endings = [] {                    // no room for one is to be sought later
         std::vector<told> none;

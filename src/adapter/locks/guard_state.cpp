@@ -99,10 +99,10 @@ void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, rec
                           std::size_t members)
 {
     hold_ = std::make_shared<hold>();
+    hold_->acquisition = std::move(acquisition); // from here on the destructor finds it
+    hold_->grant = std::move(grant);
     if (members != 0)
         hold_->live_members = std::vector<live_hold>(members);
-    hold_->acquisition = std::move(acquisition);
-    hold_->grant = std::move(grant);
     hold_->acquisition->on_lost(store::if_alive<&guard_state::lost>(weak_from_this()));
 }
 
@@ -165,9 +165,9 @@ std::shared_ptr<guard_state> guard_state::hand_over()
     auto next = std::make_shared<guard_state>(client_);
     next->hold_ = std::move(hold_);
     next->lost_ = lost_;
-    next->revoked_ = revoked_;
+    next->revoked_ = next->looks_for_revocation_ = revoked_;
     next->hold_->acquisition->on_lost(store::if_alive<&guard_state::lost>(std::weak_ptr(next)));
-    if (looks_for_revocation_ && !revoked_)
+    if (looks_for_revocation_)
         static_cast<void>(next->is_revoked());
     for (const auto& watcher : next->hold_->watchers)
         watcher->watch(next);

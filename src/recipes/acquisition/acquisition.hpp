@@ -118,7 +118,7 @@ public:
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
     /// Calls `lost`, later and once, when what was granted is lost; not after release(). It replaces what was to be
-    /// called before. To be called when the grant is told: what was lost by then is not told.
+    /// called before, and a loss that was told is not told again. To be called when the grant is told, or later.
     virtual void on_lost(store::unique_function<void()> lost) = 0;
 
     /// Called before release() where what was granted is given back before anybody has looked at it.
@@ -189,7 +189,7 @@ public:
     }
 
 protected:
-    /// What only a holder needs. It is made at the grant, so that a waiter need not carry its room.
+    /// What only a holder needs. It is made when it is needed, so that a waiter need not carry its room.
     struct of_holder {
         grant given; ///< until it is told
         store::unique_function<void()> lost;
@@ -222,7 +222,7 @@ protected:
     }
 
     acquire_call call_;
-    std::unique_ptr<of_holder> holder_; ///< from the grant on
+    std::unique_ptr<of_holder> holder_; ///< null while it waits
 };
 
 /// How an acquire of some lock is started, whatever its recipe: `done` is never called from inside.

@@ -120,7 +120,7 @@ protected:
     {
         session_.news().tell(this->shared_from_this(), [](requested_acquisition& a) { a.say_lost(); });
         state_.lose(how);
-        if (wants_to_be_asked())
+        if (holder_)
             holder_->asked = nullptr;
         if (events_)
             events_->lost(how);

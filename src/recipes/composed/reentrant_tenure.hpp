@@ -155,7 +155,7 @@ public:
     [[nodiscard]] bool told() const noexcept { return told_; }
     /// The caller knows of the grant, and has not released it.
     [[nodiscard]] bool granted() const noexcept { return told_ && active_; }
-    void on_release(store::unique_function<void(error_code)> released) { holder().released = std::move(released); }
+    void on_release(store::unique_function<void(error_code)> released) { begin_release(std::move(released)); }
     /// Tells the caller of release(), later, that its owner has the lock still, or has lost it.
     void tell_released(error_code);
 

@@ -52,6 +52,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
 {
     if (!waiting())
         return;
+    recipes::grant& given = holder().given; // before anybody hears of it: there may be no memory
     tell_end({});
     fencing_token_ = fencing_token;
     disarm_deadline();
@@ -60,7 +61,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
         queued(node); // if it took over the node of another one
         events_->acquired(node, fencing_token);
     }
-    holder().given = {.node = std::move(node), .fencing_token = fencing_token, .kind = request_.kind};
+    given = {.node = std::move(node), .fencing_token = fencing_token, .kind = request_.kind};
 }
 
 void lock_contender::fail(errc why)

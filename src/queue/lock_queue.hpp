@@ -23,7 +23,7 @@ namespace zklock::queue {
 /// **Coverage.** A contender is covered once a view has listed its node, or is dense up to it, and stays so as long as
 /// the node lives: the node pins the parent, so no lower number can be given out any more, and the set below it only
 /// shrinks.
-/// **Grant.** A contender is granted only if it is covered, the lease is fresh, its token is known, and nothing is
+/// **Grant.** A contender is granted only if it is covered, the lease is renewable, its token is known, and nothing is
 /// below it in the view but nodes of this session whose contenders have left, and nodes that do not exclude it (a
 /// reader's readers). If it waited for another client, the watch on its own node must be confirmed, too.
 /// **Growth.** There are two ways for the set below to grow. A writer that lives may be given a reader's node of the
@@ -31,8 +31,8 @@ namespace zklock::queue {
 /// only after a read sent since. A contender that reads need not care. And servers that are set back to a backup have
 /// nodes again that were gone, perhaps of a session whose client never heard of its end. So a contender that was there
 /// before the session went on over another connection is granted only after a read over this one.
-/// **Look-ahead.** Of the nodes before the first that waits, the nearest two that exclude it are watched: so when the
-/// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
+/// **Look-ahead.** Of the nodes before the first that waits, the nearest two that exclude it are watched: so if the
+/// farther one has gone, nobody else is left when the nearer one goes, and no read stands between that and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
 /// other event only means that its watch has to be armed again.
 /// **New epoch.** No watch is armed. Unfinished deletes are sent again. Lost creates are looked for before any other
@@ -184,7 +184,7 @@ public:
     {
         return known_.has_news() || known_.parent().scarce() || known_.creates_seek_coverage();
     }
-    /// Whether next() may have a grant to give, if the lease is fresh.
+    /// Whether next() may have a grant to give, if the lease is renewable.
     [[nodiscard]] bool may_grant() const noexcept { return !own().queued().empty() || own().lingering() != nullptr; }
     [[nodiscard]] bool idle() const noexcept { return own().empty() && known_.watches().empty(); }
     [[nodiscard]] const known_queue& known() const noexcept { return known_; }

@@ -8,7 +8,8 @@
 
 namespace zklock::recipes {
 
-/// Why locks and places are lost, as far as it is known, and what the log says of it.
+/// Why locks and places are lost, as far as it is known, and what the log says of it. (A lease's end is told by
+/// lease_keeper to session_member::lease_lapsed().)
 class losses : session_part {
 public:
     using time_point = store::scheduler::time_point;

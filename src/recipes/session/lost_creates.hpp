@@ -14,15 +14,15 @@
 
 namespace zklock::recipes {
 
-/// Creates whose answer was lost, and whose node the first look-up on the next connection did not find. (That look-up
-/// is known_queue::look_up_unknown(), or permit_nodes::on_look_up().) It may have been answered by a leader that
-/// others had replaced without its knowing: then the node may be there all the same, nobody would ever delete it, and
-/// everybody would wait for it. So at each new connection they are looked for again, and deleted where they appear;
-/// until a server that has looked has also done a write over the same connection. It was in touch with the others then,
-/// and what had not been done by that time never will be: the session had moved to another server. Or until a second
-/// look has not found it, on a connection that began so long after the answer to the first that a leader who had been
-/// replaced by then would not answer a sync any more. (This is how a lease is reckoned, too: see lease.) So they do not
-/// heap up where a server hangs up at each create.
+/// The second search for creates whose answer was lost: for those whose node the first one, on the next connection, did
+/// not find. (That is known_queue::look_up_unknown(), or permit_nodes::on_look_up().) It may have been answered by a
+/// leader that others had replaced without its knowing: then the node may be there all the same, nobody would ever
+/// delete it, and everybody would wait for it. So at each new connection they are looked for again, and deleted where
+/// they appear; until a server that has looked has also done a write over the same connection. It was in touch with the
+/// others then, and what had not been done by that time never will be: the session had moved to another server. Or
+/// until a second look has not found it, on a connection that began so long after the answer to the first that a leader
+/// who had been replaced by then would not answer a sync any more. (This is how a lease is reckoned, too: see lease.)
+/// So they do not heap up where a server hangs up at each create.
 ///
 /// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for
 /// one.

@@ -35,7 +35,7 @@ public:
     virtual void refuse_tries() {}
     /// Nothing will be sent any more: what waits, and releases under way, end with `why`; what is held is lost.
     virtual void stop(errc why) = 0;
-    /// Does whatever can be done now: the lease is fresh again, say.
+    /// Does whatever can be done now: the lease is renewable again, say.
     virtual void advance() {}
     /// Is called some time after lease_keeper::granted(), and has the nodes of those watched that still hold. False
     /// when there is none to look at again.

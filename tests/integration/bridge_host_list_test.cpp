@@ -1,6 +1,6 @@
 // sanitizers: none
 // program: requests
-// Host lists and chroots as people write them.
+// Host lists as people write them.
 #include "bridge/names/host_list.hpp"
 
 #include <doctest/doctest.h>
@@ -34,17 +34,4 @@ TEST_CASE("host lists")
     }
     CHECK_FALSE(bridge::parse_servers(std::string_view{"127.0.0.1\0x:1", 13}).has_value());
     CHECK_FALSE(bridge::parse_servers("[fe80::1%a b]:1").has_value());
-}
-
-TEST_CASE("chroots")
-{
-    CHECK(bridge::parse_chroot("").value().empty());
-    CHECK(bridge::parse_chroot("/").value().empty());
-    CHECK(bridge::parse_chroot("/a/b.c").value() == "/a/b.c");
-    const std::string with_nul{"/a\0", 3};
-    for (const auto& bad : {std::string{"a"}, std::string{"/a/"}, std::string{"//"}, std::string{"/a//b"},
-                            std::string{"/."}, std::string{"/a/.."}, std::string{"/a\n"}, with_nul}) {
-        CAPTURE(bad);
-        CHECK_FALSE(bridge::parse_chroot(bad).has_value());
-    }
 }

@@ -78,7 +78,7 @@ std::string broken_rule(std::string_view chroot)
 
 fault fault_of_chroot(const client_options& o, std::string_view behind_the_servers)
 {
-    if (!bridge::parse_chroot(o.chroot))
+    if (!is_none(o.chroot) && !queue::valid_path(o.chroot))
         return option_fault("chroot", in_words(o.chroot) + broken_rule(o.chroot),
                             "empty, or a path such as /app/locks");
     if (const auto expected = expected_of_chroot(o.chroot); !expected.empty())
@@ -87,7 +87,7 @@ fault fault_of_chroot(const client_options& o, std::string_view behind_the_serve
         return std::nullopt;
     constexpr const char* form = "host:port,host:port/chroot: ";
     // What other clients take for a chroot of that odd name was meant as a list of servers with a chroot each.
-    if (!bridge::parse_chroot(behind_the_servers) || behind_the_servers.find(',') != behind_the_servers.npos)
+    if (!queue::valid_path(behind_the_servers) || behind_the_servers.find(',') != behind_the_servers.npos)
         return option_fault("servers", in_words(o.servers) + broken_rule(behind_the_servers),
                             form + std::string("one path, behind the last server"));
     if (const auto expected = expected_of_chroot(behind_the_servers); !expected.empty())

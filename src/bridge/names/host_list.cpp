@@ -1,5 +1,4 @@
 #include "bridge/names/host_list.hpp"
-#include "store/path_check.hpp"
 
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
@@ -84,15 +83,6 @@ std::pair<std::string_view, std::string_view> split_chroot(std::string_view serv
 {
     const auto slash = std::min(servers.find('/'), servers.size());
     return {servers.substr(0, slash), servers.substr(slash)};
-}
-
-std::optional<std::string> parse_chroot(std::string_view chroot)
-{
-    if (chroot.empty() || chroot == "/")
-        return std::string{};
-    if (!store::is_valid_path(chroot))
-        return std::nullopt;
-    return std::string{chroot};
 }
 
 } // namespace zklock::bridge

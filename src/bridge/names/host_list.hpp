@@ -23,8 +23,4 @@ struct host_port {
 /// Takes `host:port,host:port/chroot` apart, the form of other clients. The second begins with the slash, or is empty.
 [[nodiscard]] std::pair<std::string_view, std::string_view> split_chroot(std::string_view servers) noexcept;
 
-/// Brings a chroot into the form in which it is put before paths: empty for none and for "/". Nothing when it is not a
-/// ZooKeeper path.
-[[nodiscard]] std::optional<std::string> parse_chroot(std::string_view chroot);
-
 } // namespace zklock::bridge

@@ -1,7 +1,6 @@
 #include "bridge/wire/result_codes.hpp"
 #include "bridge/wire/store_requests.hpp"
 #include "bridge/wire/wire_library.hpp"
-#include "store/path_check.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +11,8 @@
 #include <vector>
 
 // Batches: each is one multi of the C client. What the library leaves unchecked there is checked here first: it frees
-// what it never allocated when a path is invalid or the session is over, and aborts at a container.
+// what it never allocated when the session is over, and aborts at a container. It frees that, too, when a path is
+// invalid; but those have been checked.
 
 namespace zklock::bridge {
 
@@ -29,11 +29,6 @@ constexpr std::size_t text(std::string_view s)
 
 /// What a sequence number may add to a path: it is negative past 2^31.
 constexpr std::size_t longest_sequence = sizeof "-2147483648" - 1;
-
-bool is_sequential(store::node_kind kind)
-{
-    return kind == store::node_kind::persistent_sequential || kind == store::node_kind::ephemeral_sequential;
-}
 
 constexpr std::size_t most_spare = 4;
 constexpr std::size_t most_spare_writes = 256;
@@ -57,8 +52,7 @@ std::optional<batch_size> measure(std::span<const store::batch_write> writes, st
     std::size_t packet = request_header + write_header;
     for (const auto& write : writes) {
         const bool creates = write.what == kind::create;
-        const bool numbered = creates && is_sequential(write.created);
-        if (!store::is_valid_path(write.path, numbered) || (creates && write.created == store::node_kind::container))
+        if (creates && write.created == store::node_kind::container)
             return std::nullopt;
         const std::size_t path = chroot + write.path.size();
         packet += write_header + number + path + number; // the last is a version, or a create's mode

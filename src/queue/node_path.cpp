@@ -68,14 +68,6 @@ std::string_view parent_of(std::string_view path) noexcept
     return path.substr(0, last_slash(path));
 }
 
-bool is_child_of(std::string_view node, std::string_view parent) noexcept
-{
-    if (node.size() <= parent.size() || node[parent.size()] != '/')
-        return false;
-    const bool ends_alike = parent.empty() || node[parent.size() - 1] == parent.back(); // which paths mostly do not
-    return ends_alike && node.starts_with(parent) && node.find('/', parent.size() + 1) == node.npos;
-}
-
 std::string child_of(std::string_view parent, std::string_view name)
 {
     std::string path;

@@ -23,7 +23,13 @@ using path_fault = std::optional<std::string_view>;
 [[nodiscard]] std::string_view parent_of(std::string_view path) noexcept;
 
 /// The same as parent_of(node) == parent, of a valid path and what may be its parent, in less time.
-[[nodiscard]] bool is_child_of(std::string_view node, std::string_view parent) noexcept;
+[[nodiscard]] inline bool is_child_of(std::string_view node, std::string_view parent) noexcept
+{
+    if (node.size() <= parent.size() || node[parent.size()] != '/')
+        return false;
+    const bool ends_alike = parent.empty() || node[parent.size() - 1] == parent.back(); // which paths mostly do not
+    return ends_alike && node.starts_with(parent) && node.find('/', parent.size() + 1) == node.npos;
+}
 
 [[nodiscard]] std::string child_of(std::string_view parent, std::string_view name);
 /// Puts child_of() into the memory of a string that is not needed any more.

@@ -59,7 +59,7 @@ void connection::take(connector::step next)
         refresh();
         break;
     case connector::step::leave:
-        wire_.withdraw();
+        wire_.leave();
         refresh();
         break;
     case connector::step::finish: finish_closing(); break;

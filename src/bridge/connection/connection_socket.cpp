@@ -110,6 +110,7 @@ void connection::on_socket(bool writable)
         return;
     }
     refresh_due_ = true;
+    const bool was_connected = connector_.now_in() == phase::connected;
     if (connector_.now_in() == phase::connecting)
         wire_.believe_expiry(connector_.believes_expiry(connector::moment::now()));
     bool more = socket_.relay() ? receive_by_relay() : wire_.process(writable, wire::packets_at_once);
@@ -123,6 +124,14 @@ void connection::on_socket(bool writable)
     }
     if (more && !socket_.awaits_reading())
         read_soon();
+    // If the library has nothing to write, it waits as before, for longer than it has said: asking it costs as much as
+    // reading an answer.
+    const bool waits_as_before = was_connected && connector_.now_in() == phase::connected && !more && !writable &&
+                                 !socket_.awaits_writing() && !socket_.relay();
+    if (waits_as_before) {
+        socket_.await(false);
+        refresh_due_ = false;
+    }
 }
 
 void connection::read_soon()

@@ -77,6 +77,7 @@ public:
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
     [[nodiscard]] bool begin_read(std::uint64_t turn) noexcept;
     [[nodiscard]] bool awaits_reading() const noexcept { return to_read_.awaited; }
+    [[nodiscard]] bool awaits_writing() const noexcept { return to_write_.awaited; }
     /// Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
     /// for. So it watches the connection by another duplicate then, unless there is no descriptor left.
     void forget_writing();

@@ -71,7 +71,7 @@ void wire::has_authenticated(std::string_view by)
     log_(log_level::debug, log_.address(), " and this client have identified themselves to each other by ", by);
 }
 
-void wire::withdraw()
+void wire::leave()
 {
     log_.attempt_failed(log_level::info, "no host name leads to ", log_.address(),
                         " any more: the attempt to connect there has ended");

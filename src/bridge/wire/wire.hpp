@@ -58,7 +58,7 @@ public:
     /// Ends the attempt: the server refuses this client's identity.
     void sasl_refused(std::string_view why);
     /// Ends the attempt, at whatever point: no host name leads to that address any more.
-    void withdraw();
+    void leave();
     /// Ends the attempt, at whatever point: TLS has failed; or the client cannot identify itself by SASL, or the two do
     /// not come to know each other.
     void tls_failed(std::string_view why) { fail(loss::security, "TLS", why); }

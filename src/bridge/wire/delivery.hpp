@@ -32,7 +32,7 @@ struct request {
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     store_requests* sender = nullptr;
-    std::string path;                       ///< on the server; none for a batch
+    std::string path;                       ///< on the server, where it arms watches or takes them back
     watch_kind watch{};                     ///< that a good answer arms there
     bool arms_if_missing = false;           ///< `no_node` arms it, too
     bool takes_watches_back = false;        ///< of that node

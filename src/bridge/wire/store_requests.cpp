@@ -70,14 +70,11 @@ void store_requests::fired(std::string_view path, store::event_kind what)
     inbox_.push(node_event{what, std::string{without_chroot(path)}});
 }
 
-std::string store_requests::on_server(std::string_view path) const
+void store_requests::put_on_server(std::string_view path)
 {
-    std::string full;
-    full.reserve(chroot_.size() + path.size());
-    full += chroot_;
+    path_ = chroot_;
     if (path != "/" || chroot_.empty())
-        full += path;
-    return full;
+        path_ += path;
 }
 
 std::string_view store_requests::without_chroot(std::string_view path) const
@@ -164,7 +161,7 @@ template <class Done, class Call>
 void store_requests::submit(answered_by whom, std::string_view path, Done done, Call call)
 {
     submit(whom, std::move(done), [&](request& r) {
-        r.path = on_server(path);
+        put_on_server(path);
         return path.find('\0') != path.npos ? static_cast<int>(ZBADARGUMENTS) : call(r);
     });
 }
@@ -181,14 +178,14 @@ void store_requests::create(std::string_view path, std::string_view data, store:
         const ACL_vector list = access_->refer_to(access ? *access : options_.access);
         // What is created at "/" is a child of the chroot's node, with no name but its number.
         if (path == "/" && !chroot_.empty())
-            r.path += '/';
+            path_ += '/';
         const auto created = [](int code, const char* made, const ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 a.text = static_cast<const request*>(context)->sender->without_chroot(made ? made : "");
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_acreate2(handle_, r.path.c_str(), data.data(), static_cast<int>(data.size()), &list, to_mode(kind),
+        return zoo_acreate2(handle_, path_.c_str(), data.data(), static_cast<int>(data.size()), &list, to_mode(kind),
                             created, &r);
     });
 }
@@ -196,7 +193,7 @@ void store_requests::create(std::string_view path, std::string_view data, store:
 void store_requests::remove(std::string_view path, std::int32_t version, reply_done done)
 {
     submit(answered_by::leader, path, std::move(done),
-           [&](request& r) { return zoo_adelete(handle_, r.path.c_str(), version, &on_void, &r); });
+           [&](request& r) { return zoo_adelete(handle_, path_.c_str(), version, &on_void, &r); });
 }
 
 void store_requests::set(std::string_view path, std::string_view data, std::int32_t version, stat_done done)
@@ -204,7 +201,7 @@ void store_requests::set(std::string_view path, std::string_view data, std::int3
     submit(answered_by::leader, path, std::move(done), [&](request& r) {
         if (data.size() > INT_MAX)
             return static_cast<int>(ZBADARGUMENTS);
-        return zoo_aset(handle_, r.path.c_str(), data.data(), static_cast<int>(data.size()), version, &on_stat, &r);
+        return zoo_aset(handle_, path_.c_str(), data.data(), static_cast<int>(data.size()), version, &on_stat, &r);
     });
 }
 
@@ -214,9 +211,9 @@ void store_requests::exists(std::string_view path, bool watch, stat_done done)
 {
     submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         if (watch)
-            r.watch = watch_kind::data;
+            arms(r, watch_kind::data);
         r.arms_if_missing = watch;
-        return zoo_awexists(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, &wire_, &on_stat, &r);
+        return zoo_awexists(handle_, path_.c_str(), watch ? &wire::on_event : nullptr, &wire_, &on_stat, &r);
     });
 }
 
@@ -224,7 +221,7 @@ void store_requests::get(std::string_view path, bool watch, get_done done)
 {
     submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         if (watch)
-            r.watch = watch_kind::data;
+            arms(r, watch_kind::data);
         const auto read = [](int code, const char* data, int size, const ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 if (data && size > 0)
@@ -232,7 +229,7 @@ void store_requests::get(std::string_view path, bool watch, get_done done)
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_awget(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, &wire_, read, &r);
+        return zoo_awget(handle_, path_.c_str(), watch ? &wire::on_event : nullptr, &wire_, read, &r);
     });
 }
 
@@ -240,7 +237,7 @@ void store_requests::children(std::string_view path, bool watch, children_done d
 {
     submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         if (watch)
-            r.watch = watch_kind::children;
+            arms(r, watch_kind::children);
         const auto listed = [](int code, const String_vector* names, const ::Stat* stat, const void* context) noexcept {
             finish(code, context, [&](answer& a) {
                 if (names)
@@ -248,7 +245,7 @@ void store_requests::children(std::string_view path, bool watch, children_done d
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_awget_children2(handle_, r.path.c_str(), watch ? &wire::on_event : nullptr, &wire_, listed, &r);
+        return zoo_awget_children2(handle_, path_.c_str(), watch ? &wire::on_event : nullptr, &wire_, listed, &r);
     });
 }
 
@@ -267,7 +264,7 @@ void store_requests::get_acl(std::string_view path, access_done done)
                 a.stat = stat_of(stat);
             });
         };
-        return zoo_aget_acl(handle_, r.path.c_str(), read, &r);
+        return zoo_aget_acl(handle_, path_.c_str(), read, &r);
     });
 }
 
@@ -278,7 +275,7 @@ void store_requests::set_acl(std::string_view path, const access_list& access, s
         if (!is_text(access))
             return static_cast<int>(ZINVALIDACL);
         ACL_vector list = access_->refer_to(access); // the library asks for one that it could change
-        return zoo_aset_acl(handle_, r.path.c_str(), acl_version, &list, &on_void, &r);
+        return zoo_aset_acl(handle_, path_.c_str(), acl_version, &list, &on_void, &r);
     });
 }
 
@@ -286,9 +283,10 @@ void store_requests::unwatch(std::string_view path, reply_done done)
 {
     submit(answered_by::any_server, path, std::move(done), [&](request& r) {
         r.takes_watches_back = true;
+        r.path = path_;
         // Declared as a pointer to a function pointer, and called as the function itself.
         auto* answered = reinterpret_cast<void_completion_t*>(&on_void);
-        return zoo_aremove_all_watches(handle_, r.path.c_str(), ZWATCHTYPE_ANY, 0, answered, &r);
+        return zoo_aremove_all_watches(handle_, path_.c_str(), ZWATCHTYPE_ANY, 0, answered, &r);
     });
 }
 
@@ -296,7 +294,7 @@ void store_requests::sync(std::string_view path, reply_done done)
 {
     submit(answered_by::leader, path, std::move(done), [&](request& r) {
         const auto synced = [](int code, const char*, const void* context) noexcept { on_void(code, context); };
-        return zoo_async(handle_, r.path.c_str(), synced, &r);
+        return zoo_async(handle_, path_.c_str(), synced, &r);
     });
 }
 

@@ -98,7 +98,12 @@ private:
     static void on_stat(int code, const ::Stat* stat, const void* context) noexcept;
     void accept(answer, int code);
 
-    [[nodiscard]] std::string on_server(std::string_view path) const;
+    void put_on_server(std::string_view path);
+    void arms(request& r, watch_kind what) const
+    {
+        r.watch = what;
+        r.path = path_;
+    }
     [[nodiscard]] std::string_view without_chroot(std::string_view path) const;
 
     /// Nobody is told anything any more.
@@ -116,6 +121,7 @@ private:
     wire& wire_;
     const client_options& options_;
     const std::string chroot_;
+    std::string path_;                 // of the request that is being made, on the server
     _zhandle* handle_ = nullptr;       // while there is a connection
     std::uint64_t epoch_ = none;       // counts the connections
     std::uint64_t known_epoch_ = none; // as the caller knows it

@@ -124,7 +124,7 @@ void store_requests::reject(std::unique_ptr<request> r, int code)
 
 // --- what is answered ------------------------------------------------------------------------------------------------
 
-void store_requests::accept(answer a, int code)
+void store_requests::accept(answer&& a, int code)
 {
     wire_log& log = wire_.log();
     a.result = to_outcome(code);

@@ -96,7 +96,7 @@ private:
     template <class Fill> static void finish(int code, const void* context, Fill fill) noexcept;
     static void on_void(int code, const void* context) noexcept;
     static void on_stat(int code, const ::Stat* stat, const void* context) noexcept;
-    void accept(answer, int code);
+    void accept(answer&&, int code);
 
     void put_on_server(std::string_view path);
     void arms(request& r, watch_kind what) const

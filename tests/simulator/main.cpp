@@ -97,6 +97,8 @@ kind_of_plan kind_for(std::string_view mutant)
         kind.peers = peer_life::alive;
     if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
+    if (mutant == "shared_session_ended_by_one_server")
+        kind = {.which = recipe::shared_mutex, .peers = peer_life::alive};
     if (mutant == "lost_create_may_be_back")
         kind = {.which = recipe::reentrant_mutex, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
@@ -141,6 +143,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"semaphore_watch_taken_back_before_its_list", 1592464640},
     {"shared_epoch_begins_behind_no_sync", 900233},
     {"shared_refused_downgrade_never_done", 13900004998},
+    {"shared_session_ended_by_one_server", 16001157156},
     {"shared_refused_downgrade_outlives_its_parent", 2902862474},
     {"transaction_reads_behind_no_sync", 900274},
     {"try_waits_in_its_place", 901009},

@@ -75,7 +75,8 @@ void simulated_store::attempt_failed(bridge::session_answer what)
 {
     using verdict = bridge::history_check::verdict;
     const bool votes = !history_.ends();
-    const auto judged = history_.answered(what, !votes || session_should_be_over(), ensemble_.size());
+    const bool overdue = session_should_be_over();
+    const auto judged = history_.answered(what, true, overdue, ensemble_.size());
     if (judged == verdict::ask) {
         ensemble_.close(connection_);
         return ask();
@@ -84,7 +85,7 @@ void simulated_store::attempt_failed(bridge::session_answer what)
     if (judged != verdict::over)
         return;
     say("gives its session up, of which the servers know nothing");
-    if (votes && ensemble_.alive(session_) && !ensemble_.was_set_back())
+    if ((votes || !overdue) && ensemble_.alive(session_) && !ensemble_.was_set_back())
         world_.violate(name_ + ": gives up a session that the servers have");
     session_ = last_zxid_ = 0;
     tell([&] { observer_->on_expired(); });

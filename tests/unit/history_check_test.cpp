@@ -47,7 +47,8 @@ struct attempted {
 
 /// One attempt, as the connection makes it; `between` happens before each time that the server is asked.
 template <class F>
-attempted tried(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between)
+attempted tried(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between,
+                bool believed = true)
 {
     attempted o;
     check.attempt_begins();
@@ -58,7 +59,7 @@ attempted tried(history_check& check, simulated_server& server, bool overdue, st
         const answer a = server.asked(check.asks(), o.connected);
         if (o.connected)
             return o;
-        v = check.answered(a, overdue, addresses);
+        v = check.answered(a, believed, overdue, addresses);
         o.over = v == verdict::over;
     }
     return o;
@@ -93,22 +94,49 @@ TEST_CASE("servers without a quorum end no session, however long they hang up")
     }
 }
 
-TEST_CASE("a session that is to be ended: nobody is asked for service before it is, and its end is believed of one")
+TEST_CASE("a session that is to be ended: nobody is asked for service before it is")
+{
+    for (const bool overdue : {false, true}) {
+        history_check check;
+        simulated_server restored{200, true, true, 1}; // which lets in who has seen what this client has
+        check.end_session();
+        const auto as_it_is = [](std::size_t) {};
+        const attempted first = tried(check, restored, overdue, 1, as_it_is, false);
+        CHECK_FALSE(first.connected);
+        CHECK_FALSE(first.over); // it has ended it, and who was asked is not believed
+        CHECK_FALSE(restored.session);
+        CHECK(first.asked == std::vector{question::end, question::end, question::end});
+        simulated_server away{200, false};
+        CHECK_FALSE(tried(check, away, overdue, 1).over);
+        const attempted second = tried(check, restored, overdue, 1);
+        CHECK(second.over);
+        CHECK(second.asked == std::vector{question::end});
+        CHECK(tried(check, restored, false, 1).asked == std::vector{question::service});
+    }
+}
+
+TEST_CASE("a session that is to be ended: more than half of the addresses end it, or one once it should be over")
 {
     history_check check;
-    simulated_server restored{200, true, true, 1}; // which lets in who has seen what this client has
     check.end_session();
-    attempted o = tried(check, restored, false, 3);
-    CHECK_FALSE(o.connected);
-    CHECK_FALSE(o.over); // it has ended it, and who was asked is not believed
-    CHECK_FALSE(restored.session);
-    CHECK(o.asked == std::vector{question::end, question::end, question::end});
-    simulated_server away{200, false};
-    CHECK_FALSE(tried(check, away, true, 3).over);
-    o = tried(check, restored, true, 3);
-    CHECK(o.over);
-    CHECK(o.asked == std::vector{question::end});
-    CHECK(tried(check, restored, false, 3).asked == std::vector{question::service});
+    simulated_server stray{200, true, false}, away{200, false}, restored{200, true, true};
+    for (int cycle = 0; cycle < 10; ++cycle) {
+        check.cycle_begins();
+        CHECK_FALSE(tried(check, stray, false, 3).over);
+        CHECK_FALSE(tried(check, away, false, 3).over);
+        CHECK_FALSE(tried(check, away, false, 3).over);
+    }
+    check.cycle_begins();
+    CHECK_FALSE(tried(check, restored, false, 3).over);
+    CHECK(check.ends());
+    CHECK(tried(check, stray, false, 3).over);
+    CHECK_FALSE(check.ends());
+
+    check.end_session();
+    check.cycle_begins();
+    CHECK_FALSE(tried(check, stray, false, 3).over);
+    check.cycle_begins();
+    CHECK(tried(check, stray, true, 3).over);
 }
 
 TEST_CASE("a session that is to be ended, and has ended otherwise: the next is asked for service")

@@ -69,9 +69,8 @@ history_check::verdict connection::judge_history()
     else
         dialer_.drop_socket();
     const auto now = connector::moment::now();
-    const bool is_time = history_.ends() || connector_.session_is_overdue(now.lease);
-    const bool may_ask = is_time && connector_.believes_expiry(now);
-    return history_.answered(wire_.take_answer(), may_ask, connector_.addresses());
+    return history_.answered(wire_.take_answer(), connector_.believes_expiry(now),
+                             connector_.session_is_overdue(now.lease), connector_.addresses());
 }
 
 /// In good order, so that what the library sent last arrives.

@@ -17,14 +17,15 @@ void history_check::attempt_begins() noexcept
     taken_up_ = 0;
 }
 
-auto history_check::answered(session_answer what, bool may_ask, std::size_t addresses) noexcept -> verdict
+auto history_check::answered(session_answer what, bool believed, bool overdue, std::size_t addresses) noexcept
+    -> verdict
 {
     if (ends_)
-        return told_to_end(what, may_ask);
+        return what == session_answer::unknown && !believed ? verdict::failed : told_to_end(what, overdue, addresses);
     switch (what) {
     case session_answer::none: break;
     case session_answer::hung_up:
-        if (asks_ != session_question::service || !may_ask)
+        if (asks_ != session_question::service || !overdue || !believed)
             break;
         return ask(session_question::session);
     case session_answer::unknown: return vote(addresses);
@@ -43,14 +44,15 @@ auto history_check::answered(session_answer what, bool may_ask, std::size_t addr
 }
 
 /// The one that has ended it says so when it is asked once more.
-auto history_check::told_to_end(session_answer what, bool believed) noexcept -> verdict
+auto history_check::told_to_end(session_answer what, bool overdue, std::size_t addresses) noexcept -> verdict
 {
     if (what == session_answer::taken_up && ++taken_up_ <= most_ends)
         return ask(session_question::end);
-    if (what != session_answer::unknown || !believed)
+    if (what != session_answer::unknown)
         return verdict::failed;
-    ends_ = false;
-    return verdict::over;
+    const verdict said = overdue ? verdict::over : vote(addresses);
+    ends_ = said != verdict::over;
+    return said;
 }
 
 auto history_check::ask(session_question what) noexcept -> verdict

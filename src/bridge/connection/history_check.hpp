@@ -30,8 +30,9 @@ public:
     /// What is asked of the present address.
     [[nodiscard]] session_question asks() const noexcept { return asks_; }
 
-    /// The session is to be ended, because the servers were set back: whoever uses it has found that out. Until one
-    /// does not know it any more, nobody is asked for service.
+    /// The session is to be ended, because the servers were set back: whoever uses it has found that out. Until it is
+    /// over, nobody is asked for service. Each address that does not know it has a vote here, too: a stray member would
+    /// have releases told while the session lives elsewhere. Once the session should be over, one is enough.
     void end_session() noexcept { ends_ = true; }
     [[nodiscard]] bool ends() const noexcept { return ends_; }
     void session_is_over() noexcept { ends_ = false; }
@@ -39,12 +40,12 @@ public:
     /// All addresses are tried once more; or there is a connection, whose end begins all anew.
     void cycle_begins() noexcept { votes_ = 0; }
     void attempt_begins() noexcept;
-    /// `may_ask`: the session should be over; or it is to be ended, and who was asked would be believed. `addresses`:
+    /// `believed`: who was asked would be, if it said that the session is over. `overdue`: it should be. `addresses`:
     /// so many are tried in this cycle.
-    [[nodiscard]] verdict answered(session_answer, bool may_ask, std::size_t addresses) noexcept;
+    [[nodiscard]] verdict answered(session_answer, bool believed, bool overdue, std::size_t addresses) noexcept;
 
 private:
-    [[nodiscard]] verdict told_to_end(session_answer, bool believed) noexcept;
+    [[nodiscard]] verdict told_to_end(session_answer, bool overdue, std::size_t addresses) noexcept;
     [[nodiscard]] verdict ask(session_question) noexcept;
     [[nodiscard]] verdict vote(std::size_t addresses) noexcept;
     [[nodiscard]] bool decides(std::size_t addresses) const noexcept { return 2 * (votes_ + 1) > addresses; }

@@ -55,33 +55,32 @@ enum class errc {
 /// The error's name, as it is spelt above; the message of its error_code says more.
 [[nodiscard]] constexpr std::string_view to_string(errc e) noexcept
 {
-    switch (e) {
-    case errc::timed_out: return "timed_out";
-    case errc::busy: return "busy";
-    case errc::lost: return "lost";
-    case errc::session_expired: return "session_expired";
-    case errc::not_connected: return "not_connected";
-    case errc::not_owner: return "not_owner";
-    case errc::access_denied: return "access_denied";
-    case errc::authentication_failed: return "authentication_failed";
-    case errc::no_such_chroot: return "no_such_chroot";
-    case errc::invalid_path: return "invalid_path";
-    case errc::invalid_option: return "invalid_option";
-    case errc::over_budget: return "over_budget";
-    case errc::sequence_exhausted: return "sequence_exhausted";
-    case errc::token_exhausted: return "token_exhausted";
-    case errc::server_error: return "server_error";
-    case errc::closed: return "closed";
-    case errc::no_node: return "no_node";
-    case errc::node_exists: return "node_exists";
-    case errc::bad_version: return "bad_version";
-    case errc::not_empty: return "not_empty";
-    case errc::outcome_unknown: return "outcome_unknown";
-    case errc::not_upgradable: return "not_upgradable";
-    case errc::tls_failed: return "tls_failed";
-    case errc::quota_exceeded: return "quota_exceeded";
-    }
-    return "unknown";
+    // They begin at 1.
+    return detail::name_of(e, {"unknown",
+                               "timed_out",
+                               "busy",
+                               "lost",
+                               "session_expired",
+                               "not_connected",
+                               "not_owner",
+                               "access_denied",
+                               "authentication_failed",
+                               "no_such_chroot",
+                               "invalid_path",
+                               "invalid_option",
+                               "over_budget",
+                               "sequence_exhausted",
+                               "token_exhausted",
+                               "server_error",
+                               "closed",
+                               "no_node",
+                               "node_exists",
+                               "bad_version",
+                               "not_empty",
+                               "outcome_unknown",
+                               "not_upgradable",
+                               "tls_failed",
+                               "quota_exceeded"});
 }
 
 /// The category of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one. It

@@ -2,7 +2,6 @@
 #include "runtime/stores_in_memory.hpp"
 #include "testing/memory_ensemble.hpp"
 #include "testing/memory_store.hpp"
-#include "testing/named_ensembles.hpp"
 #include "testing/passage.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
@@ -25,7 +24,7 @@ std::shared_ptr<runtime::client_store> store_of(runtime::store_surroundings arou
 {
     const std::string_view servers = around.options.servers;
     const auto slash = servers.find('/');
-    auto ensemble = named_ensembles::find(servers.substr(0, slash));
+    auto ensemble = memory_ensemble::find(servers.substr(0, slash));
     if (!ensemble)
         return nullptr;
     std::string chroot(slash == servers.npos ? std::string_view(around.options.chroot) : servers.substr(slash));
@@ -161,7 +160,7 @@ void ensemble::expect_alone() const
 {
     if (runtime::real_clients() != 0)
         throw std::logic_error("time is moved, and there is a client of real servers, whose lease it would end");
-    if (named_ensembles::count() != 1)
+    if (memory_ensemble::count() != 1)
         throw std::logic_error("time is moved, and there is another ensemble");
     if (passing_ && !passing_->over())
         throw std::logic_error("time is moved, and passes already");

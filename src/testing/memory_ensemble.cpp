@@ -1,8 +1,8 @@
 #include "testing/memory_ensemble.hpp"
 #include "testing/memory_store.hpp"
-#include "testing/named_ensembles.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 namespace zklock::testing {
@@ -10,6 +10,18 @@ namespace zklock::testing {
 using store::outcome;
 
 namespace {
+
+/// The ensembles of this process, by their names.
+struct registry {
+    std::mutex mutex;                                         // guards all
+    std::map<std::string, memory_ensemble*, std::less<>> all; ///< each takes itself out before it ends
+};
+
+registry& of_process()
+{
+    static registry one;
+    return one;
+}
 
 std::int64_t wall_clock_ms()
 {
@@ -45,16 +57,40 @@ memory_ensemble::~memory_ensemble()
     end();
 }
 
+std::shared_ptr<memory_ensemble> memory_ensemble::find(std::string_view name)
+{
+    auto& [mutex, all] = of_process();
+    const std::scoped_lock lock(mutex);
+    const auto found = all.find(name);
+    return found == all.end() ? nullptr : found->second->weak_from_this().lock();
+}
+
+std::size_t memory_ensemble::count()
+{
+    auto& [mutex, all] = of_process();
+    const std::scoped_lock lock(mutex);
+    return all.size();
+}
+
 void memory_ensemble::begin()
 {
-    if (!named_ensembles::add(*this))
-        throw std::invalid_argument("there is an ensemble " + name_);
+    {
+        auto& [mutex, all] = of_process();
+        const std::scoped_lock lock(mutex);
+        if (!all.try_emplace(name_, this).second)
+            throw std::invalid_argument("there is an ensemble " + name_);
+    }
     thread_ = std::thread([this] { run(); });
 }
 
 void memory_ensemble::end()
 {
-    named_ensembles::remove(*this);
+    {
+        auto& [mutex, all] = of_process();
+        const std::scoped_lock lock(mutex);
+        if (const auto found = all.find(name_); found != all.end() && found->second == this)
+            all.erase(found);
+    }
     stop();
     {
         const std::scoped_lock lock(mutex_);

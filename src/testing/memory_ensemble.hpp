@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,6 +37,11 @@ public:
     explicit memory_ensemble(std::string name, bool exists_needs_read = true);
     ~memory_ensemble();
     memory_ensemble& operator=(memory_ensemble&&) = delete;
+
+    /// The one of that name in this process. Null if there is none.
+    [[nodiscard]] static std::shared_ptr<memory_ensemble> find(std::string_view name);
+    /// How many have a name that clients find.
+    [[nodiscard]] static std::size_t count();
 
     /// Clients that are made from now on find it by its name. @throws std::invalid_argument if another one has it
     void begin();

@@ -58,7 +58,7 @@ void client_state::open()
     const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
     core_ =
         std::make_unique<client_core>(strand(), turns(), unopened_.to_open_with(session), holds_, counted_.connection);
-    opened();
+    forks_.store(runtime::fork_count(), std::memory_order_relaxed); // it belongs to this process
     unopened_.opened();
     core_->session.on_state([this](connection_state now) {
         set_session(core_->session.id());

@@ -1,7 +1,6 @@
 #pragma once
 #include "adapter/client/client_core.hpp"
 #include "adapter/client/client_counters.hpp"
-#include "adapter/client/client_status.hpp"
 #include "adapter/client/client_strand.hpp"
 #include "adapter/client/context_service.hpp"
 #include "adapter/client/pending_operations.hpp"
@@ -9,10 +8,13 @@
 #include "adapter/client/unopened_client.hpp"
 #include "runtime/forks.hpp"
 #include "zklock/client_options.hpp"
+#include "zklock/events.hpp"
 #include "zklock/result.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -28,16 +30,31 @@ namespace asio = boost::asio;
 ///
 /// **Failure.** Where memory fails in a turn, or the executor takes no more, the client fails as a whole: it holds,
 /// grants and sends nothing any more, and what is left on the strand does nothing but end. See fail().
-class client_state final : public client_status,
-                           public client_strand,
-                           public std::enable_shared_from_this<client_state> {
+class client_state final : public client_strand, public std::enable_shared_from_this<client_state> {
 public:
     /// Makes the state and starts to open it.
     [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
     ~client_state();
 
-    // From any thread.
+    // From any thread: what it may ask of the client, as the strand has told it.
 
+    [[nodiscard]] connection_state state() const noexcept
+    {
+        return is_forked() ? connection_state::closed : state_.load(std::memory_order_acquire);
+    }
+    [[nodiscard]] std::int64_t session_id() const noexcept
+    {
+        return is_forked() ? 0 : session_id_.load(std::memory_order_acquire);
+    }
+    /// The context is there, the session was not closed, and is this process's: what the recipes say still holds.
+    [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire) && !is_forked(); }
+    /// This is a copy in a process that was forked off after the client was opened: nobody tells it what becomes of its
+    /// locks.
+    [[nodiscard]] bool is_forked() const noexcept
+    {
+        const auto then = forks_.load(std::memory_order_relaxed);
+        return then != not_opened && then != runtime::fork_count();
+    }
     /// Why operations of a client that cannot be used end.
     [[nodiscard]] error_code why_unusable() const noexcept;
     /// The holds of the re-entrant locks.
@@ -81,6 +98,22 @@ private:
     void drop_all(bool told_of_fork);
     void drop_core() { core_.reset(); }
 
+    void set(connection_state now) noexcept { state_.store(now, std::memory_order_release); }
+    void set_session(std::int64_t id) noexcept { session_id_.store(id, std::memory_order_release); }
+    /// It is alive no more.
+    void ended(connection_state now) noexcept
+    {
+        alive_.store(false, std::memory_order_release);
+        set(now);
+        set_session(0);
+    }
+
+    static constexpr std::uint64_t not_opened = ~std::uint64_t{0};
+
+    std::atomic<connection_state> state_{connection_state::connecting};
+    std::atomic<std::int64_t> session_id_{0};
+    std::atomic<bool> alive_{true};
+    std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
     unopened_client unopened_;
     std::shared_ptr<context_service<client_state>::registry> registry_;
     client_counters counted_;

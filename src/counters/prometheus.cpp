@@ -5,8 +5,10 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace zklock {
@@ -71,30 +73,18 @@ public:
             labels_.push_back(labels_of(m));
     }
 
-    /// One sample of each client.
-    template <class F> void of_clients(std::string_view name, std::string_view type, std::string_view help, F read)
+    /// What `read`, a member or a function, says of each client: a sample of a number, or a histogram.
+    template <class Read>
+    void of_clients(std::string_view name, std::string_view type, std::string_view help, Read read)
     {
         begin(name, type, help);
-        for (const metrics& m : clients_)
-            sample("", m, nullptr, {}, std::to_string(read(m)));
+        for_clients([&](const metrics& m) { write(m, nullptr, std::invoke(read, m)); });
     }
-    void histogram_of_clients(std::string_view name, std::string_view help, latency_histogram metrics::*which)
-    {
-        begin(name, "histogram", help);
-        for (const metrics& m : clients_)
-            histogram(m, nullptr, m.*which);
-    }
-    /// One sample for each name of the locks.
-    void of_locks(std::string_view name, std::string_view type, std::string_view help,
-                  std::uint64_t lock_metrics::*which)
+    /// The same of each name of the locks.
+    template <class Read> void of_locks(std::string_view name, std::string_view type, std::string_view help, Read read)
     {
         begin(name, type, help);
-        for_locks([&](const metrics& m, const lock_metrics& l) { sample("", m, &l, {}, std::to_string(l.*which)); });
-    }
-    void histogram_of_locks(std::string_view name, std::string_view help, latency_histogram lock_metrics::*which)
-    {
-        begin(name, "histogram", help);
-        for_locks([&](const metrics& m, const lock_metrics& l) { histogram(m, &l, l.*which); });
+        for_locks([&](const metrics& m, const lock_metrics& l) { write(m, &l, std::invoke(read, l)); });
     }
 
     void begin(std::string_view name, std::string_view type, std::string_view help)
@@ -153,6 +143,13 @@ private:
         return labels;
     }
 
+    template <class T> void write(const metrics& m, const lock_metrics* lock, const T& what)
+    {
+        if constexpr (std::is_same_v<T, latency_histogram>)
+            histogram(m, lock, what);
+        else
+            sample("", m, lock, {}, std::to_string(what));
+    }
     void histogram(const metrics& m, const lock_metrics* lock, const latency_histogram& h)
     {
         std::uint64_t below = 0;
@@ -192,9 +189,10 @@ void write_locks(prometheus_page& page)
     });
     page.of_locks("zklock_waiting_acquires", "gauge", "Acquires that wait now.", &lock_metrics::waiting);
     page.of_locks("zklock_held_locks", "gauge", "Locks that are held now.", &lock_metrics::held);
-    page.histogram_of_locks("zklock_acquire_wait_seconds", "From the call to the grant, of what was acquired.",
-                            &lock_metrics::waits);
-    page.histogram_of_locks("zklock_hold_seconds", "From the grant to the release or the loss.", &lock_metrics::holds);
+    page.of_locks("zklock_acquire_wait_seconds", "histogram", "From the call to the grant, of what was acquired.",
+                  &lock_metrics::waits);
+    page.of_locks("zklock_hold_seconds", "histogram", "From the grant to the release or the loss.",
+                  &lock_metrics::holds);
 }
 
 void write_connection(prometheus_page& page)
@@ -205,22 +203,20 @@ void write_connection(prometheus_page& page)
                                  connection_state::closed, connection_state::failed})
             page.sample("", m, nullptr, {"state", to_string(state)}, m.state == state ? "1" : "0");
     });
-    page.of_clients("zklock_reconnects_total", "counter", "Connections after the first one.",
-                    std::mem_fn(&metrics::reconnects));
-    page.of_clients("zklock_disconnects_total", "counter", "Connections that have ended.",
-                    std::mem_fn(&metrics::disconnects));
+    page.of_clients("zklock_reconnects_total", "counter", "Connections after the first one.", &metrics::reconnects);
+    page.of_clients("zklock_disconnects_total", "counter", "Connections that have ended.", &metrics::disconnects);
     page.of_clients("zklock_session_expiries_total", "counter", "Sessions that the servers have ended.",
-                    std::mem_fn(&metrics::expiries));
+                    &metrics::expiries);
     page.of_clients("zklock_authentication_failures_total", "counter", "Credentials that the servers have refused.",
-                    std::mem_fn(&metrics::authentication_failures));
+                    &metrics::authentication_failures);
     page.of_clients("zklock_requests_total", "counter", "Requests sent to the servers; a transaction is one.",
-                    std::mem_fn(&metrics::requests));
+                    &metrics::requests);
     page.of_clients("zklock_unseen_guards_total", "counter", "Locks given back before anybody looked at the result.",
-                    std::mem_fn(&metrics::unseen));
-    page.histogram_of_clients("zklock_heartbeat_seconds", "From sending a heartbeat of the lease to its answer.",
-                              &metrics::heartbeats);
-    page.histogram_of_clients("zklock_heartbeat_delay_seconds", "How much later than planned a heartbeat had its turn.",
-                              &metrics::heartbeat_delays);
+                    &metrics::unseen);
+    page.of_clients("zklock_heartbeat_seconds", "histogram", "From sending a heartbeat of the lease to its answer.",
+                    &metrics::heartbeats);
+    page.of_clients("zklock_heartbeat_delay_seconds", "histogram",
+                    "How much later than planned a heartbeat had its turn.", &metrics::heartbeat_delays);
 }
 
 void write_handoffs(prometheus_page& page)

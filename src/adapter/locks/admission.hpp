@@ -42,10 +42,7 @@ public:
             auto why = core.session.why_unusable(request.path, false);
             if (!why)
                 why = report_fault(core.session, request.path, contradiction(*there, options));
-            const auto refused =
-                std::make_shared<Refused>(core.session, nullptr, core.locks.new_id(), std::forward<Request>(request));
-            refused->fail(*why);
-            return refused;
+            return recipes::refuse<Refused>(core.session, core.locks.new_id(), std::forward<Request>(request), *why);
         }
         request.done = [own = kept_claim(own_, std::move(there)),
                         done = std::move(request.done)](error_code ec, recipes::grant given) mutable {

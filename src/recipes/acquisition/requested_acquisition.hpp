@@ -4,6 +4,7 @@
 #include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/session/error_mapping.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -162,5 +163,14 @@ private:
 
     std::string data_; ///< if it says more than who it is
 };
+
+/// An acquire that fails before it has come to a path: its caller is told why, later. `id`: for its listener.
+template <class Refused, class Request>
+[[nodiscard]] std::shared_ptr<Refused> refuse(session& s, std::uint64_t id, Request&& request, errc why)
+{
+    const auto refused = std::make_shared<Refused>(s, nullptr, id, std::forward<Request>(request));
+    refused->fail(why);
+    return refused;
+}
 
 } // namespace zklock::recipes

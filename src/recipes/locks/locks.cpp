@@ -36,9 +36,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request&& request)
     }
     if (path)
         return path->acquire(++last_contender_, std::move(request));
-    const auto refused = std::make_shared<lock_contender>(session_, nullptr, ++last_contender_, std::move(request));
-    refused->fail(*why);
-    return refused;
+    return refuse<lock_contender>(session_, ++last_contender_, std::move(request), *why);
 }
 
 made_containers locks::containers_above(const std::string& path) const

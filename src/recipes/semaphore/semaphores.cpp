@@ -43,10 +43,7 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
     }
     if (path)
         return path->acquire(std::move(request));
-    const auto refused =
-        std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, locks_.new_id(), std::move(request));
-    refused->fail(*why_not);
-    return refused;
+    return refuse<semaphore_acquisition>(locks_.session(), locks_.new_id(), std::move(request), *why_not);
 }
 
 } // namespace zklock::recipes

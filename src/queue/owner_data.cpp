@@ -6,21 +6,6 @@
 
 namespace zklock::queue {
 
-bool valid_owner_data(std::string_view identifier, const owner_data::properties& more) noexcept
-{
-    constexpr auto npos = std::string_view::npos;
-    std::size_t size = identifier.size();
-    for (const auto& [key, value] : more) {
-        if (key.empty() || key.find_first_of("=\n") != npos || value.find('\n') != npos)
-            return false;
-        if (key == handoff_key && looks_like_endpoint(value))
-            return false;
-        size += key.size() + value.size() + 2;
-    }
-    return size <= longest_owner_data && identifier.find('\n') == npos &&
-           (identifier != revocation_request || !more.empty());
-}
-
 std::string write_owner_data(std::string_view identifier, const owner_data::properties& more)
 {
     std::string data(identifier);

@@ -37,9 +37,6 @@ inline constexpr std::string_view handoff_key = "handoff";
 /// What that line says; empty if there is none.
 [[nodiscard]] std::string_view handoff_of(std::string_view data) noexcept;
 
-/// Whether these can be written so that they read the same, and not as a request.
-[[nodiscard]] bool valid_owner_data(std::string_view identifier, const owner_data::properties& more) noexcept;
-
 [[nodiscard]] std::string write_owner_data(std::string_view identifier, const owner_data::properties& more);
 
 /// Reads any data, of any client. Lines that are no properties are passed over; if a key comes twice, the first counts.

@@ -167,18 +167,21 @@ std::string too_short_for_a_lease(const client_options& o, std::chrono::millisec
 std::optional<option_fault> find_fault(std::string_view identifier,
                                        const std::map<std::string, std::string>& properties)
 {
-    if (queue::valid_owner_data(identifier, properties))
-        return std::nullopt;
     if (identifier.find('\n') != identifier.npos)
         return option_fault("identifier", in_words(identifier), "one line");
     if (identifier.size() > queue::longest_owner_data)
         return option_fault("identifier", std::to_string(identifier.size()) + " bytes", "64 KiB at most");
     if (identifier == queue::revocation_request && properties.empty())
         return option_fault("identifier", in_words(identifier), "something else: that is the request to let go");
-    for (const auto& [key, value] : properties)
+    std::size_t size = identifier.size();
+    for (const auto& [key, value] : properties) {
         if (auto fault = fault_of_property(key, value))
             return fault;
-    return option_fault("properties", "too long", std::string(longest_data));
+        size += key.size() + value.size() + 2;
+    }
+    if (size > queue::longest_owner_data)
+        return option_fault("properties", "too long", std::string(longest_data));
+    return std::nullopt;
 }
 
 std::optional<option_fault> find_fault(naming names, parent_kind parents)

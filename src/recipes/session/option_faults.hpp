@@ -40,7 +40,8 @@ class session;
 /// Why no lock can be held with the sessions that the servers grant.
 [[nodiscard]] std::string too_short_for_a_lease(const client_options&, std::chrono::milliseconds granted);
 
-/// Finds what cannot be written into a node. `identifier` is the one that is used: the client's, say.
+/// Finds what cannot be written into a node so that it reads the same, and not as a request. `identifier` is the one
+/// that is used: the client's, say.
 [[nodiscard]] std::optional<option_fault> find_fault(std::string_view identifier,
                                                      const std::map<std::string, std::string>& properties);
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);

@@ -2,6 +2,7 @@
 #include "queue/owner_data.hpp"
 #include "input.hpp"
 #include "recipes/requests/queue_requests.hpp"
+#include "recipes/session/option_faults.hpp"
 #include "unit/fake_store.hpp"
 
 #include <sstream>
@@ -168,7 +169,7 @@ void check(const std::map<std::string, node>& nodes, error_code ec, const std::v
         require(listed[i].identifier == first_line, "the first line tells who it is");
         require(listed[i].properties == properties, "the other lines are its properties");
         require(listed[i].revoked == revoked, "only the whole data are a request to let go");
-        if (queue::valid_owner_data(first_line, properties)) {
+        if (!recipes::find_fault(first_line, properties)) {
             const auto again = queue::read_owner_data(queue::write_owner_data(first_line, properties));
             require(again.identifier == first_line && again.more == properties && !again.revoked,
                     "what is written reads the same");

@@ -68,9 +68,12 @@ struct get_reply : reply {
     std::string_view data; ///< valid during the call
     node_stat stat;
 };
+/// The names are relative to the parent, in no order. There are none unless ok; but there always is a list.
 struct children_reply : reply {
-    const std::vector<std::string>* names = nullptr; ///< relative to the parent, in no order; null unless ok
-    node_stat stat;                                  ///< the parent's
+    static inline const std::vector<std::string> no_names{};
+
+    const std::vector<std::string>* names = &no_names; ///< valid during the call
+    node_stat stat;                                    ///< the parent's
 };
 
 struct access_reply : reply {

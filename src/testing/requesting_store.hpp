@@ -132,10 +132,7 @@ template <class Tell> void call_back(const callback& whom, const store::reply& h
         void operator()(const done::stat_done& f) const { f({how, a.stat}); }
         void operator()(const done::batch_done& f) const { f({how, created, a.set, a.failed}); }
         void operator()(const done::get_done& f) const { f({how, a.data, a.stat}); }
-        void operator()(const done::children_done& f) const
-        {
-            f({how, how.result == store::outcome::ok ? &a.names : nullptr, a.stat});
-        }
+        void operator()(const done::children_done& f) const { f({how, &a.names, a.stat}); }
         void operator()(const done::access_done& f) const { f({how, a.access.get(), a.stat}); }
     };
     std::vector<std::string_view> created;

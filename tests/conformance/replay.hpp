@@ -145,7 +145,7 @@ private:
         case 10:
             return [c, path, watch = draw(3) != 0](side& s) {
                 s.store_of(c).children(path, watch, [&s, c, path](const store::children_reply& r) {
-                    auto names = r.names ? *r.names : std::vector<std::string>{};
+                    auto names = *r.names;
                     std::sort(names.begin(), names.end());
                     std::string text = "children " + path;
                     for (const auto& name : names)

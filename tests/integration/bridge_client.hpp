@@ -163,7 +163,7 @@ public:
     {
         return wait<listed>([&](auto done) {
             store_->children(path, watch, [done](const store::children_reply& r) {
-                done(listed{r.result, r.names ? *r.names : std::vector<std::string>{}, r.stat});
+                done(listed{r.result, *r.names, r.stat});
             });
         });
     }

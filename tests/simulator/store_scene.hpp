@@ -77,7 +77,7 @@ struct client : store::observer {
     void children(const std::string& path)
     {
         store.children(path, false, [this](const store::children_reply& r) {
-            note("children " + (r.names ? std::to_string(r.names->size()) : std::string("none")));
+            note("children " + (r.result == outcome::ok ? std::to_string(r.names->size()) : std::string("none")));
         });
     }
     void batch(const std::vector<store::batch_write>& writes)

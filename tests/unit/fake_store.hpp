@@ -198,7 +198,9 @@ public:
     {
         request& r = add(watch ? "watch children " : "children ", path);
         const auto sent = clock_.now();
-        r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, nullptr, {}}); };
+        r.answer = [done, sent](zklock::store::outcome o) {
+            done({{o, sent}, &zklock::store::children_reply::no_names, {}});
+        };
         r.list_with = [done, sent](const std::vector<std::string>& names, const zklock::store::node_stat& stat) {
             done({{zklock::store::outcome::ok, sent}, &names, stat});
         };

@@ -21,7 +21,7 @@ template <class Reply> void give(answer& from, const std::function<void(const Re
     if constexpr (requires { reply.data; })
         reply.data = from.text;
     if constexpr (requires { reply.names; })
-        reply.names = ok ? &from.names : nullptr;
+        reply.names = &from.names;
     if constexpr (requires { reply.access; })
         reply.access = ok ? from.access.get() : nullptr;
     if constexpr (requires { reply.created; })

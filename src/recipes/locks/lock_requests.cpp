@@ -81,7 +81,6 @@ void lock_requests::remove_parent()
 void lock_requests::read(bool watch)
 {
     session_.store.children(lock_.path(), watch, lock_.expect([this](const store::children_reply& answer) {
-        static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok:
             listed_ = answer.stat.pzxid;
@@ -93,7 +92,7 @@ void lock_requests::read(bool watch)
             return;
         case outcome::no_node:
             listed_ = 0;
-            queue_.children_read(none, 0, session_.catch_up().done());
+            queue_.children_read(*answer.names, 0, session_.catch_up().done());
             return lock_.path_missing(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();
         default:

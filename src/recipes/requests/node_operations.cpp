@@ -271,9 +271,7 @@ handle remove(session& s, const std::string& path, std::int32_t version, done_fu
 handle children(session& s, const std::string& path, done_function<std::vector<std::string>> d)
 {
     return read(s, path, std::move(d), [&s, path](auto& self) {
-        const auto take = [&self](const store::children_reply& answer) {
-            self.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
-        };
+        const auto take = [&self](const store::children_reply& answer) { self.end(answer.result, *answer.names); };
         s.store.children(path, false, self.answered(take, request_line::weight_of_list));
     });
 }

@@ -72,10 +72,7 @@ private:
     {
         if (std::exchange(listing_, true))
             return read();
-        list_children(path_, [this](const std::vector<std::string>* names) {
-            if (names)
-                to_read_.assign(*names, what_);
-        });
+        list_children(path_, [this](const std::vector<std::string>& names) { to_read_.assign(names, what_); });
     }
     [[nodiscard]] bool reads() const noexcept override { return true; }
     void read()
@@ -163,10 +160,9 @@ private:
     {
         if (!unseen_)
             return ask();
-        list_children(unseen_->path, [this](const std::vector<std::string>* names) {
-            if (names)
-                for (const std::string& name : unseen_->what.holders(*names))
-                    nodes_.push_back(queue::child_of(unseen_->path, name));
+        list_children(unseen_->path, [this](const std::vector<std::string>& names) {
+            for (const std::string& name : unseen_->what.holders(names))
+                nodes_.push_back(queue::child_of(unseen_->path, name));
             unseen_.reset();
         });
     }

@@ -193,7 +193,6 @@ void permit_nodes::send_look_up()
     look_up_ = look_up::under_way;
     session_.catch_up().begin();
     session_.store.children(layout_.permits, false, semaphore_.expect([this](const store::children_reply& answer) {
-        static const std::vector<std::string> none;
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
         look_up_ = look_up::none;
@@ -202,7 +201,7 @@ void permit_nodes::send_look_up()
         if (complete && answer.result == outcome::ok)
             return on_look_up(*answer.names, answer.stat.pzxid);
         if (complete && answer.result == outcome::no_node)
-            return on_look_up(none, 0);
+            return on_look_up(*answer.names, 0);
         semaphore_.fail_heads(error_of(answer.result)); // who left is still looked for
         semaphore_.after_a_while([this] {
             if (!unknown_.empty() && look_up_ == look_up::none)

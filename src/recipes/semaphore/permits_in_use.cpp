@@ -34,7 +34,6 @@ void permits_in_use::send_look()
     const bool armed = watch;
     session_.store.children(layout_.permits, armed,
                             semaphore_.expect([this, watch](const store::children_reply& answer) {
-                                static const std::vector<std::string> none;
                                 listing_ = false;
                                 session_.own_writes().listed(layout_.permits, answer);
                                 switch (answer.result) {
@@ -42,7 +41,7 @@ void permits_in_use::send_look()
                                     watching_ = watching_ || watch;
                                     watch_refused_ = watch_refused_ && !watch;
                                     return on_list(*answer.names, answer.stat.pzxid);
-                                case outcome::no_node: return on_list(none, 0);
+                                case outcome::no_node: return on_list(*answer.names, 0);
                                 case outcome::unknown: stale_ = true; return;
                                 default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
                                 }
@@ -163,7 +162,7 @@ void permits_in_use::on_room(semaphore_acquisition& acquisition, const store::ch
 {
     if (!acquisition.waiting())
         return;
-    const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
+    const std::size_t in_use = answer.names->size();
     // A shared count that is not there yet will be made.
     const auto after = static_cast<std::int64_t>(in_use + acquisition.request().count);
     if (after > semaphore_.maximum().now().value_or(semaphore_.options().permits)) {

@@ -60,14 +60,13 @@ void lost_creates::look_up(const std::string& parent)
 {
     session_.catch_up().begin();
     session_.store.children(parent, false, [this, parent](const store::children_reply& answer) {
-        static const std::vector<std::string> none;
         if (answer.result == outcome::unknown)
             return session_.contact_lost(); // it is done in the next epoch
         session_.own_writes().listed(parent, answer);
         if (session_.catch_up().done() && answer.result == outcome::ok)
             on_list(parent, *answer.names, answer.stat.pzxid);
         else if (session_.catch_up().done() && answer.result == outcome::no_node)
-            on_list(parent, none, 0);
+            on_list(parent, *answer.names, 0);
         else
             look_up_later(parent);
     });

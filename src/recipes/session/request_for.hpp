@@ -212,8 +212,8 @@ protected:
             finish();
     }
 
-    /// Lists the children of a path, and calls `take` with their names, or with null if there is no such node. There
-    /// may be more to be sent then.
+    /// Lists the children of a path, and calls `take` with their names; a node that is not there has none. There may
+    /// be more to be sent then.
     template <class Take> void list_children(const std::string& path, Take take)
     {
         const auto listed = [this, take](const store::children_reply& answer) {
@@ -221,7 +221,7 @@ protected:
                 return;
             if (answer.result != store::outcome::ok && answer.result != store::outcome::no_node)
                 return this->fail(error_of(answer.result));
-            take(answer.names);
+            take(*answer.names);
             advance();
         };
         this->session_.store.children(path, false, this->answered(listed, request_line::weight_of_list));

@@ -120,7 +120,8 @@ public:
     /// The answer to watch_parent: how many children the path's node has, and ever had, and the transaction that
     /// created or deleted the last one.
     void parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by);
-    void parent_absent(); ///< there is no such node; also the answer to remove_parent, when it is done
+    /// There is no such node: any answer that says so, that to remove_parent when it is done, or a deleted event.
+    void parent_absent();
     /// Whether remove_parent is to delete the path's node, should it be empty. It ever had so many children.
     [[nodiscard]] bool may_remove_parent(std::int32_t ever) { return emptying_.may_remove(known_.parent(), ever); }
     /// Answer to remove_parent: it has children, or was changed meanwhile.
@@ -131,8 +132,7 @@ public:
     void parent_watch_failed() { known_.parent().watch_failed(); }
     /// Forgets the watch on the path's own node, and what is known by it.
     void forget_parent() { known_.parent().forget(); }
-    /// Events for the path's own node.
-    void parent_deleted() { parent_absent(); }
+    /// Other events for the path's own node.
     void parent_changed() { known_.parent().changed(); }
     void children_changed();
     /// The server has refused something at the path. A client that may not read it hears of no event: so the
@@ -143,7 +143,7 @@ public:
     void inspect_unknown(contender_id);
     /// The watch is confirmed. `lasting`: no session owns the node.
     void watched(std::string_view node, bool lasting = false) { known_.watches().armed(node, lasting); }
-    /// The watch is not there, nothing is known of the node.
+    /// The watch is not there, or an event other than deleted has used it up: nothing else is known of the node.
     void watch_failed(std::string_view node) { known_.watches().ended(node); }
     void unwatched(std::string_view node) { known_.watches().disarmed(node); }
     /// A node is gone: a deleted event, or any answer that says so.
@@ -152,8 +152,6 @@ public:
     bool certified(std::string_view node) { return known_.certified(node); }
     /// Another client says that it waits for a node of this one.
     void awaited() noexcept { reuse_.disturb(); }
-    /// An event other than deleted: the watch has been used up, and nothing else is known.
-    void watch_fired(std::string_view node) { known_.watches().ended(node); }
     /// The answer to remove: the node is gone, and `was_there` until then.
     void removed(contender_id, bool was_there = true);
     /// The answer to remove: it was not done. It is asked for again in the next epoch, or after retry_remove().

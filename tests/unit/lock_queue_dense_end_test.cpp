@@ -25,7 +25,7 @@ TEST_CASE("any event for the parent ends it")
     SUBCASE("its data was set: whoever did may delete and make it again, unseen")
         q.parent_changed();
     SUBCASE("it was deleted")
-        q.parent_deleted();
+        q.parent_absent();
     CHECK_FALSE(q.known().parent().watched());
     reads_all_again(q);
 }
@@ -41,7 +41,7 @@ TEST_CASE("an event between a create and its answer ends it too")
 TEST_CASE("with the parent's deletion all below it is gone")
 {
     driver q;
-    q.hold().queue_second().parent_deleted().does("lost 1");
+    q.hold().queue_second().parent_absent().does("lost 1");
     CHECK(q.next_to_create() == 2);
 }
 

@@ -126,7 +126,6 @@ struct driver : queue::lock_queue {
     driver& remove_parent_unknown() { return lock_queue::remove_parent_unknown(), *this; }
     driver& parent_watch_failed() { return lock_queue::parent_watch_failed(), *this; }
     driver& forget_parent() { return lock_queue::forget_parent(), *this; }
-    driver& parent_deleted() { return lock_queue::parent_deleted(), *this; }
     driver& parent_changed() { return lock_queue::parent_changed(), *this; }
     driver& children_changed() { return lock_queue::children_changed(), *this; }
     driver& path_refused() { return lock_queue::path_refused(), *this; }
@@ -136,6 +135,7 @@ struct driver : queue::lock_queue {
     }
     driver& inspect_unknown(contender_id id) { return lock_queue::inspect_unknown(id), *this; }
     driver& watched(std::string_view node, bool lasting = false) { return lock_queue::watched(node, lasting), *this; }
+    driver& watch_failed(std::string_view node) { return lock_queue::watch_failed(node), *this; }
     driver& unwatched(std::string_view node) { return lock_queue::unwatched(node), *this; }
     driver& node_gone(std::string_view node) { return lock_queue::node_gone(node), *this; }
     /// The client of that node, which is in the view, lets it go.
@@ -146,7 +146,6 @@ struct driver : queue::lock_queue {
         return *this;
     }
     driver& awaited() { return lock_queue::awaited(), *this; }
-    driver& watch_fired(std::string_view node) { return lock_queue::watch_fired(node), *this; }
     driver& removed(contender_id id, bool was_there = true) { return lock_queue::removed(id, was_there), *this; }
     driver& remove_failed(contender_id id) { return lock_queue::remove_failed(id), *this; }
     driver& retry_remove(contender_id id) { return lock_queue::retry_remove(id), *this; }

@@ -162,7 +162,7 @@ TEST_CASE("it is forgotten with the session, and with the parent")
     q.wait_behind_foreign().lets_go(foreign(0)).does("granted 1 over let go");
     CHECK(q.known().places().passed_over() == 1);
     SUBCASE("parent")
-        q.parent_deleted();
+        q.parent_absent();
     SUBCASE("session")
         q.epoch_ended().session_ended();
     SUBCASE("only ours remain")

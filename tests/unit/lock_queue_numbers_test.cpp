@@ -41,7 +41,7 @@ TEST_CASE("whoever comes is held back; then the empty parent is deleted, and num
     q.does("remove parent, gone 1");
     q.does(""); // once
     CHECK(q.may_remove_parent(3));
-    q.parent_deleted(); // the event of our own delete comes before its answer
+    q.parent_absent(); // the event of our own delete comes before its answer
     q.parent_absent();
     CHECK(q.next_to_create() == 2);
     q.send_creates().does("parent");
@@ -102,7 +102,7 @@ TEST_CASE("while others are there, the youngest is waited for, and no list is re
         CHECK(q.next_to_create() == 2);
     }
     SUBCASE("somebody writes to it") {
-        q.watch_fired(foreign(5)).does("watch " + foreign(5));
+        q.watch_failed(foreign(5)).does("watch " + foreign(5));
     }
     SUBCASE("nobody is held back any more: the watch is taken back, and set again for the next one") {
         q.leave(2).does("unwatch " + foreign(5) + ", gone 2");

@@ -110,7 +110,7 @@ TEST_CASE("ends where the children may not be watched: others could queue unnoti
 TEST_CASE("takes a watch that was asked for where there was no parent for none")
 {
     lingering_driver q;
-    q.parent_deleted(); // and made again, after the answer
+    q.parent_absent(); // and made again, after the answer
     q.children_read({}, 0, true).parent_absent().does("gone 1 by others");
     CHECK_FALSE(q.known().parent().watched());
     q.join_and_send(2).does("parent");

@@ -80,8 +80,8 @@ TEST_CASE("when the predecessor goes first, one read tells who is before us now"
 TEST_CASE("an event other than deleted only arms the watch again")
 {
     driver q;
-    q.wait_behind_foreign().watch_fired(foreign(0)).does("watch " + foreign(0));
-    q.watched(foreign(0)).watch_fired(ours(1, 1));
+    q.wait_behind_foreign().watch_failed(foreign(0)).does("watch " + foreign(0));
+    q.watched(foreign(0)).watch_failed(ours(1, 1));
     q.node_gone(foreign(0)).does("watch " + ours(1, 1)); // not granted before that is confirmed
     q.watched(ours(1, 1)).does("granted 1");
 }

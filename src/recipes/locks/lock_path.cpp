@@ -357,7 +357,7 @@ void lock_path::on_node_event(store::event_kind kind, std::string_view, std::str
         note_deletion(node);
         queue_.node_gone(node);
     } else {
-        queue_.watch_fired(node);
+        queue_.watch_failed(node);
     }
     advance();
 }
@@ -381,7 +381,7 @@ void lock_path::notice_refusal(store::outcome result)
 void lock_path::on_own_event(store::event_kind kind, std::string_view)
 {
     switch (kind) {
-    case store::event_kind::deleted: queue_.parent_deleted(); break;
+    case store::event_kind::deleted: queue_.parent_absent(); break;
     case store::event_kind::children_changed: queue_.children_changed(); break;
     case store::event_kind::created:
     case store::event_kind::data_changed: queue_.parent_changed(); break;

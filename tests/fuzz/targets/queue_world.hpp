@@ -135,7 +135,6 @@ private:
     void expire();
     void deliver(); ///< the oldest arrival
     void path_refused();
-    void parent_deleted();
     void parent_absent();
     void answer(const request& r, const arrival& a);
     void answer_writes(const request& r, const arrival& a);

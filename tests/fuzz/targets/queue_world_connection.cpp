@@ -93,8 +93,8 @@ void queue_world::deliver()
     trace("event", static_cast<int>(a.happened), a.node);
     switch (a.happened) {
     case event::node_deleted: return queue_.node_gone(a.node);
-    case event::node_changed: return queue_.watch_fired(a.node);
-    case event::parent_deleted: return parent_deleted();
+    case event::node_changed: return queue_.watch_failed(a.node);
+    case event::parent_deleted: return parent_absent();
     case event::parent_changed: return queue_.parent_changed();
     case event::children_changed: return queue_.children_changed();
     case event::refusal: return path_refused();
@@ -105,12 +105,6 @@ void queue_world::path_refused()
 {
     refused_ = refused_ || queue_.known().parent().watched();
     queue_.path_refused();
-}
-
-void queue_world::parent_deleted()
-{
-    refused_ = false;
-    queue_.parent_deleted();
 }
 
 void queue_world::parent_absent()

@@ -308,7 +308,7 @@ void lock_queue::epoch_ended()
 const std::vector<action>& lock_queue::next(bool lease_renewable)
 {
     actions_.clear();
-    decisions(known_, reuse_, emptying_, actions_, lease_renewable).take();
+    decide(known_, reuse_, emptying_, actions_, lease_renewable);
     return actions_;
 }
 

@@ -1,6 +1,8 @@
 #include "adapter/client/uuid_source.hpp"
 
+#include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/string_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +21,7 @@ TEST_CASE("the text is what Boost makes of the same uuid")
 
 TEST_CASE("two sources make different random uuids")
 {
-    zklock::detail::uuid_source one, other;
+    const auto one = zklock::detail::make_uuid_source(), other = zklock::detail::make_uuid_source();
     std::set<std::string> all;
     for (int i = 0; i < 1000; ++i)
         for (auto* source : {&one, &other}) {

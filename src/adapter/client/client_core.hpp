@@ -27,15 +27,13 @@ struct client_core {
         : scheduler(runtime::asio_scheduler::make(strand, turns)),
           store(make_store(strand, turns, *scheduler, options, counters.requests)),
           peers(make_peers(strand, turns, *scheduler, options, counters.handoff, *store)),
-          session(
-              *store, *scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
-          locks(session), watches(session), reentrant(locks, *scheduler, std::move(holds)), semaphores(locks),
+          session(*store, *scheduler, counters, options, make_uuid_source(), peers.get()), locks(session),
+          watches(session), reentrant(locks, *scheduler, std::move(holds)), semaphores(locks),
           waits(*store, *scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
     }
 
-    uuid_source new_uuid;
     const std::shared_ptr<runtime::asio_scheduler> scheduler;
     const runtime::owned_store store;
     const std::shared_ptr<runtime::client_peers> peers; ///< null if there are none

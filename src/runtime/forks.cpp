@@ -1,4 +1,5 @@
 #include "runtime/forks.hpp"
+#include "runtime/unique_fd.hpp"
 
 #include <array>
 #include <cstddef>
@@ -72,13 +73,11 @@ kept_from_children::~kept_from_children()
 
 void leave_to_parent(int descriptor) noexcept
 {
-    const int other = ::eventfd(0, EFD_CLOEXEC);
-    if (other == -1) {
+    const unique_fd other(::eventfd(0, EFD_CLOEXEC));
+    if (other)
+        ::dup3(other.get(), descriptor, O_CLOEXEC);
+    else
         ::close(descriptor);
-        return;
-    }
-    ::dup3(other, descriptor, O_CLOEXEC);
-    ::close(other);
 }
 
 } // namespace zklock::runtime

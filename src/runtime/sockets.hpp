@@ -1,27 +1,24 @@
 #pragma once
+#include "runtime/unique_fd.hpp"
+
 #include <boost/system/error_code.hpp>
 
 #include <cerrno>
+#include <utility>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::runtime {
 
 /// Makes the descriptor the socket's own, or closes it.
 template <class Socket>
-[[nodiscard]] boost::system::error_code take_over(int descriptor, const typename Socket::protocol_type& protocol,
+[[nodiscard]] boost::system::error_code take_over(unique_fd descriptor, const typename Socket::protocol_type& protocol,
                                                   Socket& socket)
 {
     boost::system::error_code ec;
-    try {
-        socket.assign(protocol, descriptor, ec);
-    } catch (...) {
-        ::close(descriptor);
-        throw;
-    }
-    if (ec)
-        ::close(descriptor);
+    socket.assign(protocol, descriptor.get(), ec);
+    if (!ec)
+        descriptor.release();
     return ec;
 }
 
@@ -30,11 +27,11 @@ template <class Socket>
 template <class Socket>
 [[nodiscard]] boost::system::error_code open_socket(const typename Socket::protocol_type& protocol, Socket& socket)
 {
-    const int descriptor =
-        ::socket(protocol.family(), protocol.type() | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol.protocol());
-    if (descriptor == -1)
+    unique_fd descriptor(
+        ::socket(protocol.family(), protocol.type() | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol.protocol()));
+    if (!descriptor)
         return {errno, boost::system::system_category()};
-    return take_over(descriptor, protocol, socket);
+    return take_over(std::move(descriptor), protocol, socket);
 }
 
 } // namespace zklock::runtime

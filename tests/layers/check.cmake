@@ -20,7 +20,7 @@ set(all_recipes recipes/lease recipes/handoffs recipes/session recipes/acquisiti
 set(runtime_sees runtime store zklock)
 set(bridge/names_sees bridge/names runtime store zklock)
 set(bridge/wire_sees bridge/wire runtime store zklock)
-set(bridge/tls_sees bridge/tls bridge/wire zklock)
+set(bridge/tls_sees bridge/tls bridge/wire runtime zklock)
 set(bridge/sasl_sees bridge/sasl bridge/tls bridge/wire runtime zklock)
 set(bridge/peers_sees bridge/peers runtime store counters zklock)
 set(bridge/connection_sees bridge/connection bridge/names bridge/wire bridge/tls bridge/sasl runtime store counters

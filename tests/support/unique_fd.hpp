@@ -1,8 +1,8 @@
 #pragma once
-#include "bridge/wire/unique_fd.hpp"
+#include "runtime/unique_fd.hpp"
 
 namespace zklock::test {
 
-using bridge::unique_fd;
+using runtime::unique_fd;
 
 } // namespace zklock::test

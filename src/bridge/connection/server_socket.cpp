@@ -133,8 +133,8 @@ void server_socket::forget_writing()
     if (!waited_for_writing_ || corked_ || reads_soon_)
         return;
     auto made = std::make_unique<socket_type>(socket_->get_executor());
-    const int own = ::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0);
-    if (own == -1 || runtime::take_over(own, protocol_, *made))
+    runtime::unique_fd own(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (!own || runtime::take_over(std::move(own), protocol_, *made))
         return;
     forget();
     socket_ = std::move(made);

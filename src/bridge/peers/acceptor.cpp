@@ -109,8 +109,8 @@ void acceptor::accept(time_point now)
             return let_wait(now);
         endpoint other;
         auto size = static_cast<socklen_t>(other.capacity());
-        const int descriptor = ::accept4(socket_.native_handle(), other.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (descriptor == -1) {
+        runtime::unique_fd made(::accept4(socket_.native_handle(), other.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!made) {
             accepts_.give_back(1);
             if (is_of_the_other_end(errno))
                 continue;
@@ -120,7 +120,7 @@ void acceptor::accept(time_point now)
         }
         other.resize(size);
         pause_ = first_pause;
-        accepted_(descriptor, other);
+        accepted_(std::move(made), other);
     }
     if (open_)
         await();

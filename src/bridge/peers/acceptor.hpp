@@ -6,6 +6,7 @@
 #include "runtime/single_wait.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
+#include "runtime/unique_fd.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
 
@@ -35,8 +36,8 @@ public:
     static constexpr std::chrono::milliseconds first_pause{100};
     static constexpr std::chrono::milliseconds longest_pause{5'000};
 
-    /// Told in turns: a descriptor that is its own from then on, and who is at the other end.
-    using accepted = std::function<void(int descriptor, const endpoint&)>;
+    /// Told in turns: a descriptor, and who is at the other end.
+    using accepted = std::function<void(runtime::unique_fd, const endpoint&)>;
 
     /// `pauses` counts how often more came than is accepted. It is used until close().
     acceptor(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&,

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge::peering {
 
@@ -15,24 +14,16 @@ inbound_links::inbound_links(links_owner& whose, offers& all, const store::logge
 {
 }
 
-void inbound_links::add(int descriptor, const endpoint& from)
+void inbound_links::add(runtime::unique_fd descriptor, const endpoint& from)
 {
     const auto now = lease_clock::now();
     const auto answer = places_.take(from.address(), now);
     if (answer != inbound_places::answer::granted)
-        return turn_away(descriptor, from, answer, now);
-    struct until_adopted {
-        ~until_adopted()
-        {
-            if (descriptor != -1)
-                ::close(descriptor);
-        }
-        int descriptor;
-    } own{descriptor};
+        return turn_away(std::move(descriptor), from, answer, now);
     const peer_id peer = ++last_id_;
     const auto made = make_link(peer);
     try {
-        made->adopt(from.protocol(), std::exchange(own.descriptor, -1));
+        made->adopt(from.protocol(), std::move(descriptor));
     } catch (const boost::system::system_error&) { // no room in Asio's set: a connection less
         made->close();
         return places_.give_back(from.address(), false);
@@ -44,11 +35,12 @@ void inbound_links::add(int descriptor, const endpoint& from)
     owner().look_at_all_later();
 }
 
-void inbound_links::turn_away(int descriptor, const endpoint& from, inbound_places::answer why, time_point now)
+void inbound_links::turn_away(runtime::unique_fd descriptor, const endpoint& from, inbound_places::answer why,
+                              time_point now)
 {
     const linger at_once{1, 0}; // or the kernel would remember each of a flood for a minute
-    (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    ::close(descriptor);
+    (void)::setsockopt(descriptor.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    descriptor.reset();
     const bool over_share = why == inbound_places::answer::over_share;
     (over_share ? counted_.over_share : counted_.refused).add();
     if (!log_.on(log_level::warning))

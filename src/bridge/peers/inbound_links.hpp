@@ -5,6 +5,7 @@
 #include "bridge/peers/links.hpp"
 #include "bridge/peers/offers.hpp"
 #include "counters/counters.hpp"
+#include "runtime/unique_fd.hpp"
 #include "store/logger.hpp"
 #include "store/peers.hpp"
 #include "store/repeats.hpp"
@@ -25,13 +26,12 @@ public:
 
     inbound_links(links_owner&, offers&, const store::logger&, counters::handoff_counters&);
 
-    /// Takes the descriptor over, or closes it.
-    void add(int descriptor, const endpoint& from);
+    void add(runtime::unique_fd, const endpoint& from);
     /// What they subscribe to is on offer no more: tells them those secrets, if any.
     void answer(const std::vector<peer_id>& subscribers, std::span<const store::node_secret> told);
 
 private:
-    void turn_away(int descriptor, const endpoint& from, inbound_places::answer, time_point now);
+    void turn_away(runtime::unique_fd, const endpoint& from, inbound_places::answer, time_point now);
     void came(peer_id, bytes) override;
     void drop(const peer_id&) noexcept override;
     void hang_up(const peer_id&) noexcept override;

@@ -46,9 +46,9 @@ template <class F> void link::in_turn(F f)
         turns_->run(f);
 }
 
-void link::adopt(const tcp& protocol, int descriptor)
+void link::adopt(const tcp& protocol, runtime::unique_fd descriptor)
 {
-    if (const error_code wrong = runtime::take_over(descriptor, protocol, socket_))
+    if (const error_code wrong = runtime::take_over(std::move(descriptor), protocol, socket_))
         throw boost::system::system_error(wrong);
     prepare_socket();
     connected_ = true;

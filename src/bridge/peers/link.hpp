@@ -5,6 +5,7 @@
 #include "runtime/kept_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
+#include "runtime/unique_fd.hpp"
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/system/error_code.hpp>
@@ -41,7 +42,7 @@ public:
     /// Makes a connection, and reads from it.
     void connect(const endpoint& to);
     /// Takes a descriptor over, whatever becomes of it; and reads from it.
-    void adopt(const boost::asio::ip::tcp& protocol, int descriptor);
+    void adopt(const boost::asio::ip::tcp& protocol, runtime::unique_fd);
 
     /// What is put behind it leaves with the next flush().
     [[nodiscard]] std::string& out() noexcept { return out_; }

@@ -28,11 +28,12 @@ std::shared_ptr<link> network_peers::make_link(link::events told)
 void network_peers::attach(store::peers_observer& observer)
 {
     observer_ = &observer;
-    acceptor_ = std::make_shared<acceptor>(*strand_, turns_, settings_.listen, log_, counted_.accept_pauses,
-                                           [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
-                                               if (const auto self = weak.lock())
-                                                   self->inbound_.add(descriptor, from);
-                                           });
+    acceptor_ =
+        std::make_shared<acceptor>(*strand_, turns_, settings_.listen, log_, counted_.accept_pauses,
+                                   [weak = weak_from_this()](runtime::unique_fd made, const peering::endpoint& from) {
+                                       if (const auto self = weak.lock())
+                                           self->inbound_.add(std::move(made), from);
+                                   });
     turns_->add(runtime::turns::kind::peers, weak_from_this());
     acceptor_->open(lease_clock::now());
     note_listening();

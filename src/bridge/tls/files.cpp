@@ -1,5 +1,5 @@
 #include "bridge/tls/files.hpp"
-#include "bridge/wire/unique_fd.hpp"
+#include "runtime/unique_fd.hpp"
 
 #include <cerrno>
 #include <system_error>
@@ -51,7 +51,7 @@ std::optional<secret> tls_file::read(std::string& why)
         return std::nullopt;
     };
     // Without waiting: a pipe that nobody writes to would wait for ever.
-    const unique_fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const runtime::unique_fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct ::stat found {};
     if (!file || ::fstat(file.get(), &found) != 0)
         return failed(error_text(errno));

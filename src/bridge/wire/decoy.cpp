@@ -16,7 +16,7 @@ bool decoy::bind()
         return true;
     const bool is_ipv4 = family_ == family::ipv4;
     ip::tcp::endpoint own(is_ipv4 ? ip::address(ip::address_v4::loopback()) : ip::address_v6::loopback(), 0);
-    unique_fd fd(::socket(own.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    runtime::unique_fd fd(::socket(own.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     auto size = static_cast<socklen_t>(own.size());
     if (!fd || ::bind(fd.get(), own.data(), size) != 0 || ::getsockname(fd.get(), own.data(), &size) != 0)
         return false;

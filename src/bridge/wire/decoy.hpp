@@ -1,5 +1,5 @@
 #pragma once
-#include "bridge/wire/unique_fd.hpp"
+#include "runtime/unique_fd.hpp"
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ public:
 
 private:
     const family family_;
-    unique_fd fd_;
+    runtime::unique_fd fd_;
     std::string address_, logged_;
 };
 

@@ -61,8 +61,8 @@ int pair_relay::open_pair() noexcept
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == -1)
         return -1;
-    own_end_ = unique_fd(ends[0]);
-    clients_end_ = unique_fd(ends[1]);
+    own_end_ = runtime::unique_fd(ends[0]);
+    clients_end_ = runtime::unique_fd(ends[1]);
     return ends[1];
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "bridge/wire/engine.hpp"
-#include "bridge/wire/unique_fd.hpp"
+#include "runtime/unique_fd.hpp"
 
 #include <array>
 #include <cstddef>
@@ -79,8 +79,8 @@ private:
     void end_input() noexcept;
 
     std::unique_ptr<engine> engine_;
-    unique_fd own_end_;
-    unique_fd clients_end_;
+    runtime::unique_fd own_end_;
+    runtime::unique_fd clients_end_;
     bool hung_up_ = false;            ///< the server, or the network between
     bool input_ended_ = false;        ///< and the C client has been told
     std::span<const char> waiting_{}; ///< in input_: for the C client

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-namespace zklock::bridge {
+namespace zklock::runtime {
 
 /// Owns a file descriptor.
 class unique_fd {
@@ -21,6 +21,8 @@ public:
 
     [[nodiscard]] int get() const noexcept { return fd_; }
     [[nodiscard]] explicit operator bool() const noexcept { return fd_ != -1; }
+    /// It is somebody else's from now on.
+    int release() noexcept { return std::exchange(fd_, -1); }
     /// Leaves errno as it is.
     void reset() noexcept
     {
@@ -35,4 +37,4 @@ private:
     int fd_ = -1;
 };
 
-} // namespace zklock::bridge
+} // namespace zklock::runtime

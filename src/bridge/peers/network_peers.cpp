@@ -9,9 +9,9 @@ namespace zklock::bridge::peering {
 
 network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns,
                              store::scheduler& scheduler, settings read, const store::log_function& log,
-                             counters::handoff_counters& counted, own_endpoint::local_address local)
+                             counters::handoff_counters& counted, local_address local)
     : strand_(strand), turns_(std::move(turns)), scheduler_(scheduler), settings_(std::move(read)), log_function_(log),
-      counted_(counted), forks_(runtime::fork_count()), endpoint_(settings_, std::move(local), log_)
+      counted_(counted), forks_(runtime::fork_count()), local_address_(std::move(local))
 {
 }
 
@@ -44,7 +44,33 @@ std::string_view network_peers::endpoint() const
 {
     if (!alive() || !acceptor_ || !acceptor_->bound())
         return {};
-    return endpoint_.text(*acceptor_->bound());
+    const peering::endpoint& bound = *acceptor_->bound();
+    std::optional<address> at = settings_.advertised;
+    if (!at)
+        at = bound.address().is_unspecified() ? local_address_() : bound.address();
+    if (!at)
+        return {};
+    const peering::endpoint now(*at, settings_.advertised_port.value_or(bound.port()));
+    if (!told_endpoint_ || told_endpoint_->is != now)
+        tell_endpoint(now, bound);
+    return told_endpoint_->text;
+}
+
+void network_peers::tell_endpoint(const peering::endpoint& now, const peering::endpoint& bound) const
+{
+    const address at = now.address();
+    // Who listens on IPv4 alone cannot be reached by the other.
+    const bool of_other_kind = !settings_.advertised && bound.address().is_v4() && at.is_v6();
+    const std::string text = text_of(now);
+    if (of_other_kind || !is_reachable_by_others(at)) {
+        told_endpoint_ = {now, {}};
+        log_(log_level::warning, "tells no other client to come, because they cannot reach ", text,
+             of_other_kind ? ": it listens on IPv4 alone" : "", "; handoff.advertise can say where they do");
+    } else {
+        told_endpoint_ = {now, text};
+        log_(log_level::info, "tells other clients to come to ", text,
+             at.is_loopback() ? ", which those on other machines cannot reach" : "");
+    }
 }
 
 // ---- our nodes, and those of others

@@ -1,11 +1,11 @@
 #pragma once
 #include "bridge/peers/acceptor.hpp"
+#include "bridge/peers/addresses.hpp"
 #include "bridge/peers/inbound_links.hpp"
 #include "bridge/peers/link.hpp"
 #include "bridge/peers/links.hpp"
 #include "bridge/peers/offers.hpp"
 #include "bridge/peers/outbound_links.hpp"
-#include "bridge/peers/own_endpoint.hpp"
 #include "bridge/peers/secrets.hpp"
 #include "bridge/peers/settings.hpp"
 #include "counters/counters.hpp"
@@ -18,9 +18,11 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <boost/container/static_vector.hpp>
@@ -41,13 +43,16 @@ class network_peers final : public runtime::client_peers,
                             public std::enable_shared_from_this<network_peers> {
 public:
     using time_point = lease_clock::time_point;
+    /// The address from which the client is connected to its server, while it is.
+    using local_address = std::function<std::optional<address>()>;
 
     /// Uses counters and log until it is stopped.
     network_peers(const runtime::strand&, std::shared_ptr<runtime::turns>, store::scheduler&, settings,
-                  const store::log_function& log, counters::handoff_counters&, own_endpoint::local_address);
+                  const store::log_function& log, counters::handoff_counters&, local_address);
 
     /// Begins to listen.
     void attach(store::peers_observer&) override;
+    /// Where other clients are told to come; empty if they cannot. The log has it whenever it changes.
     [[nodiscard]] std::string_view endpoint() const override;
     [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
     {
@@ -68,6 +73,10 @@ public:
 
 private:
     static constexpr int most_sent_in_a_turn = 16; ///< to those who connect to us, and as many to others
+    struct told_endpoint {
+        peering::endpoint is;
+        std::string text; ///< empty if others cannot reach it
+    };
 
     [[nodiscard]] std::shared_ptr<void> keep() override { return shared_from_this(); }
     [[nodiscard]] bool alive() const noexcept override;
@@ -76,6 +85,7 @@ private:
     void look_at_all_later() noexcept override { looks_due_ = true; }
     [[nodiscard]] store::peers_observer& observer() const noexcept override { return *observer_; }
 
+    void tell_endpoint(const peering::endpoint& now, const peering::endpoint& bound) const;
     void make_ahead();
     void turn_ends() override;
     void send_first();
@@ -94,7 +104,8 @@ private:
     counters::handoff_counters& counted_;
     const unsigned forks_;
     store::peers_observer* observer_ = nullptr;
-    mutable own_endpoint endpoint_; ///< which remembers what it has told
+    const local_address local_address_;
+    mutable std::optional<told_endpoint> told_endpoint_; ///< what endpoint() has given last
 
     secret_source secrets_;
     told_secrets told_{secrets_};

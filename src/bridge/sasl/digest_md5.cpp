@@ -16,9 +16,7 @@
 #include <initializer_list>
 #include <iomanip>
 #include <iterator>
-#include <memory>
 #include <optional>
-#include <span>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -29,15 +27,7 @@ namespace {
 
 constexpr const char* not_understood = "the server's challenge is none of DIGEST-MD5 that this client understands";
 
-using owned_digest = std::unique_ptr<EVP_MD, freed_by<&EVP_MD_free>>;
-using owned_digest_context = std::unique_ptr<EVP_MD_CTX, freed_by<&EVP_MD_CTX_free>>;
-
-owned_digest fetch_md5()
-{
-    return owned_digest(EVP_MD_fetch(nullptr, "MD5", nullptr));
-}
-
-std::string in_hexadecimal(std::span<const unsigned char> bytes)
+std::string in_hexadecimal(const auto& bytes)
 {
     std::string text;
     text.reserve(2 * bytes.size()); // so no part of it stays behind elsewhere
@@ -45,34 +35,22 @@ std::string in_hexadecimal(std::span<const unsigned char> bytes)
     return text;
 }
 
-/// Of all parts, one after the other. It is wiped in the end, since some are as good as a password.
-class md5 {
-public:
-    md5(std::initializer_list<std::string_view> parts) noexcept
-    {
-        const own_errors errors;
-        const owned_digest algorithm = fetch_md5();
-        const owned_digest_context context(EVP_MD_CTX_new());
-        unsigned size = 0;
-        made_ = algorithm && context && EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) == 1;
-        for (const std::string_view part : parts)
-            made_ = made_ && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
-        made_ = made_ && EVP_DigestFinal_ex(context.get(), bytes_.data(), &size) == 1 && size == bytes_.size();
-    }
-    ~md5() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
-    md5& operator=(md5&&) = delete;
-
-    [[nodiscard]] bool made() const noexcept { return made_; }
-    [[nodiscard]] std::string_view bytes() const noexcept
-    {
-        return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
-    }
-    [[nodiscard]] secret text() const { return secret(in_hexadecimal(bytes_)); }
-
-private:
-    std::array<unsigned char, 16> bytes_{};
-    bool made_ = false;
-};
+/// Of all parts, one after the other; empty if OpenSSL makes none. Some are as good as a password.
+secret md5(std::initializer_list<std::string_view> parts)
+{
+    std::size_t size = 0;
+    for (const std::string_view part : parts)
+        size += part.size();
+    secret joined, digest;
+    joined.edit().reserve(size); // so no part of it stays behind elsewhere
+    for (const std::string_view part : parts)
+        joined.edit() += part;
+    digest.edit().resize(16);
+    if (EVP_Q_digest(nullptr, "MD5", nullptr, joined.text().data(), size,
+                     reinterpret_cast<unsigned char*>(digest.edit().data()), nullptr) != 1)
+        digest.edit().clear();
+    return digest;
+}
 
 /// Nothing, if the machine has no chance.
 std::string drawn_nonce()
@@ -105,7 +83,7 @@ digest_md5::digest_md5(std::string user, std::string_view password, particulars 
 std::string digest_md5::missing()
 {
     const own_errors errors;
-    if (fetch_md5())
+    if (!md5({}).text().empty())
         return {};
     return "OpenSSL has no MD5 here, perhaps because of FIPS, and DIGEST-MD5 needs it (" + first_error() + ")";
 }
@@ -158,18 +136,18 @@ sasl_step digest_md5::answer(std::string_view challenge)
         return failed_step(sasl_failure::broken,
                            "the server takes no UTF-8, and the user's name or password is more than ISO 8859-1");
 
-    const md5 identity{hashed(latin_user, user_), ":", hashed(latin_realm, realm), ":",
-                       hashed(latin_password, password_.text())};
-    const md5 session{identity.bytes(), ":", nonce, ":", client_nonce};
-    const secret session_text = session.text();
+    const own_errors errors;
+    const secret identity = md5(
+        {hashed(latin_user, user_), ":", hashed(latin_realm, realm), ":", hashed(latin_password, password_.text())});
+    const secret session(in_hexadecimal(md5({identity.text(), ":", nonce, ":", client_nonce}).text()));
     const auto response = [&](std::string_view method) {
-        const md5 request{method, ":", particulars_.uri};
-        const md5 whole{session_text.text(), ":", nonce, ":00000001:", client_nonce, ":auth:", request.text().text()};
-        return whole.made() ? std::string(whole.text().text()) : std::string();
+        const secret request(in_hexadecimal(md5({method, ":", particulars_.uri}).text()));
+        return in_hexadecimal(
+            md5({session.text(), ":", nonce, ":00000001:", client_nonce, ":auth:", request.text()}).text());
     };
     const std::string proof = response("AUTHENTICATE");
     expected_ = response("");
-    if (!identity.made() || !session.made() || proof.empty() || expected_.empty())
+    if (identity.text().empty() || session.text().empty() || proof.empty() || expected_.empty())
         return failed_step(sasl_failure::broken, "OpenSSL could not make an MD5");
     std::ostringstream text;
     text.exceptions(std::ios::badbit); // so that std::bad_alloc gets out

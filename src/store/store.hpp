@@ -37,6 +37,15 @@ using zklock::any_version;
 using zklock::node_kind;
 using zklock::node_stat;
 
+[[nodiscard]] constexpr bool is_sequential(node_kind kind) noexcept
+{
+    return kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
+}
+[[nodiscard]] constexpr bool is_ephemeral(node_kind kind) noexcept
+{
+    return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential;
+}
+
 /// The longest request the servers read, unless their jute.maxbuffer says otherwise: they hang up on a client that
 /// sends more.
 inline constexpr std::size_t largest_request = 0xfffff;

@@ -72,13 +72,12 @@ std::optional<node_content> ensemble::get(const std::string& path) const
 
 std::string ensemble::create(const std::string& path, const std::string& data, node_kind kind)
 {
-    const bool numbered = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
-    if (find_path_fault(numbered ? path + '0' : path))
+    if (find_path_fault(store::is_sequential(kind) ? path + '0' : path))
         throw boost::system::system_error(make_error_code(errc::invalid_path), path);
     for (auto slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
         servers_->change({.what = transaction::kind::create, .path = path.substr(0, slash)}); // or it is there
     transaction t{.what = transaction::kind::create, .path = path, .data = data, .node = kind};
-    if (kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential)
+    if (store::is_ephemeral(kind))
         t.session = servers_->foreign_session();
     const auto done = servers_->change(std::move(t));
     if (done.result == outcome::node_exists)

@@ -11,16 +11,6 @@ using store::outcome;
 
 namespace {
 
-bool is_ephemeral(node_kind kind)
-{
-    return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential;
-}
-
-bool is_sequential(node_kind kind)
-{
-    return kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
-}
-
 /// Ten digits; past 2^31 the servers' counter is negative, and so is the name.
 std::string sequence_digits(std::uint32_t number)
 {
@@ -138,7 +128,7 @@ znode_tree::effect znode_tree::create(const transaction& t)
         return {.result = outcome::no_child_allowed};
 
     effect e;
-    e.path = is_sequential(t.node) ? t.path + sequence_digits(above.creates) : t.path;
+    e.path = store::is_sequential(t.node) ? t.path + sequence_digits(above.creates) : t.path;
     if (nodes_.contains(e.path))
         return {.result = outcome::node_exists};
     before_change(parent->first);
@@ -147,7 +137,7 @@ znode_tree::effect znode_tree::create(const transaction& t)
     n.data = t.data;
     n.czxid = n.mzxid = n.pzxid = t.zxid;
     n.ctime_ms = n.mtime_ms = t.time_ms;
-    if (is_ephemeral(t.node))
+    if (store::is_ephemeral(t.node))
         n.owner = t.session;
     if (t.node == node_kind::container)
         n.owner = container_owner;

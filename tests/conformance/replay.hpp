@@ -121,10 +121,11 @@ private:
         case 1:
         case 2: {
             const auto kind = static_cast<node_kind>(draw(5));
-            const bool sequential = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
             const auto access = draw(4) == 0 ? std::optional(some_access()) : std::nullopt;
-            return [c, kind, access, name = sequential ? path + "/n-" : path, data = std::string(draw(4), 'x')](
-                       side& s) { create(s, c, name, kind, data, access ? &*access : nullptr); };
+            return [c, kind, access, name = store::is_sequential(kind) ? path + "/n-" : path,
+                    data = std::string(draw(4), 'x')](side& s) {
+                create(s, c, name, kind, data, access ? &*access : nullptr);
+            };
         }
         case 3:
         case 4:
@@ -226,7 +227,7 @@ private:
             w.path = some_path();
             if (w.what == kind::create) {
                 w.created = static_cast<node_kind>(draw(4));
-                if (w.created == node_kind::persistent_sequential || w.created == node_kind::ephemeral_sequential)
+                if (store::is_sequential(w.created))
                     w.path += "/n-";
                 if (draw(4) == 0)
                     w.access = some_access();

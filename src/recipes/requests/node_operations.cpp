@@ -17,11 +17,6 @@ namespace {
 constexpr std::size_t frame_of_a_request = 64;
 constexpr std::size_t frame_of_an_operation = 64;
 
-bool is_sequential(node_kind kind)
-{
-    return kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
-}
-
 errc too_long(session& s, std::size_t bytes)
 {
     s.log(log_level::error, "a request of ", static_cast<std::int64_t>(bytes), " bytes is refused: the servers take ",
@@ -32,7 +27,7 @@ errc too_long(session& s, std::size_t bytes)
 /// A number follows a sequential node's path, and its last component may be empty.
 path_fault fault_to_create(const std::string& path, node_kind kind)
 {
-    return queue::find_node_path_fault(is_sequential(kind) ? path + '0' : path);
+    return queue::find_node_path_fault(store::is_sequential(kind) ? path + '0' : path);
 }
 
 /// Enough for the words of any error.

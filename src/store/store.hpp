@@ -27,8 +27,6 @@ enum class outcome : std::uint8_t {
     unimplemented, ///< the server is too old for the operation
     no_watcher,    ///< unwatch: there was no such watch
     quota_exceeded,
-    local_session, ///< the session is known to one server only, and may make no ephemeral nodes
-    reconfig_disabled,
     server_error, ///< any other error the server gave
     unknown,      ///< the connection or the session ended first: it may have been done, or not, or not yet
 };

@@ -27,8 +27,6 @@ store::outcome to_outcome(int code) noexcept
     case ZBADARGUMENTS: return outcome::bad_arguments;
     case ZUNIMPLEMENTED: return outcome::unimplemented;
     case ZNOWATCHER: return outcome::no_watcher;
-    case ZEPHEMERALONLOCALSESSION: return outcome::local_session;
-    case ZRECONFIGDISABLED: return outcome::reconfig_disabled;
     case quota_exceeded: return outcome::quota_exceeded;
     // The connection or the session ended, or the library and the server do not agree on what was asked.
     case ZSYSTEMERROR:

@@ -25,7 +25,6 @@ namespace zklock::bridge::peering {
 /// tried again after a pause.
 class acceptor final : public std::enable_shared_from_this<acceptor> {
 public:
-    using time_point = lease_clock::time_point;
     using error_code = boost::system::error_code;
 
     /// Whoever comes: as many at once as have a place, and then 4,000 a second. More than that wait in the kernel,

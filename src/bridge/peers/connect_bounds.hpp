@@ -14,8 +14,6 @@ namespace zklock::bridge::peering {
 /// and write again: whatever they do, it connects within the listed networks only, and no more often than this says.
 class connect_bounds {
 public:
-    using time_point = lease_clock::time_point;
-
     static constexpr std::size_t most_connections = 64; ///< those under way included
     static constexpr std::size_t most_under_way = 8;
     static constexpr std::chrono::seconds endpoint_each{5};
@@ -61,8 +59,6 @@ private:
 /// nothing; nor does who leaves without having been of use: how many come in all is the acceptor's to bound.
 class inbound_places {
 public:
-    using time_point = lease_clock::time_point;
-
     static constexpr std::size_t most = 256;
     static constexpr int most_at_once = 256;
     static constexpr std::chrono::milliseconds entry_each{8};

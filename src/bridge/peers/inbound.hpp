@@ -17,8 +17,6 @@ namespace zklock::bridge::peering {
 /// is told.
 class inbound {
 public:
-    using time_point = lease_clock::time_point;
-
     static constexpr std::chrono::seconds first_wish_within{1};
     static constexpr std::chrono::seconds idle_for{90}; ///< longer than the other end is idle before it hangs up
     /// Wishes that lead to nothing: for nodes that are not ours, or a second time. Those that withdraw one count, too,

@@ -1,8 +1,8 @@
 #pragma once
 #include "bridge/peers/frames.hpp"
 #include "bridge/peers/link.hpp"
+#include "bridge/peers/token_bucket.hpp"
 #include "store/peers.hpp"
-#include "zklock/events.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -41,8 +41,6 @@ template <class Says> struct linked {
 /// that derives from `linked`.
 template <class Key, class Linked> class links {
 public:
-    using time_point = lease_clock::time_point;
-
     [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
     /// Sends what the first in line have to send, to `left` of them at most, and counts those off.

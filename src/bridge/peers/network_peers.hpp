@@ -42,7 +42,6 @@ class network_peers final : public runtime::client_peers,
                             private links_owner,
                             public std::enable_shared_from_this<network_peers> {
 public:
-    using time_point = lease_clock::time_point;
     /// The address from which the client is connected to its server, while it is.
     using local_address = std::function<std::optional<address>()>;
 

@@ -4,7 +4,6 @@
 #include "bridge/peers/token_bucket.hpp"
 #include "counters/counters.hpp"
 #include "store/peers.hpp"
-#include "zklock/events.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -29,7 +28,6 @@ namespace zklock::bridge::peering {
 /// stays.
 class offers {
 public:
-    using time_point = lease_clock::time_point;
     /// A connection of somebody who subscribes. No two have the same.
     using peer_id = std::uint64_t;
     /// Of a node, from when it is offered until it is published or withdrawn.

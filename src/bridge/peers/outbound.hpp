@@ -1,7 +1,6 @@
 #pragma once
 #include "bridge/peers/frames.hpp"
 #include "bridge/peers/token_bucket.hpp"
-#include "zklock/events.hpp"
 
 #include <chrono>
 #include <functional>
@@ -15,7 +14,6 @@ namespace zklock::bridge::peering {
 /// A connection that we make to somebody, without its socket. It is silent until the other end has greeted.
 class outbound {
 public:
-    using time_point = lease_clock::time_point;
     using commit = std::function<node_id(const store::node_secret&)>;
     struct proof {
         node_id of;

@@ -5,10 +5,11 @@
 
 namespace zklock::bridge::peering {
 
+using time_point = lease_clock::time_point;
+
 /// Bounds how often something is done: `most` times at once, and then once in each `interval`.
 class token_bucket {
 public:
-    using time_point = lease_clock::time_point;
     using duration = lease_clock::duration;
 
     constexpr token_bucket(int most, duration interval) noexcept : interval_(interval), room_(interval * most) {}

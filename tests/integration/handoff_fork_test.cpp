@@ -33,7 +33,7 @@ TEST_CASE("a child that destroys its copies leaves the parent's port and connect
                 return inert && silent ? 0 : 1;
             };
             CHECK((told ? in_child(*io, life) : in_child(life)) == 0);
-            CHECK((*owner)->inbound_count() == 1);
+            CHECK(owner->counted().connected_from == 1);
             owner->publish(node);
             run_until(*io, [&] { return !waiting->heard.empty(); });
             peers_end third(*io); // the port is open

@@ -89,7 +89,6 @@ TEST_CASE("who is silent, and who talks rubbish, is hung up on; a client beside 
         if (each != &loud) // what it was sent may be lost, as it was sending itself
             CHECK(heard.bytes == greeting_text());
     }
-    CHECK(owner->inbound_count() == 1);
     CHECK(owner.counted().connected_from == 1);
     CHECK(owner.counted().refused == 3);
     owner.publish(node);
@@ -130,7 +129,7 @@ TEST_CASE("who repeats itself without end is hung up on, and a client beside man
         return strangers.empty();
     });
     CHECK(owner.counted().refused == 32);
-    CHECK(owner->inbound_count() == 1);
+    CHECK(owner.counted().connected_from == 1);
     owner.publish(node);
     run_until(io, [&] { return !waiting.heard.empty(); });
 }
@@ -146,25 +145,24 @@ TEST_CASE("an address has 16 places, all have 256, and a place that is left is a
             strangers.push_back(connect_from(from, owner.port()));
             say(strangers.back().get(), subscription(node.commitment)); // or it would have to go soon
         }
-        run_until(io, [&] { return owner->inbound_count() == expected; });
+        run_until(io, [&] { return owner.counted().connected_from == expected; });
     };
     for (std::size_t i = 0; i < 16; ++i) {
         fill("127.0.1." + std::to_string(i + 1), 16 * (i + 1));
         const auto more = connect_from("127.0.1." + std::to_string(i + 1), owner.port());
         run_until(io, [&] { return take(more.get()).ended; });
-        CHECK(owner->inbound_count() == 16 * (i + 1));
+        CHECK(owner.counted().connected_from == 16 * (i + 1));
     }
     CHECK(owner.has_line("hangs up on 127.0.1.1:"));
     const auto more = connect_from("127.0.2.1", owner.port());
     run_until(io, [&] { return take(more.get()).ended; });
-    CHECK(owner->inbound_count() == 256);
     CHECK(owner.counted().connected_from == 256);
     CHECK(owner.counted().over_share == 16);
     CHECK(owner.counted().refused == 1);
     strangers.pop_back();
-    run_until(io, [&] { return owner->inbound_count() == 255; });
+    run_until(io, [&] { return owner.counted().connected_from == 255; });
     const auto next = connect_from("127.0.2.1", owner.port());
-    run_until(io, [&] { return owner->inbound_count() == 256; });
+    run_until(io, [&] { return owner.counted().connected_from == 256; });
     CHECK_FALSE(take(next.get()).ended);
     // A log of the flood is a few lines.
     CHECK(owner.lines.size() < 20);
@@ -184,7 +182,7 @@ TEST_CASE("an address that connects again and again keeps nobody else out, and i
         say(clients.back().get(), subscription(node.commitment));
         run_until(io, [&] { return owner->awaited(node); });
     }
-    run_until(io, [&] { return owner->inbound_count() == clients.size(); });
+    run_until(io, [&] { return owner.counted().connected_from == clients.size(); });
     const auto of_its_share = 64 + (lease_clock::now() - before) / 32ms + 1;
     CHECK(owner.counted().over_share + static_cast<std::uint64_t>(of_its_share) >= 1'600);
     CHECK(owner.counted().over_share > 0);
@@ -224,10 +222,10 @@ TEST_CASE("a flood of connections: no turn accepts more than 16, and a heartbeat
         strangers.push_back(connect_from("127.0.3." + std::to_string(i / 16 + 1), owner.port()));
         say(strangers.back().get(), subscription(node.commitment));
     }
-    std::size_t most_between = 0, last = 0;
+    std::uint64_t most_between = 0, last = 0;
     std::function<void()> beat = [&] {
-        most_between = std::max(most_between, owner->inbound_count() - last);
-        last = owner->inbound_count();
+        most_between = std::max(most_between, owner.counted().connected_from - last);
+        last = owner.counted().connected_from;
         if (last < strangers.size())
             asio::post(owner.strand(), beat);
     };
@@ -315,14 +313,14 @@ TEST_CASE("who subscribes and does not read is dropped when more waits for it th
     }
     run_until(io, [&] { return owner.awaited.size() == nodes.size(); });
     std::size_t published = 0;
-    while (published < nodes.size() && owner->inbound_count() == 1) {
+    while (published < nodes.size() && owner.counted().connected_from == 1) {
         std::vector<store::node_secret> never_told(store::most_nodes_before);
         for (std::size_t i = 0; i < never_told.size(); ++i)
             never_told[i] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(published),
                              static_cast<std::uint8_t>(published >> 8), 1};
         owner.publish(nodes[published++], never_told); // 300 bytes
     }
-    CHECK(owner->inbound_count() == 0);
+    CHECK(owner.counted().connected_from == 0);
     CHECK(published > 200); // the client keeps 64 KiB, beside the kernel
     CHECK_FALSE(owner->awaited(nodes.back()));
     const auto node = awaited_node(io, owner, waiting);

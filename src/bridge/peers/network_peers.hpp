@@ -66,8 +66,7 @@ public:
 
     void stop(bool told_of_fork = false) noexcept override;
 
-    /// What there is now, for tests.
-    [[nodiscard]] std::size_t inbound_count() const noexcept { return inbound_.size(); }
+    /// For tests: those under way, too.
     [[nodiscard]] std::size_t outbound_count() const noexcept { return outbound_.size(); }
 
 private:

@@ -45,7 +45,6 @@ public:
     [[nodiscard]] bool greeted() const noexcept { return of_greeting_ == greeting.size(); }
     /// Nothing is waited for.
     [[nodiscard]] bool idle() const noexcept { return wanted_.empty(); }
-    [[nodiscard]] bool wants(const node_id& node) const { return wanted_.contains(node); }
     /// When it is to be looked at, if nothing comes.
     [[nodiscard]] time_point due() const noexcept { return due_; }
     [[nodiscard]] verdict time_passed(time_point now);

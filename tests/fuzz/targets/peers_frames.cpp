@@ -113,7 +113,9 @@ void to_a_caller(fuzz::input& in)
             "all is heard, up to the bound");
     for (unsigned i = 0; i < nodes; ++i) {
         const bool proved = std::ranges::any_of(heard, [&](const auto& each) { return each.of == numbered(i); });
-        require(peer.wants(numbered(i)) == !proved, "what is proved is waited for no more");
+        out.clear();
+        peer.want_no_more(numbered(i), after(std::chrono::milliseconds(0)), out);
+        require(out.empty() == proved, "what is proved is waited for no more");
     }
 }
 

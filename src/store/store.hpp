@@ -1,4 +1,5 @@
 #pragma once
+#include "store/unique_function.hpp"
 #include "zklock/events.hpp"
 #include "zklock/node.hpp"
 
@@ -151,13 +152,13 @@ public:
 /// Paths are absolute and below the client's chroot, which the store adds and takes off again. They have been checked.
 class node_store {
 public:
-    using reply_done = std::function<void(const reply&)>;
-    using create_done = std::function<void(const create_reply&)>;
-    using stat_done = std::function<void(const stat_reply&)>;
-    using batch_done = std::function<void(const batch_reply&)>;
-    using get_done = std::function<void(const get_reply&)>;
-    using children_done = std::function<void(const children_reply&)>;
-    using access_done = std::function<void(const access_reply&)>;
+    using reply_done = unique_function<void(const reply&)>;
+    using create_done = unique_function<void(const create_reply&)>;
+    using stat_done = unique_function<void(const stat_reply&)>;
+    using batch_done = unique_function<void(const batch_reply&)>;
+    using get_done = unique_function<void(const get_reply&)>;
+    using children_done = unique_function<void(const children_reply&)>;
+    using access_done = unique_function<void(const access_reply&)>;
 
     virtual ~node_store() = default;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <memory>
 
 namespace zklock::unit {
 
@@ -99,8 +100,9 @@ public:
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up_session() override { session_given_up = true; }
     void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
-                create_done done) override
+                create_done told) override
     {
+        const auto done = copyable(std::move(told));
         using zklock::store::node_kind;
         const char* const verb = kind == node_kind::container              ? "container "
                                  : kind == node_kind::ephemeral_sequential ? "create "
@@ -134,8 +136,9 @@ public:
     {
         stat_of(watch ? "watch exists " : "exists ", std::string(path), std::move(f));
     }
-    void get_acl(std::string_view path, access_done f) override
+    void get_acl(std::string_view path, access_done told) override
     {
+        const auto f = copyable(std::move(told));
         request& r = add("get_acl ", path);
         const auto sent = clock_.now();
         r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, nullptr, {}}); };
@@ -148,8 +151,9 @@ public:
         simple("set_acl ", std::string(path) + at_version(acl_version), std::move(f));
         requests.back().access = as_text(&access);
     }
-    void batch(std::span<const zklock::store::batch_write> writes, batch_done f) override
+    void batch(std::span<const zklock::store::batch_write> writes, batch_done told) override
     {
+        const auto f = copyable(std::move(told));
         std::string what;
         std::vector<written> copies;
         for (const auto& w : writes) {
@@ -173,8 +177,9 @@ public:
             f({{zklock::store::outcome::ok, sent}, paths, set});
         };
     }
-    void get(std::string_view path, bool watch, get_done done) override
+    void get(std::string_view path, bool watch, get_done told) override
     {
+        const auto done = copyable(std::move(told));
         request& r = add(watch ? "watch " : "get ", path);
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
@@ -194,8 +199,9 @@ public:
         };
         r.show_stat = [show = r.show_node](const zklock::store::node_stat& stat) { show(stat, {}); };
     }
-    void children(std::string_view path, bool watch, children_done done) override
+    void children(std::string_view path, bool watch, children_done told) override
     {
+        const auto done = copyable(std::move(told));
         request& r = add(watch ? "watch children " : "children ", path);
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) {
@@ -232,6 +238,12 @@ public:
 private:
     static constexpr zklock::store::reply never_left{zklock::store::outcome::unknown, {}, true};
 
+    /// Each way to answer a request has it.
+    template <class Reply>
+    static std::function<void(const Reply&)> copyable(zklock::store::unique_function<void(const Reply&)> f)
+    {
+        return [kept = std::make_shared<decltype(f)>(std::move(f))](const Reply& reply) { (*kept)(reply); };
+    }
     request& add(const char* verb, std::string_view path)
     {
         request& r = requests.emplace_back();
@@ -243,16 +255,18 @@ private:
     {
         return version == zklock::store::any_version ? "" : " at version " + std::to_string(version);
     }
-    void stat_of(const char* verb, const std::string& path, stat_done f)
+    void stat_of(const char* verb, const std::string& path, stat_done told)
     {
+        const auto f = copyable(std::move(told));
         request& r = add(verb, path);
         const auto sent = clock_.now();
         r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}}); };
         r.never_leaves = [f] { f({never_left, {}}); };
         r.stat = [f, sent](const zklock::store::node_stat& stat) { f({{zklock::store::outcome::ok, sent}, stat}); };
     }
-    void simple(const char* verb, std::string_view path, reply_done f)
+    void simple(const char* verb, std::string_view path, reply_done told)
     {
+        const auto f = copyable(std::move(told));
         request& r = add(verb, path);
         r.answer = [f, sent = clock_.now()](zklock::store::outcome o) { f({o, sent}); };
         r.never_leaves = [f] { f(never_left); };

@@ -1,13 +1,11 @@
 #include "bridge/wire/delivery.hpp"
 
-#include <functional>
-
 namespace zklock::bridge {
 
 namespace {
 
 /// Each kind of reply has some of these.
-template <class Reply> void give(answer& from, const std::function<void(const Reply&)>& done)
+template <class Reply> void give(answer& from, const store::unique_function<void(const Reply&)>& done)
 {
     const bool ok = from.result == store::outcome::ok;
     Reply reply;

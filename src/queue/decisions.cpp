@@ -12,7 +12,7 @@ namespace zklock::queue {
 
 namespace {
 
-/// One step of it.
+/// What decide() does, once.
 class decisions {
 public:
     decisions(known_queue& known, node_reuse& reuse, parent_emptying& emptying, std::vector<action>& actions,

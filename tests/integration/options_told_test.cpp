@@ -9,7 +9,7 @@ using namespace zklock::test;
 
 namespace {
 
-std::string fault_of(void (*spoil)(client_options&))
+template <class F> std::string fault_of(F spoil)
 {
     client_options o;
     spoil(o);
@@ -113,6 +113,18 @@ TEST_CASE("chroots behind the servers")
           "/app/locks");
     CHECK(fault_of([](client_options& o) { o.chroot = "/app/"; }) ==
           "chroot is \"/app/\" (it ends with '/'), and has to be empty, or a path such as /app/locks");
+    const std::string with_nul{"/a\0", 3};
+    for (const std::string& bad : {std::string("a"), std::string("/a/"), std::string("//"), std::string("/a//b"),
+                                   std::string("/."), std::string("/a/.."), std::string("/a\n"), with_nul}) {
+        CAPTURE(bad);
+        CHECK(fault_of([&](client_options& o) {
+                  o.chroot = bad;
+              }).ends_with(", and has to be empty, or a path such as /app/locks"));
+    }
+    for (const char* good : {"", "/", "/a/b.c"}) {
+        CAPTURE(good);
+        CHECK(fault_of([&](client_options& o) { o.chroot = good; }) == "none");
+    }
 
     // Paths they are, but surely none that was meant, or none that could be used.
     CHECK(fault_of([](client_options& o) { o.servers = "a:1/app "; }) ==

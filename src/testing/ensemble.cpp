@@ -10,7 +10,6 @@
 
 #include <mutex>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 namespace zklock::testing {
@@ -19,18 +18,11 @@ using store::outcome;
 
 namespace {
 
-/// The store of a client whose options name an ensemble, and perhaps a chroot behind it.
+/// The store of a client whose options name an ensemble.
 std::shared_ptr<runtime::client_store> store_of(runtime::store_surroundings around)
 {
-    const std::string_view servers = around.options.servers;
-    const auto slash = servers.find('/');
-    auto ensemble = memory_ensemble::find(servers.substr(0, slash));
-    if (!ensemble)
-        return nullptr;
-    std::string chroot(slash == servers.npos ? std::string_view(around.options.chroot) : servers.substr(slash));
-    if (chroot.ends_with('/'))
-        chroot.pop_back();
-    return std::make_shared<memory_store>(std::move(ensemble), std::move(chroot), std::move(around));
+    auto ensemble = memory_ensemble::find(around.options.servers);
+    return ensemble ? std::make_shared<memory_store>(std::move(ensemble), std::move(around)) : nullptr;
 }
 
 } // namespace

@@ -7,9 +7,8 @@
 
 namespace zklock::testing {
 
-memory_store::memory_store(std::shared_ptr<memory_ensemble> servers, std::string chroot,
-                           runtime::store_surroundings around)
-    : servers_(std::move(servers)), chroot_(std::move(chroot)), process_(::getpid()), around_(std::move(around))
+memory_store::memory_store(std::shared_ptr<memory_ensemble> servers, runtime::store_surroundings around)
+    : servers_(std::move(servers)), chroot_(around.options.chroot), process_(::getpid()), around_(std::move(around))
 {
 }
 

@@ -22,7 +22,7 @@ namespace zklock::testing {
 class memory_store final : public requesting_store<runtime::client_store, std::monostate>,
                            public std::enable_shared_from_this<memory_store> {
 public:
-    memory_store(std::shared_ptr<memory_ensemble>, std::string chroot, runtime::store_surroundings);
+    memory_store(std::shared_ptr<memory_ensemble>, runtime::store_surroundings);
 
     // From the ensemble, on any thread.
     void receive(std::uint64_t connection, answer);

@@ -47,7 +47,7 @@ private:
     struct client {
         explicit client(memory_side& of)
             : turns(std::make_shared<runtime::turns>()), scheduler(runtime::asio_scheduler::make(of.strand_, turns)),
-              store(std::make_shared<testing::memory_store>(of.servers_, "", surroundings(of)))
+              store(std::make_shared<testing::memory_store>(of.servers_, surroundings(of)))
         {
             store->attach(told);
         }

@@ -29,8 +29,7 @@ struct client_core {
           peers(make_peers(strand, turns, *scheduler, options, counters.handoff, *store)),
           session(*store, *scheduler, counters, options, make_uuid_source(), peers.get()), locks(session),
           watches(session), reentrant(locks, *scheduler, std::move(holds)), semaphores(locks),
-          waits(*store, *scheduler, session,
-                (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
+          waits(*store, *scheduler, session, !options.chroot.empty() || !options.auth.empty())
     {
     }
 

@@ -53,18 +53,13 @@ fault fault_of_servers(std::string_view servers, std::string_view with_chroot)
                         "is none) and IPv6 addresses in brackets");
 }
 
-bool is_none(std::string_view chroot)
-{
-    return chroot.empty() || chroot == "/";
-}
-
 /// What a chroot has to be that this one is not, though it is a path: the servers would have none of these, or another
 /// than the one that was meant. Empty if nothing is wrong.
 std::string_view expected_of_chroot(std::string_view chroot)
 {
     if (chroot.ends_with(' '))
         return "a path without a blank at its end";
-    if (!is_none(chroot) && find_path_fault("/any", chroot))
+    if (find_path_fault("/any", chroot))
         return "a path outside of /zookeeper, which is the servers' own";
     return {};
 }
@@ -78,12 +73,12 @@ std::string broken_rule(std::string_view chroot)
 
 fault fault_of_chroot(const client_options& o, std::string_view behind_the_servers)
 {
-    if (!is_none(o.chroot) && !queue::valid_path(o.chroot))
+    if (!o.chroot.empty() && !queue::valid_path(o.chroot))
         return option_fault("chroot", in_words(o.chroot) + broken_rule(o.chroot),
                             "empty, or a path such as /app/locks");
     if (const auto expected = expected_of_chroot(o.chroot); !expected.empty())
         return option_fault("chroot", in_words(o.chroot), std::string(expected));
-    if (is_none(behind_the_servers))
+    if (behind_the_servers.empty())
         return std::nullopt;
     constexpr const char* form = "host:port,host:port/chroot: ";
     // What other clients take for a chroot of that odd name was meant as a list of servers with a chroot each.
@@ -92,7 +87,7 @@ fault fault_of_chroot(const client_options& o, std::string_view behind_the_serve
                             form + std::string("one path, behind the last server"));
     if (const auto expected = expected_of_chroot(behind_the_servers); !expected.empty())
         return option_fault("servers", in_words(o.servers), form + std::string(expected));
-    if (!is_none(o.chroot))
+    if (!o.chroot.empty())
         return option_fault("chroot", in_words(o.chroot),
                             "empty where servers ends with one (" + in_words(behind_the_servers) + ')');
     return std::nullopt;
@@ -307,7 +302,11 @@ namespace detail {
 
 std::optional<option_fault> check(client_options& o)
 {
-    const auto [servers, chroot] = bridge::split_chroot(o.servers);
+    auto [servers, chroot] = bridge::split_chroot(o.servers);
+    if (chroot == "/") // which is none
+        chroot = {};
+    if (o.chroot == "/")
+        o.chroot.clear();
     if (auto f = fault_of_servers(servers, o.servers))
         return f;
     if (auto f = fault_of_chroot(o, chroot))
@@ -316,7 +315,7 @@ std::optional<option_fault> check(client_options& o)
                           fault_of_identity, fault_of_budget})
         if (auto f = of(o))
             return f;
-    if (chroot.size() > 1)
+    if (!chroot.empty())
         o.chroot = chroot;
     o.servers.resize(servers.size());
     return std::nullopt;

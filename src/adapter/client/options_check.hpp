@@ -10,7 +10,7 @@ namespace zklock::detail {
 // recipes/*/*_option_faults.cpp.
 
 /// What is wrong with the options, if anything. If nothing is, they get the form in which the layers below have them:
-/// the chroot in its own member, and not behind the servers.
+/// the chroot in its own member, not behind the servers, and empty if it is `/`.
 [[nodiscard]] std::optional<option_fault> check(client_options&);
 
 } // namespace zklock::detail

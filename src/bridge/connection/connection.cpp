@@ -4,9 +4,8 @@ namespace zklock::bridge {
 
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                        counters::counter& requests)
-    : store_requests(*turns, inbox_, wire_, options_, options.chroot == "/" ? std::string() : options.chroot),
-      turns_(std::move(turns)), options_(std::move(options)), made_(requests), wire_(inbox_, *this, options_),
-      strand_(strand),
+    : store_requests(*turns, inbox_, wire_, options_, options.chroot), turns_(std::move(turns)),
+      options_(std::move(options)), made_(requests), wire_(inbox_, *this, options_), strand_(strand),
       resolver_(std::make_shared<host_resolver>(strand, parse_servers(options_.servers).value(), turns_)),
       connector_({options_.session_timeout, options_.connect_backoff, options_.connect_backoff_limit,
                   resolver_->has_names(), options_.server_tick, options_.lease_margin},

@@ -8,8 +8,7 @@ namespace zklock::recipes {
 
 void epoch_checks::session_began(time_point before_is_over) noexcept
 {
-    const std::string& chroot = session_.options.chroot;
-    chroot_due_ = !chroot.empty() && chroot != "/";
+    chroot_due_ = !session_.options.chroot.empty();
     before_is_over_ = before_is_over;
 }
 

@@ -12,8 +12,11 @@ using namespace zklock::test;
 namespace {
 
 constexpr milliseconds short_session{6'000};
-// With the margin of a lease of that session, and a tick.
-constexpr milliseconds overdue = short_session + short_session / 4 + usual_tick;
+/// With the margin of a lease of that session, and a tick.
+constexpr milliseconds overdue(milliseconds session_timeout = short_session)
+{
+    return session_timeout + session_timeout / 4 + usual_tick;
+}
 // Of fault_options(), twice; the rest is the machine's.
 constexpr milliseconds then_at_once{2 * 50 + 1'500};
 
@@ -250,13 +253,20 @@ struct set_back_to {
     std::size_t servers;
     /// Unless they elect a leader, which has a higher epoch than anybody has seen, they hang up on who has seen more.
     bool hang_up;
+
+    /// Servers that are stopped for a backup are back before the sessions that are in it should be over.
+    [[nodiscard]] milliseconds session_timeout() const
+    {
+        return what == the_sessions && cold ? 2 * short_session : short_session;
+    }
 };
 
 awaitable<void> set_back(servers& own, const set_back_to& to)
 {
     if (to.what == set_back_to::before_the_sessions)
         co_await own.back_up(to.cold);
-    users all(co_await asio::this_coro::executor, own.address());
+    const milliseconds session_timeout = to.session_timeout();
+    users all(co_await asio::this_coro::executor, own.address(), session_timeout);
     co_await all.begin();
     co_await own.until_both_queue(all.path);
     if (to.what == set_back_to::the_sessions) {
@@ -286,11 +296,12 @@ awaitable<void> set_back(servers& own, const set_back_to& to)
             each->wipe();
     const bool sessions_live = to.what == set_back_to::the_sessions;
     if (sessions_live) // they have their time-out again, and shall outlast the clients' patience
-        co_await until("they should almost be over", [&] { return steady_clock::now() > noticed + short_session; });
+        co_await until("they should almost be over", [&] { return steady_clock::now() > noticed + session_timeout; });
     own.start();
     const auto served = co_await own.serve();
     if (to.hang_up)
-        co_await all.begin_anew(noticed + short_session, std::max(noticed + overdue, served) + then_at_once);
+        co_await all.begin_anew(noticed + session_timeout,
+                                std::max(noticed + overdue(session_timeout), served) + then_at_once);
     else
         co_await all.begin_anew(noticed, served + then_at_once);
     CHECK(all.told_to_end == (sessions_live ? 2 : 0));
@@ -370,7 +381,7 @@ TEST_CASE("a quorum that is away for four time-outs loses nobody's place, and no
         all.releasing = begin_release(all.released.value());
         CHECK(!co_await all.releasing.end()); // though its session may go on
         CHECK(steady_clock::now() > noticed + short_session);
-        CHECK(steady_clock::now() < noticed + overdue + then_at_once);
+        CHECK(steady_clock::now() < noticed + overdue() + then_at_once);
         CHECK(all.a.state() == connection_state::connecting);
         CHECK(all.a.session_id() == all.sessions[0]);
         co_await until("four time-outs have passed", [&] { return steady_clock::now() > until_then; });

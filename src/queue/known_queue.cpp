@@ -181,6 +181,7 @@ void known_queue::look_up_unknown(const std::vector<std::string>& names, bool co
         contender& c = *hit->second;
         prefixes.erase(hit);
         places_.give(c, name, *sequence);
+        found_.push_back(name);
         c.covered = true;
         if (c.abandoned)
             start_leaving(c);

@@ -37,6 +37,8 @@ public:
     /// which some may be forgotten.
     [[nodiscard]] std::vector<action>& news() noexcept { return news_; }
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
+    /// The nodes of lost creates that a list has shown since the last call. (They may be those of an earlier session.)
+    [[nodiscard]] std::vector<std::string> take_found() noexcept { return std::exchange(found_, {}); }
     /// The nodes of ours that an answer of the servers, since the last call, has shown to be gone by being without
     /// them.
     [[nodiscard]] std::vector<std::string> take_missed() noexcept { return std::exchange(missed_, {}); }
@@ -124,7 +126,7 @@ private:
     own_contenders own_;
     queue::places places_;
     queue::watches watches_;
-    std::vector<std::string> missed_; ///< nodes of ours
+    std::vector<std::string> found_, missed_; ///< nodes of ours
 };
 
 } // namespace zklock::queue

@@ -97,8 +97,8 @@ kind_of_plan kind_for(std::string_view mutant)
         kind.peers = peer_life::alive;
     if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
         kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
-    if (mutant == "shared_session_ended_by_one_server")
-        kind = {.which = recipe::shared_mutex, .peers = peer_life::alive};
+    if (mutant == "shared_session_ended_by_one_server" || mutant == "node_watch_found_node_may_be_back")
+        kind.peers = peer_life::alive;
     if (mutant == "lost_create_may_be_back")
         kind = {.which = recipe::reentrant_mutex, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
@@ -128,6 +128,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"lost_create_looked_for_once", 8200059478},
     {"lost_create_may_be_back", 11000421347},
     {"missed_node_may_be_back", 9960425268},
+    {"node_watch_found_node_may_be_back", 17002288579},
     {"node_watch_returned_unasked", 908693},
     {"node_watch_told_although_withdrawn", 900964},
     {"numbers_that_begin_again_ignored", 96535},
@@ -143,8 +144,8 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"semaphore_watch_taken_back_before_its_list", 1592464640},
     {"shared_epoch_begins_behind_no_sync", 900233},
     {"shared_refused_downgrade_never_done", 13900004998},
-    {"shared_session_ended_by_one_server", 16001157156},
     {"shared_refused_downgrade_outlives_its_parent", 2902862474},
+    {"shared_session_ended_by_one_server", 16001157156},
     {"transaction_reads_behind_no_sync", 900274},
     {"try_waits_in_its_place", 901009},
     {"watch_left_on_the_server", 901168}};

@@ -164,8 +164,9 @@ private:
     std::int64_t last_zxid_ = 0;
     bool may_lag_ = false; ///< that was forgotten
     bridge::history_check history_;
-    unsigned server_ = 0; ///< of the present or last attempt
-    unsigned tried_ = 0;  ///< servers of this cycle, a bit for each
+    std::size_t votes_ = 0; ///< in this cycle: see history_check
+    unsigned server_ = 0;   ///< of the present or last attempt
+    unsigned tried_ = 0;    ///< servers of this cycle, a bit for each
     std::uint64_t last_request_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;

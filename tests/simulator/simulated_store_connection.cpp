@@ -24,7 +24,7 @@ void simulated_store::attempt()
     server_ = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
     if ((tried_ >> server_ & 1) != 0) {
         tried_ = 0;
-        history_.cycle_begins();
+        votes_ = 0;
     }
     tried_ |= 1u << server_;
     history_.attempt_begins();
@@ -76,7 +76,9 @@ void simulated_store::attempt_failed(bridge::session_answer what)
     using verdict = bridge::history_check::verdict;
     const bool votes = !history_.ends();
     const bool overdue = session_should_be_over();
-    const auto judged = history_.answered(what, true, overdue, ensemble_.size());
+    const bool decides = 2 * (votes_ + 1) > ensemble_.size();
+    const auto judged = history_.answered(what, true, overdue, decides);
+    votes_ += judged == verdict::voted;
     if (judged == verdict::ask) {
         ensemble_.close(connection_);
         return ask();

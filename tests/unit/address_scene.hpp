@@ -1,5 +1,5 @@
 #pragma once
-// Addresses for the tests of the connector, which looks at their texts only.
+// Addresses for the tests of the connector, which looks at their texts and names, and at the family.
 #include "bridge/names/server_address.hpp"
 
 namespace zklock::test {
@@ -8,6 +8,7 @@ inline bridge::address_ptr address_called(const std::string& text, const std::ve
 {
     auto made = std::make_shared<bridge::server_address>();
     made->text = text;
+    made->socket.any.sa_family = text.starts_with('[') ? AF_INET6 : AF_INET;
     for (const auto& name : names)
         made->given.push_back({name, 2181, false});
     return made;

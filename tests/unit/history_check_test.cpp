@@ -39,6 +39,13 @@ struct simulated_server {
     }
 };
 
+/// With the votes of a cycle, which the connector counts.
+struct checked : history_check {
+    std::size_t votes = 0;
+
+    void cycle_begins() { votes = 0; }
+};
+
 struct attempted {
     bool over = false;
     bool connected = false;
@@ -47,7 +54,7 @@ struct attempted {
 
 /// One attempt, as the connection makes it; `between` happens before each time that the server is asked.
 template <class F>
-attempted tried(history_check& check, simulated_server& server, bool overdue, std::size_t addresses, F between,
+attempted tried(checked& check, simulated_server& server, bool overdue, std::size_t servers, F between,
                 bool believed = true)
 {
     attempted o;
@@ -59,22 +66,23 @@ attempted tried(history_check& check, simulated_server& server, bool overdue, st
         const answer a = server.asked(check.asks(), o.connected);
         if (o.connected)
             return o;
-        v = check.answered(a, believed, overdue, addresses);
+        v = check.answered(a, believed, overdue, 2 * (check.votes + 1) > servers);
+        check.votes += v == verdict::voted;
         o.over = v == verdict::over;
     }
     return o;
 }
 
-attempted tried(history_check& check, simulated_server& server, bool overdue, std::size_t addresses)
+attempted tried(checked& check, simulated_server& server, bool overdue, std::size_t servers)
 {
-    return tried(check, server, overdue, addresses, [](std::size_t) {});
+    return tried(check, server, overdue, servers, [](std::size_t) {});
 }
 
 } // namespace
 
 TEST_CASE("a server that was begun anew says so once the session should be over, and not before")
 {
-    history_check check;
+    checked check;
     simulated_server wiped{1, true, false};
     CHECK(tried(check, wiped, false, 1).asked == std::vector{question::service});
     const attempted o = tried(check, wiped, true, 1);
@@ -84,7 +92,7 @@ TEST_CASE("a server that was begun anew says so once the session should be over,
 
 TEST_CASE("servers without a quorum end no session, however long they hang up")
 {
-    history_check check;
+    checked check;
     simulated_server waits{100, false};
     for (int cycle = 0; cycle < 100; ++cycle) {
         check.cycle_begins();
@@ -97,7 +105,7 @@ TEST_CASE("servers without a quorum end no session, however long they hang up")
 TEST_CASE("a session that is to be ended: nobody is asked for service before it is")
 {
     for (const bool overdue : {false, true}) {
-        history_check check;
+        checked check;
         simulated_server restored{200, true, true, 1}; // which lets in who has seen what this client has
         check.end_session();
         const auto as_it_is = [](std::size_t) {};
@@ -115,9 +123,9 @@ TEST_CASE("a session that is to be ended: nobody is asked for service before it 
     }
 }
 
-TEST_CASE("a session that is to be ended: more than half of the addresses end it, or one once it should be over")
+TEST_CASE("a session that is to be ended: more than half of the servers end it, or one once it should be over")
 {
-    history_check check;
+    checked check;
     check.end_session();
     simulated_server stray{200, true, false}, away{200, false}, restored{200, true, true};
     for (int cycle = 0; cycle < 10; ++cycle) {
@@ -141,7 +149,7 @@ TEST_CASE("a session that is to be ended: more than half of the addresses end it
 
 TEST_CASE("a session that is to be ended, and has ended otherwise: the next is asked for service")
 {
-    history_check check;
+    checked check;
     simulated_server restored{200, true, true, 1};
     check.end_session();
     check.session_is_over();
@@ -150,7 +158,7 @@ TEST_CASE("a session that is to be ended, and has ended otherwise: the next is a
 
 TEST_CASE("a session that is to be ended, at a server that does not: the next attempt is the next")
 {
-    history_check check;
+    checked check;
     simulated_server deaf{200, true, true, 1000};
     check.end_session();
     CHECK_FALSE(tried(check, deaf, true, 1).over);
@@ -161,7 +169,7 @@ TEST_CASE("a session that is to be ended, at a server that does not: the next at
 TEST_CASE("a quorum that comes back between two questions keeps the session")
 {
     for (std::size_t when : {1u, 2u, 3u}) {
-        history_check check;
+        checked check;
         simulated_server server{100, false};
         const auto back = [&](std::size_t asked) { server.serves = asked >= when; };
         const attempted first = tried(check, server, true, 1, back);
@@ -175,21 +183,21 @@ TEST_CASE("a quorum that comes back between two questions keeps the session")
 TEST_CASE("an earlier history in which the session lives ends it, and is asked until it has")
 {
     for (int deaf : {0, 1, 2}) {
-        history_check check;
+        checked check;
         simulated_server restored{50, true, true, deaf};
         CHECK(tried(check, restored, true, 1).over);
         CHECK_FALSE(restored.session);
     }
-    history_check check;
+    checked check;
     simulated_server never{50, true, true, 1000};
     CHECK_FALSE(tried(check, never, true, 1).over); // the next cycle tries again
     CHECK(never.session);
 }
 
-TEST_CASE("one of three addresses decides nothing, in any number of cycles, and ends no session")
+TEST_CASE("one of three servers decides nothing, in any number of cycles, and ends no session")
 {
     for (const bool session : {false, true}) {
-        history_check check;
+        checked check;
         simulated_server stray{50, true, session}, away{100, false};
         for (int cycle = 0; cycle < 10; ++cycle) {
             check.cycle_begins();
@@ -207,9 +215,9 @@ TEST_CASE("one of three addresses decides nothing, in any number of cycles, and 
     }
 }
 
-TEST_CASE("half of the addresses are not more than half")
+TEST_CASE("half of the servers are not more than half")
 {
-    history_check check;
+    checked check;
     simulated_server wiped{1, true, false}, away{100, false};
     CHECK_FALSE(tried(check, wiped, true, 2).over);
     CHECK_FALSE(tried(check, away, true, 2).over);
@@ -220,7 +228,7 @@ TEST_CASE("whatever servers do that have not lost their history, the session goe
     std::minstd_rand random(7);
     const auto odds = [&](unsigned n) { return random() % n == 0; };
     for (int round = 0; round < 2000; ++round) {
-        history_check check;
+        checked check;
         std::vector<simulated_server> all(1 + random() % 5);
         for (auto& server : all)
             server.serves = false;

@@ -44,7 +44,7 @@ struct found_scene : connected_scene {
     }
     void find()
     {
-        asked(*this).to("sync /").ends(outcome::ok).to("children /p").list({node(1, 0), node(2, 1)});
+        asked(*this).to("sync /").ends(outcome::ok).to("children /p").list({node(1, 0), node(2, 1)}, fresh(101));
         asked(*this).to("watch /p/" + node(2, 1)).show(of_this_session(101));
     }
     void show_first(bool is_there)
@@ -168,7 +168,8 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
     const auto a = s.acquire("/p");
     s.lose_connection();
     s.connect(5, false);
-    asked(s).to("children /p").list({s.node(1, 0)}).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
+    asked(s).to("children /p").list({s.node(1, 0)}, s.fresh(100));
+    asked(s).to("watch /p/" + s.node(1, 0)).show(of_this_session(100));
     take_up(s);
     SUBCASE("it is there") {
         asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
@@ -176,6 +177,26 @@ TEST_CASE("nothing was written before at the parent of a node that was found")
     }
     SUBCASE("it is missing, and nobody has deleted it") {
         s.show_gone("/p/" + s.node(1, 0), 99);
+        CHECK_FALSE(trusts(s));
+    }
+}
+TEST_CASE(
+    "a list showed a node whose create was lost, and before more was known its parent was gone: it may not be back")
+{
+    for (const bool by_event : {true, false}) {
+        connected_scene s;
+        const auto a = s.acquire("/p");
+        s.lose_connection();
+        s.connect(5, false);
+        asked(s).to("children /p").list({s.node(1, 0)}, s.fresh(100));
+        if (by_event)
+            s.servers.observer->on_node_event(store::event_kind::deleted, "/p");
+        else
+            asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
+        take_up(s);
+        if (by_event)
+            asked(s).only("batch check /").ends(outcome::ok);
+        asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
         CHECK_FALSE(trusts(s));
     }
 }

@@ -1,6 +1,29 @@
 #include "bridge/connection/connect_cycle.hpp"
 
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
 namespace zklock::bridge {
+namespace {
+
+/// How many servers these addresses are of; see vote_decides().
+std::size_t count_servers(const std::vector<address_ptr>& addresses)
+{
+    std::map<std::pair<std::string_view, std::uint16_t>, std::array<std::size_t, 2>> by_name;
+    for (const address_ptr& each : addresses) {
+        const host_port& name = each->given.front();
+        ++by_name[{name.host, name.port}][each->socket.any.sa_family == AF_INET6 ? 1 : 0];
+    }
+    std::size_t servers = 0;
+    for (const auto& [name, count] : by_name)
+        servers += std::max(count[0], count[1]);
+    return servers;
+}
+
+} // namespace
 
 void connect_cycle::attempt_begins() noexcept
 {
@@ -46,6 +69,13 @@ void connect_cycle::put_present_first()
         return;
     std::ranges::rotate(addresses_, addresses_.begin() + static_cast<std::ptrdiff_t>(next_ % addresses_.size()));
     next_ = 0;
+}
+
+bool connect_cycle::vote_decides() const
+{
+    auto voted = voters_;
+    voted.push_back(present());
+    return 2 * count_servers(voted) > count_servers(addresses_);
 }
 
 /// The present address is the first, and those that were tried before it in this cycle are the last.

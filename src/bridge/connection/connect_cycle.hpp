@@ -26,6 +26,7 @@ public:
     void begin_again() noexcept
     {
         attempts_ = insecure_ = refusals_ = 0;
+        voters_.clear();
         believe();
     }
 
@@ -49,12 +50,18 @@ public:
     // What became of the attempt.
     void count_insecure() noexcept { ++insecure_; }
     void count_refusal() noexcept { ++refusals_; }
+    void count_vote() { voters_.push_back(present()); }
     void disbelieve() { disbelieved_.push_back(present()); }
     void believe() noexcept { disbelieved_.clear(); }
     /// All that were tried have failed by TLS.
     [[nodiscard]] bool all_insecure() const noexcept { return attempts_ != 0 && insecure_ == attempts_; }
     /// The credentials were refused, and nobody is left who might take them.
     [[nodiscard]] bool all_refused() const noexcept { return refusals_ != 0 && disbelieved_.empty(); }
+
+    /// More than half of the servers have voted, or would have with the present one. Nobody tells how many servers
+    /// there are: behind a name, as many as it has addresses of one family. (So one that is reached by two families
+    /// counts once, though it may serve one of them only.)
+    [[nodiscard]] bool vote_decides() const;
 
     /// An address that is there already may have a name more. It is tried again, if it was disbelieved and is confirmed
     /// now. True if there is one more to try.
@@ -84,6 +91,7 @@ private:
     std::size_t names_tried_ = 0; ///< in this attempt
     /// Whose servers have said that the session is over, before they were confirmed.
     std::vector<address_ptr> disbelieved_;
+    std::vector<address_ptr> voters_;
 };
 
 } // namespace zklock::bridge

@@ -1,5 +1,7 @@
 #include "bridge/connection/connection.hpp"
 
+#include "bridge/names/host_list.hpp"
+
 namespace zklock::bridge {
 
 connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
@@ -43,10 +45,7 @@ void connection::take(connector::step next)
     note_unreachable();
     switch (next) {
     case connector::step::wait: break;
-    case connector::step::resolve:
-        history_.cycle_begins();
-        resolve();
-        break;
+    case connector::step::resolve: resolve(); break;
     case connector::step::attempt:
         history_.attempt_begins();
         dialer_.attempt(history_.asks());

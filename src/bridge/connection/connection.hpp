@@ -4,7 +4,6 @@
 #include "bridge/connection/dialer.hpp"
 #include "bridge/connection/history_check.hpp"
 #include "bridge/connection/server_socket.hpp"
-#include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
 #include "bridge/wire/delivery.hpp"
 #include "bridge/wire/store_requests.hpp"
@@ -190,8 +189,9 @@ private:
 
 using owned_connection = std::unique_ptr<connection, runtime::stops_store>;
 
-/// Host list and chroot have been looked at, and can be read. The requests of a turn leave together, at its end, or a
-/// posted turn later if answers were due. They are counted in `requests` until it is stopped.
+/// The options have been looked at, and have the form that check() in adapter/client gives them. The requests of a turn
+/// leave together, at its end, or a posted turn later if answers were due. They are counted in `requests` until it is
+/// stopped.
 [[nodiscard]] owned_connection
 make_connection(const runtime::strand&, const client_options&, counters::counter& requests,
                 const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());

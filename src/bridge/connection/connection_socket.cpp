@@ -37,7 +37,6 @@ void connection::follow_wire()
     if (wire_.has_socket()) {
         if (connector_.now_in() == phase::connecting && wire_.is_connected()) {
             connector_.opened(wire_.granted());
-            history_.cycle_begins();
             note_reached();
         }
         return;
@@ -69,8 +68,11 @@ history_check::verdict connection::judge_history()
     else
         dialer_.drop_socket();
     const auto now = connector::moment::now();
-    return history_.answered(wire_.take_answer(), connector_.believes_expiry(now),
-                             connector_.session_is_overdue(now.lease), connector_.addresses());
+    const auto judged = history_.answered(wire_.take_answer(), connector_.believes_expiry(now),
+                                          connector_.session_is_overdue(now.lease), connector_.vote_decides());
+    if (judged == history_check::verdict::voted)
+        connector_.count_vote();
+    return judged;
 }
 
 /// In good order, so that what the library sent last arrives.

@@ -101,8 +101,10 @@ public:
     /// The server of the present attempt, whose time is over, has not answered to name(). Perhaps it waits for another:
     /// the next attempt begins with that.
     void name_unanswered() noexcept { cycle_.skip_name(); }
-    /// So many are tried in a cycle.
-    [[nodiscard]] std::size_t addresses() const noexcept { return cycle_.size(); }
+    /// The server of the present attempt has said that the servers were set back: a vote for that, in this cycle.
+    void count_vote() { cycle_.count_vote(); }
+    /// With its vote, more than half of the servers have voted.
+    [[nodiscard]] bool vote_decides() const { return cycle_.vote_decides(); }
     /// There is a session to take up, and it should be over: since its connection ended, as much time has passed as it
     /// was ever granted, and what a lease counts beside that. (Until then the servers may have heard of it.)
     [[nodiscard]] bool session_is_overdue(lease_clock::time_point now) const noexcept

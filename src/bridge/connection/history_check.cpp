@@ -17,25 +17,24 @@ void history_check::attempt_begins() noexcept
     taken_up_ = 0;
 }
 
-auto history_check::answered(session_answer what, bool believed, bool overdue, std::size_t addresses) noexcept
-    -> verdict
+auto history_check::answered(session_answer what, bool believed, bool overdue, bool decides) noexcept -> verdict
 {
     if (ends_)
-        return what == session_answer::unknown && !believed ? verdict::failed : told_to_end(what, overdue, addresses);
+        return what == session_answer::unknown && !believed ? verdict::failed : told_to_end(what, overdue || decides);
     switch (what) {
     case session_answer::none: break;
     case session_answer::hung_up:
         if (asks_ != session_question::service || !overdue || !believed)
             break;
         return ask(session_question::session);
-    case session_answer::unknown: return vote(addresses);
+    case session_answer::unknown: return decides ? verdict::over : verdict::voted;
     case session_answer::taken_up:
         if (asks_ == session_question::end)
             return ask(session_question::session);
         if (++taken_up_ < enough_taken_up)
             return ask(session_question::service);
-        if (!decides(addresses))
-            return vote(addresses);
+        if (!decides)
+            return verdict::voted;
         if (taken_up_ < enough_taken_up + most_ends)
             return ask(session_question::end);
         break;
@@ -44,28 +43,20 @@ auto history_check::answered(session_answer what, bool believed, bool overdue, s
 }
 
 /// The one that has ended it says so when it is asked once more.
-auto history_check::told_to_end(session_answer what, bool overdue, std::size_t addresses) noexcept -> verdict
+auto history_check::told_to_end(session_answer what, bool decides) noexcept -> verdict
 {
     if (what == session_answer::taken_up && ++taken_up_ <= most_ends)
         return ask(session_question::end);
     if (what != session_answer::unknown)
         return verdict::failed;
-    const verdict said = overdue ? verdict::over : vote(addresses);
-    ends_ = said != verdict::over;
-    return said;
+    ends_ = !decides;
+    return decides ? verdict::over : verdict::voted;
 }
 
 auto history_check::ask(session_question what) noexcept -> verdict
 {
     asks_ = what;
     return verdict::ask;
-}
-
-auto history_check::vote(std::size_t addresses) noexcept -> verdict
-{
-    const bool decided = decides(addresses);
-    ++votes_;
-    return decided ? verdict::over : verdict::failed;
 }
 
 } // namespace zklock::bridge

@@ -168,7 +168,7 @@ void lock_path::carry_out_decisions()
 {
     if (session_.over())
         return;
-    note_missed();
+    note_shown();
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
     for (const queue::action& action : queue_.next(may_grant && session_.lease().grants(now)))
@@ -180,15 +180,17 @@ void lock_path::carry_out_decisions()
     tell_if_idle();
 }
 
-void lock_path::note_missed(std::int64_t changed)
+void lock_path::note_shown(std::int64_t changed)
 {
+    for (const std::string& node : queue_.take_found())
+        session_.own_writes().found(full(node), changed);
     for (const std::string& node : queue_.take_missed())
         session_.own_writes().found_gone(full(node), changed);
 }
 
 void lock_path::path_missing()
 {
-    note_missed();
+    note_shown();
     session_.own_writes().all_found_gone(path_);
     queue_.parent_absent();
 }

@@ -132,8 +132,9 @@ public:
     void parent_removed();
     /// An answer says that there is no such node.
     void path_missing();
-    /// Remembers the nodes of ours that an answer was without. `changed`: the path's children had changed so by then.
-    void note_missed(std::int64_t changed = 0);
+    /// Remembers the nodes of ours that a list has shown, whose creates were lost, and those that an answer was
+    /// without. `changed`: the path's children had changed so by then.
+    void note_shown(std::int64_t changed = 0);
     void notice_refusal(store::outcome);
     /// The contender waits no more, and has no use for a node.
     void refuse(lock_contender&, errc why);

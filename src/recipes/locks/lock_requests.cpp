@@ -37,7 +37,7 @@ void lock_requests::watch_parent()
         switch (answer.result) {
         case outcome::ok:
             queue_.parent_watched(answer.stat.num_children, children_ever(answer.stat), answer.stat.pzxid);
-            return lock_.note_missed(answer.stat.pzxid);
+            return lock_.note_shown(answer.stat.pzxid);
         case outcome::no_node: return lock_.path_missing();
         default:
             queue_.parent_watch_failed();
@@ -86,7 +86,7 @@ void lock_requests::read(bool watch)
             listed_ = answer.stat.pzxid;
             session_.own_writes().listed(lock_.path(), answer);
             queue_.children_read(*answer.names, children_ever(answer.stat), session_.catch_up().done());
-            lock_.note_missed(listed_);
+            lock_.note_shown(listed_);
             if (path_handoffs* const handoffs = lock_.handoffs())
                 handoffs->listed();
             return;
@@ -110,8 +110,6 @@ void lock_requests::inspect(const contender_ptr& contender, const std::string& n
         switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
-            if (ours)
-                session_.own_writes().found(lock_.full(node), answer.stat.czxid);
             queue_.inspected(contender->id, node, ours);
             if (ours)
                 contender->setback = errc::lost;

@@ -219,8 +219,12 @@ void memory_store::take_chroot_off(std::string& path) const
 /// With what only the client's store knows.
 void memory_store::complete(transaction& t) const
 {
+    const bool creates = t.what == transaction::kind::create;
+    const bool has_no_name = creates && t.path == "/"; // but its number
     t.path = full(t.path);
-    if (t.what == transaction::kind::create && !t.access)
+    if (has_no_name && !chroot_.empty())
+        t.path += '/';
+    if (creates && !t.access)
         t.access = std::make_shared<const access_list>(around_->options.access);
     for (auto& part : t.parts)
         complete(part);

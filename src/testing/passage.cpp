@@ -5,6 +5,9 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
 #include <utility>
 
 namespace zklock::testing {

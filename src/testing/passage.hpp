@@ -4,10 +4,7 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 
-#include <condition_variable>
-#include <cstddef>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 namespace zklock::testing {

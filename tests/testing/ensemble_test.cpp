@@ -263,6 +263,11 @@ TEST_CASE("all recipes, below a chroot")
         write.create("/written", "by a transaction");
         CHECK(co_await outer.value().commit(write));
         CHECK(zookeeper.get("/shop/written")->data == "by a transaction");
+        const auto numbered = co_await zk.create("/", "nameless", node_kind::persistent_sequential);
+        REQUIRE(numbered);
+        REQUIRE(zookeeper.get("/shop" + numbered.value()));
+        CHECK(zookeeper.get("/shop" + numbered.value())->data == "nameless");
+        CHECK(numbered.value().starts_with('/'));
         REQUIRE(co_await zk.close());
     };
     run_test(limit, body);

@@ -1,6 +1,5 @@
 #pragma once
 #include "zklock/client_options.hpp"
-#include "zklock/node.hpp"
 
 #include <optional>
 

@@ -3,7 +3,6 @@
 #include "adapter/client/client_log.hpp"
 #include "adapter/client/options_check.hpp"
 #include "store/tell_listener.hpp"
-#include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
 
 #include <unistd.h>

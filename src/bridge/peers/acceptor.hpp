@@ -52,7 +52,7 @@ public:
     void time_passed(time_point now);
 
     /// `to_parent`: this is a forked process, of which Asio was not told.
-    void close(bool to_parent = false) noexcept;
+    void close(bool to_parent) noexcept;
 
 private:
     using socket_type = boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, runtime::strand>;

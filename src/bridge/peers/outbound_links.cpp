@@ -2,7 +2,6 @@
 
 #include <boost/system/system_error.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace zklock::bridge::peering {

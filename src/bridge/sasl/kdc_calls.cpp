@@ -1,7 +1,6 @@
 #include "bridge/sasl/kdc_calls.hpp"
 #include "runtime/forks.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

@@ -85,7 +85,7 @@ protected:
 
 private:
     enum class answered_by : std::uint8_t { any_server, leader };
-    /// Makes a request, by that call into the library; or one that is given the path on the server, too.
+    /// Makes a request, by that call into the library; or by one that finds the path on the server in `path_`.
     template <class Done, class Call> void submit(answered_by, Done, Call call);
     template <class Done, class Call> void submit(answered_by, std::string_view path, Done, Call call);
     template <class Call> void hand_over(std::unique_ptr<request>, Call call);

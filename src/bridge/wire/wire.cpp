@@ -1,6 +1,5 @@
 #include "bridge/wire/wire.hpp"
 #include "bridge/wire/first_answer.hpp"
-#include "bridge/wire/result_codes.hpp"
 #include "bridge/wire/wire_library.hpp"
 
 #include <algorithm>

@@ -40,7 +40,7 @@ public:
 
     /// An attempt to connect to that address begins: the caller makes a TCP connection, and calls connect() or
     /// unreached(). One that asks for anything but service always fails.
-    void begin(const std::string& address, session_question asks = session_question::service);
+    void begin(const std::string& address, session_question);
     /// The TCP connection could not be made.
     void unreached(const error_code& why);
     /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().

@@ -98,8 +98,9 @@ void wire_log::question_answered(std::int64_t id, session_question asked, sessio
 {
     const store::session_name session{id};
     if (told == session_answer::unknown)
-        (*this)(log_level::info, address_, " hangs up on who has seen what this client has, and knows no session ",
-                session);
+        (*this)(log_level::info, address_,
+                asked == session_question::session ? " hangs up on who has seen what this client has, and" : "",
+                " knows no session ", session);
     else if (told == session_answer::taken_up)
         (*this)(log_level::info, address_, " knows session ", session,
                 asked == session_question::end ? ", and is told to end it" : " of a client that has seen nothing");

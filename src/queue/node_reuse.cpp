@@ -17,7 +17,7 @@ bool node_reuse::may_stay(const known_queue& known, const contender& c) const
         own.with_node() > 1 || !own.creating().empty() || !own.unknown().empty(); // some may be leaving
     if (!known.connected() || others_of_ours || c.further_grants == 0)
         return false;
-    if (c.revoked)
+    if (c.revoked || known.reads().only_known_of_old(c))
         return false;
     return (!own.wanted().empty() && c.cohort_left > 0) || undisturbed(known, c);
 }

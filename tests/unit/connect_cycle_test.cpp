@@ -66,6 +66,32 @@ TEST_CASE("one server has no two votes, behind one name with the others or by a 
     }
 }
 
+TEST_CASE("an address in the list, and a name that leads there, are one server's")
+{
+    const std::vector all{address_called("10.0.0.1:2181", {"10.0.0.1", "zk1"}),
+                          address_called("[fd00::1]:2181", {"zk1"})};
+    CHECK(voting(all).by("10.0.0.1:2181"));
+    const std::vector two{all[0], all[1], address_called("10.0.0.2:2181", {"zk2"})};
+    voting v(two);
+    CHECK_FALSE(v.by("10.0.0.1:2181"));
+    CHECK_FALSE(v.by("[fd00::1]:2181"));
+    CHECK(v.by("10.0.0.2:2181"));
+}
+
+TEST_CASE("an address that has left votes no more: its server may have come back by another")
+{
+    std::vector all{address_called("10.0.0.1:2181", {"zk"}), address_called("10.0.0.2:2181", {"zk"}),
+                    address_called("10.0.0.3:2181", {"zk"})};
+    voting v(all);
+    CHECK_FALSE(v.by("10.0.0.1:2181"));
+    v.cycle.go_on();
+    v.cycle.keep_if([](const bridge::server_address& each) { return each.text != "10.0.0.1:2181"; });
+    CHECK_FALSE(v.cycle.join(address_called("10.0.0.4:2181", {"zk"}), false, true));
+    CHECK(v.cycle.join(address_called("10.0.0.4:2181", {"zk"}), true, true));
+    CHECK_FALSE(v.by("10.0.0.4:2181"));
+    CHECK(v.by("10.0.0.2:2181"));
+}
+
 TEST_CASE("addresses in the list are servers each; half of them are not more than half")
 {
     const std::vector all{address_called("10.0.0.1:2181", {"10.0.0.1"}), address_called("[fd00::1]:2181", {"fd00::1"})};

@@ -250,6 +250,15 @@ TEST_CASE("a cohort's lock is passed on while disconnected, under a fresh lease"
     CHECK(q.next_to_create() == 2);
 }
 
+TEST_CASE("no node stays over another connection: servers that were set back may show one before it again")
+{
+    driver cohort(cohort_of(3));
+    cohort.hold().epoch_ended().epoch_began().join_and_send(2).leave(1).does("remove 1 " + ours(1, 0));
+    CHECK(cohort.next_to_create() == 2);
+    driver alone(lingers);
+    alone.hold().epoch_ended().epoch_began().leave(1).does("remove 1 " + ours(1, 0));
+}
+
 TEST_CASE("with lingering: grants of a node are not counted while nobody else waits, and are once somebody does")
 {
     driver q(reuse{true, 3});

@@ -1,27 +1,30 @@
 #include "bridge/connection/connect_cycle.hpp"
 
 #include <array>
-#include <cstdint>
-#include <map>
-#include <string_view>
 #include <utility>
 
 namespace zklock::bridge {
 namespace {
 
-/// How many servers these addresses are of; see vote_decides().
-std::size_t count_servers(const std::vector<address_ptr>& addresses)
-{
-    std::map<std::pair<std::string_view, std::uint16_t>, std::array<std::size_t, 2>> by_name;
-    for (const address_ptr& each : addresses) {
-        const host_port& name = each->given.front();
-        ++by_name[{name.host, name.port}][each->socket.any.sa_family == AF_INET6 ? 1 : 0];
+/// The addresses behind names, of which some lead to the same.
+struct addresses_behind {
+    std::vector<host_port> names;
+    std::array<std::size_t, 2> all{}; ///< by family
+    std::array<std::size_t, 2> voted{};
+
+    [[nodiscard]] bool shares_a_name(const addresses_behind& other) const
+    {
+        return std::ranges::find_first_of(names, other.names) != names.end();
     }
-    std::size_t servers = 0;
-    for (const auto& [name, count] : by_name)
-        servers += std::max(count[0], count[1]);
-    return servers;
-}
+    void take_in(const addresses_behind& other)
+    {
+        names.insert(names.end(), other.names.begin(), other.names.end());
+        for (const std::size_t family : {0, 1}) {
+            all[family] += other.all[family];
+            voted[family] += other.voted[family];
+        }
+    }
+};
 
 } // namespace
 
@@ -73,9 +76,27 @@ void connect_cycle::put_present_first()
 
 bool connect_cycle::vote_decides() const
 {
-    auto voted = voters_;
-    voted.push_back(present());
-    return 2 * count_servers(voted) > count_servers(addresses_);
+    std::vector<addresses_behind> groups;
+    for (const address_ptr& each : addresses_) {
+        const bool votes = each == present() || find_same(voters_, *each) != voters_.end();
+        const std::size_t family = each->socket.any.sa_family == AF_INET6 ? 1 : 0;
+        addresses_behind its{each->given};
+        its.all[family] = 1;
+        its.voted[family] = votes ? 1 : 0;
+        std::erase_if(groups, [&its](const addresses_behind& group) {
+            const bool joins = group.shares_a_name(its);
+            if (joins)
+                its.take_in(group);
+            return joins;
+        });
+        groups.push_back(std::move(its));
+    }
+    std::size_t servers = 0, votes = 0;
+    for (const addresses_behind& group : groups) {
+        servers += std::ranges::max(group.all);
+        votes += std::ranges::max(group.voted);
+    }
+    return 2 * votes > servers;
 }
 
 /// The present address is the first, and those that were tried before it in this cycle are the last.

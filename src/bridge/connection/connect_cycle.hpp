@@ -26,8 +26,7 @@ public:
     void begin_again() noexcept
     {
         attempts_ = insecure_ = refusals_ = 0;
-        voters_.clear();
-        believe();
+        forget_what_was_said();
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return addresses_.size(); }
@@ -52,15 +51,20 @@ public:
     void count_refusal() noexcept { ++refusals_; }
     void count_vote() { voters_.push_back(present()); }
     void disbelieve() { disbelieved_.push_back(present()); }
-    void believe() noexcept { disbelieved_.clear(); }
+    /// Of the session.
+    void forget_what_was_said() noexcept
+    {
+        disbelieved_.clear();
+        voters_.clear();
+    }
     /// All that were tried have failed by TLS.
     [[nodiscard]] bool all_insecure() const noexcept { return attempts_ != 0 && insecure_ == attempts_; }
     /// The credentials were refused, and nobody is left who might take them.
     [[nodiscard]] bool all_refused() const noexcept { return refusals_ != 0 && disbelieved_.empty(); }
 
     /// More than half of the servers have voted, or would have with the present one. Nobody tells how many servers
-    /// there are: behind a name, as many as it has addresses of one family. (So one that is reached by two families
-    /// counts once, though it may serve one of them only.)
+    /// there are: behind a name, or names that share an address, as many as there are addresses of one family. (So one
+    /// that is reached by two families counts once, though it may serve one of them only.)
     [[nodiscard]] bool vote_decides() const;
 
     /// An address that is there already may have a name more. It is tried again, if it was disbelieved and is confirmed

@@ -156,7 +156,7 @@ void connector::opened(clock::duration granted)
     if (!std::exchange(has_session_, true))
         first_granted_ = granted;
     unanswered_ = unanswered::no;
-    cycle_.believe();
+    cycle_.forget_what_was_said();
     granted_ = granted;
     all_insecure_ = false;
     proved_ = false;

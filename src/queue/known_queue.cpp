@@ -254,6 +254,12 @@ bool known_queue::own_node_from(std::int32_t sequence) const
     return places_.left().lower_bound(place_name{sequence, {}}) != places_.left().end();
 }
 
+void known_queue::orphan(contender_id id)
+{
+    orphaned_.push_back(own_.node(id));
+    own_node_gone(id);
+}
+
 void known_queue::forget_places()
 {
     view& live = places_.live();
@@ -264,10 +270,10 @@ void known_queue::forget_places()
         else if (contender& c = own_.at(gone->second); c.now == phase::downgrading)
             c.parent_gone = true; // its answer is still due
         else
-            own_node_gone(c);
+            orphan(c.id);
     }
     while (!places_.left().empty())
-        own_node_gone(places_.left().begin()->second);
+        orphan(places_.left().begin()->second);
     places_.let_go().clear();
     reads_.nothing_has_grown();
 }

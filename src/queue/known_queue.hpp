@@ -42,6 +42,8 @@ public:
     /// The nodes of ours that an answer of the servers, since the last call, has shown to be gone by being without
     /// them.
     [[nodiscard]] std::vector<std::string> take_missed() noexcept { return std::exchange(missed_, {}); }
+    /// Those that went with their parent since then.
+    [[nodiscard]] std::vector<std::string> take_orphaned() noexcept { return std::exchange(orphaned_, {}); }
     [[nodiscard]] std::vector<contender_id>& to_remove() noexcept { return to_remove_; }
     [[nodiscard]] std::vector<contender_id>& to_inspect() noexcept { return to_inspect_; }
 
@@ -109,6 +111,7 @@ private:
     void update_view(const std::vector<std::string>& names);
     void only_ours_remain(bool the_youngest, std::int32_t ever);
     void miss(const std::vector<contender_id>&);
+    void orphan(contender_id);
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
     void may_have_read_on(contender_kind its);
     void doubt_unwatched_before(const place_name&);
@@ -126,7 +129,7 @@ private:
     own_contenders own_;
     queue::places places_;
     queue::watches watches_;
-    std::vector<std::string> found_, missed_; ///< nodes of ours
+    std::vector<std::string> found_, missed_, orphaned_; ///< nodes of ours
 };
 
 } // namespace zklock::queue

@@ -188,6 +188,7 @@ public:
     [[nodiscard]] const known_queue& known() const noexcept { return known_; }
     [[nodiscard]] std::vector<std::string> take_found() noexcept { return known_.take_found(); }
     [[nodiscard]] std::vector<std::string> take_missed() noexcept { return known_.take_missed(); }
+    [[nodiscard]] std::vector<std::string> take_orphaned() noexcept { return known_.take_orphaned(); }
     [[nodiscard]] const own_contenders& own() const noexcept { return known_.own(); }
 
 private:

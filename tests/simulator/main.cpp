@@ -103,7 +103,7 @@ kind_of_plan kind_for(std::string_view mutant)
         kind = {.which = recipe::reentrant_mutex, .peers = peer_life::alive};
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched" ||
-                         mutant == "found_node_missing_is_trusted" || mutant == "revocation_deleted_node_may_be_back";
+                         mutant == "found_node_missing_is_trusted";
     return kind;
 }
 
@@ -138,7 +138,6 @@ const std::map<std::string_view, std::uint64_t> known_finds{
     {"owned_granted_readers_stay_alone", 13930000039},
     {"refused_path_still_watched", 7872731377},
     {"renewed_by_what_lasts_alone", 5872907961},
-    {"revocation_deleted_node_may_be_back", 10001101521},
     {"semaphore_attempts_without_end", 6355},
     {"semaphore_granted_without_the_line", 1001529},
     {"semaphore_watch_taken_back_before_its_list", 1592464640},

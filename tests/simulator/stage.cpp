@@ -159,16 +159,12 @@ void stage::perform(const step& s)
         ensemble.all_down(s.duration);
         // Those who hold something go on until their leases end: operators have to wait for that.
         world.time.after(instant(s.duration) - 1us, [this] {
-            const auto before = unknown_to_their_clients();
             ensemble.set_back();
             world.writes_undone = true;
             users_->set_back();
             users_nodes_.clear(); // they may be gone, or be back
             containers_.set_back();
             delete_foreign_nodes(); // whoever comes back with them
-            for (const auto& node : unknown_to_their_clients())
-                if (!before.contains(node)) // as before the clients could hear of it
-                    delete_node(node);
             make_all_readable();
         });
         break;
@@ -216,24 +212,6 @@ void stage::perform(const step& s)
     case act::foreign_out_of_turn:
     case act::foreign_child: join_foreign(s); break;
     }
-}
-
-/// Nodes whose create went unanswered.
-std::set<std::string> stage::unknown_to_their_clients() const
-{
-    std::set<std::string> nodes;
-    for (unsigned p = 0; p < the_plan.set.paths; ++p)
-        for (const auto& place : users_->places(p))
-            for (const auto& name : ensemble.leaders_tree().children(place)) {
-                const auto node = place + '/' + name;
-                const auto sequence = contender_sequence(name);
-                const std::string asked(sequence ? queue::prefix_of(node, static_cast<std::int32_t>(*sequence))
-                                                 : std::string_view(node));
-                if (std::any_of(current_.begin(), current_.end(),
-                                [&](const client* c) { return c->store.in_doubt(asked); }))
-                    nodes.insert(node);
-            }
-    return nodes;
 }
 
 void stage::close(client& c)

@@ -158,7 +158,6 @@ public:
 
 private:
     [[nodiscard]] std::vector<std::string> what_is_left() const; ///< nodes and watches of ours
-    [[nodiscard]] std::set<std::string> unknown_to_their_clients() const;
     void make_parents();
     void start_client(unsigned number);
     void perform(const step& s);

@@ -34,7 +34,8 @@ std::string stage::some_contender(const step& s) const
 void stage::delete_node(const std::string& node)
 {
     users_->deleted_by_others(node);
-    world.writes_undone = true;
+    const bool foreign = std::find(foreign_nodes_.begin(), foreign_nodes_.end(), node) != foreign_nodes_.end();
+    world.writes_undone = world.writes_undone || !foreign;
     users_nodes_.erase(node);
     ensemble.administrate({.what = transaction::kind::remove, .path = node});
 }

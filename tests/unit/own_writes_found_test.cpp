@@ -402,6 +402,32 @@ TEST_CASE("an answer says that the parent is gone: none of the nodes that were t
     asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
     CHECK_FALSE(trusts(s));
 }
+TEST_CASE("an answer says that the parent is gone: none of the nodes that were there is missed")
+{
+    connected_scene s;
+    const auto a = s.hold("/p", 0);
+    const auto b = s.enqueue("/p", 1);
+    const auto c = s.acquire("/p");
+    asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+    CHECK(a->losses == 1);
+    take_up(s);
+    s.show_gone("/p/" + s.node(2, 1), 102);
+    asked(s).only("children /p").list({});
+    CHECK(trusts(s));
+}
+TEST_CASE("an answer says that the parent of permits is gone: none of them is missed")
+{
+    semaphore_scene s;
+    const auto a = s.want_at_head(1, permits_of(2));
+    asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+    asked(s).to("children /s/leases").list({s.permit(2, 7)});
+    REQUIRE(a->ended == error_code());
+    asked(s).to(s.leave_line(1)).ends(outcome::ok);
+    const auto b = s.want(1, permits_of(2));
+    asked(s).to(s.line_up(3)).number(70, 1);
+    asked(s).to("create " + s.permit_prefix(4)).ends(outcome::no_node);
+    CHECK(a->losses == 1);
+}
 TEST_CASE("a list of permits dates what is written after it")
 {
     for (const std::int64_t changed : {61, 62}) {
@@ -469,6 +495,17 @@ TEST_CASE("after an election, all children of others are later than what is know
     of_others.ephemeral_owner = 77;
     asked(s).only("exists /p/" + s.node(8, 10)).stat(of_others);
     CHECK(trusts(s));
+}
+TEST_CASE("a reader may be later than its number says: it tells nothing of the others")
+{
+    undated_scene s;
+    asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
+    asked(s).only("children /p").list({s.node(8, 10, "__READ__"), s.node(9, 11)});
+    store::node_stat of_others = s.fresh(next_leader + 10);
+    of_others.ephemeral_owner = 77;
+    asked(s).only("exists /p/" + s.node(8, 10, "__READ__")).stat(of_others);
+    asked(s).only("exists /p/" + s.node(9, 11)).stat(of_this_session(50));
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothing of the others")
 {

@@ -82,6 +82,10 @@ TEST_CASE("a node that was made is missing")
         asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(3, 101)));
         CHECK(s.trusts());
     }
+    SUBCASE("with its parent, which others have perhaps deleted, under another leader") {
+        asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(4, 1)));
+        CHECK_FALSE(s.trusts());
+    }
     SUBCASE("with everything: another chroot, say") {
         asked(s).only("exists /p").ends(outcome::no_node).only("exists /").ends(outcome::no_node);
         CHECK(s.trusts());
@@ -152,8 +156,20 @@ TEST_CASE("a parent that others had deleted: nodes below it that are back are lo
     asked(s).only("batch check /").ends(outcome::ok);
     asked(s).to("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
     asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
-    asked(s).only("children /p").list({s.node(1, 0)});
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
+    asked(s).only("children /p").list({s.node(1, 0)}); // which is known by its name
+    CHECK_FALSE(s.trusts());
+}
+TEST_CASE("a node that an answer shows to be gone may have gone before the last write elsewhere: that is asked for")
+{
+    compare_scene s;
+    const auto a = s.hold("/p", 0);
+    s.hold_and_give_back("/q", 7);
+    s.session->found_gone("/p/" + s.node(1, 0));
+    s.clock.run();
+    CHECK(a->losses == 1);
+    s.reconnect();
+    s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
+    asked(s).only("exists /q/" + s.node(2, 7)).stat(s.node_of(5, zxid(3, 102)));
     CHECK_FALSE(s.trusts());
 }
 TEST_CASE("a parent that others had deleted after the last write elsewhere: it is asked for first")

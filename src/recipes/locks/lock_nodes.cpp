@@ -183,6 +183,7 @@ void lock_nodes::on_created(queue::contender_id id, const store::create_reply& a
         break;
     case outcome::no_node:
         --contender.creates; // there was nothing to attempt
+        lock_.path_missing();
         queue_.create_failed(id);
         if (next_to_create() != 0)
             lock_.make_path(contender.options().parents, contender.options().access);

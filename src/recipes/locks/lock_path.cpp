@@ -186,6 +186,8 @@ void lock_path::note_shown(std::int64_t changed)
         session_.own_writes().found(full(node), changed);
     for (const std::string& node : queue_.take_missed())
         session_.own_writes().found_gone(full(node), changed);
+    for (const std::string& node : queue_.take_orphaned())
+        session_.own_writes().deleted(full(node));
 }
 
 void lock_path::path_missing()
@@ -193,6 +195,7 @@ void lock_path::path_missing()
     note_shown();
     session_.own_writes().all_found_gone(path_);
     queue_.parent_absent();
+    note_shown();
 }
 
 void lock_path::carry_out(const queue::action& action, store::scheduler::time_point now)

@@ -365,7 +365,7 @@ void on_committed(session& s, const commitment& c, node_operation<commit_result>
     }
     if (answer.result != outcome::no_node)
         return self.end(answer.result, {});
-    s.on_node_event(store::event_kind::deleted, c.checks[answer.failed].path); // its guard hears of it first
+    s.found_gone(c.checks[answer.failed].path); // its guard hears of it first
     self.fail(errc::lost);
 }
 

@@ -85,7 +85,7 @@ private:
             if (answer.result == outcome::ok)
                 found_.push_back(contender_as_read(session_, node, n, answer));
             else if (answer.result == outcome::no_node)
-                session_.on_node_event(store::event_kind::deleted, node);
+                session_.found_gone(node);
             else
                 fail(error_of(answer.result));
         };

@@ -156,6 +156,7 @@ void permit_nodes::on_created(const permit_ptr& node, outcome result, std::strin
         unknown_.push_back(node);
         return;
     case outcome::no_node:
+        parent_gone();
         if (!node->owner)
             return gone(node);
         node->now = phase::unsent;
@@ -355,6 +356,16 @@ void permit_nodes::lost_to_others(const permit_ptr& node)
     gone(node, node->fate());
     if (owner)
         owner->node_gone(node->name);
+}
+
+void permit_nodes::parent_gone()
+{
+    std::vector<permit_ptr> there;
+    for (const auto& [id, node] : nodes_)
+        if (node->now == phase::there)
+            there.push_back(node);
+    for (const permit_ptr& node : there)
+        lost_to_others(node);
 }
 
 /// It was gone when its delete was done.

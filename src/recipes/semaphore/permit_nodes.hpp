@@ -53,6 +53,8 @@ public:
     void watch(const semaphore_acquisition& holder, bool again);
     /// Others have deleted it, or the session has taken it along.
     void lost_to_others(const permit_ptr&);
+    /// An answer says that their parent is gone: so are all that were there.
+    void parent_gone();
     /// Sends what is due. `creates`: the path is there, as far as is known.
     void send(bool creates);
     /// Sends the deletes that are due, before anything else is sent.

@@ -41,7 +41,9 @@ void permits_in_use::send_look()
                                     watching_ = watching_ || watch;
                                     watch_refused_ = watch_refused_ && !watch;
                                     return on_list(*answer.names, answer.stat.pzxid);
-                                case outcome::no_node: return on_list(*answer.names, 0);
+                                case outcome::no_node:
+                                    semaphore_.nodes().parent_gone();
+                                    return on_list(*answer.names, 0);
                                 case outcome::unknown: stale_ = true; return;
                                 default: semaphore_.fail_heads(error_of(answer.result)); notice_refusal(answer.result);
                                 }

@@ -314,12 +314,16 @@ void own_writes::on_above(const store::stat_reply& seen)
             its->now = state::removed; // by others
         return w.ordered ? all_known() : ask_for_next();
     }
-    if (above_ != queue::parent_of(w.node))
+    const auto parent = queue::parent_of(w.node);
+    if (above_ != parent && session_.listeners().misses_child(parent, {}))
+        return session_.distrust_servers(parent, "is missing, and with it a node of this client");
+    if (above_ != parent)
         return ask_for_next();
     session_.store.children(above_, false, take(&own_writes::on_children));
 }
 
-/// Those of the backup have smaller numbers than those made since.
+/// Those of the backup have smaller numbers than those made since, but for readers, which may be later than their
+/// numbers.
 void own_writes::on_children(const store::children_reply& seen)
 {
     if (seen.result != outcome::ok)
@@ -364,7 +368,9 @@ void own_writes::on_child(const store::stat_reply& seen)
     const bool there = seen.result == outcome::ok;
     const bool all_dated = std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.numbered; });
     const bool is_back = there && seen.stat.ephemeral_owner == session_.id();
-    const bool later = there && !number_of(name).empty() && all_dated && seen.stat.czxid > largest_;
+    const auto its = queue::name_rules().parse(name);
+    const bool ordered = !number_of(name).empty() && !(its && queue::is_shared(its->kind));
+    const bool later = there && ordered && all_dated && seen.stat.czxid > largest_;
     if (is_back || later)
         looks_due_ = 0; // so are all that come after it
     if (is_back)

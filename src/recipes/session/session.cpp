@@ -197,6 +197,14 @@ void session::on_node_event(store::event_kind kind, std::string_view node)
     listeners_.tell_event(kind, node);
 }
 
+void session::found_gone(std::string_view node)
+{
+    listeners_.watch_used_up(node);
+    if (owns_child(queue::parent_of(node), queue::name_of(node)))
+        own_writes_.found_gone(node);
+    listeners_.tell_event(store::event_kind::deleted, node);
+}
+
 void session::tell_overdue()
 {
     shown_.change(connection_state::connecting);

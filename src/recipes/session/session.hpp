@@ -135,8 +135,10 @@ public:
             (member->*what)(args...);
     }
 
-    /// Something has happened to a node: an event tells, or an answer.
+    /// Something has happened to a node: an event tells.
     void on_node_event(store::event_kind, std::string_view node) override;
+    /// An answer says that a node is gone, which may have been so for long: those who listen hear of it.
+    void found_gone(std::string_view node);
 
     // --- called by its parts -----------------------------------------------------------------------------------------
 

@@ -27,10 +27,10 @@ namespace zklock::recipes {
 /// - *A node was found whose create was lost*, or a list did not show it. What was written after it is not known. So
 ///   whatever was the last write at its parent, the children are to have changed by then.
 /// - Else, mostly because there has been an election and somebody has changed the children since, nobody can tell by
-///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them (no matter
-///   who has deleted it), or one that should be gone is. The last 1,024 that were deleted are known by name. Of other
-///   unknown ones, 64 are asked for whose they are, the oldest first. Then the last write at another parent is asked
-///   for.
+///   that. So all children are looked at: the session is not trusted if one of its nodes is not among them, or the
+///   parent is missing (no matter who has deleted it), or if one is there that should be gone. The last 1,024 that were
+///   deleted are known by name. Of other unknown ones, 64 are asked for whose they are, the oldest first. Then the last
+///   write at another parent is asked for.
 ///
 /// What is taken for one of ours then is a node of this session whose name has a uuid as ours have, and that nobody
 /// knows: users have no reason to make such.

@@ -279,7 +279,8 @@ awaitable<void> set_back(servers& own, const set_back_to& to)
     if (to.what == set_back_to::before_the_sessions)
         co_await own.back_up(to.cold);
     const milliseconds session_timeout = to.session_timeout();
-    users all(co_await asio::this_coro::executor, to.by_name ? own.address_by_name() : own.address(), session_timeout);
+    const std::string address = to.by_name ? own.address_by_name() : own.address();
+    users all(co_await asio::this_coro::executor, address, session_timeout);
     co_await all.begin();
     co_await own.until_both_queue(all.path);
     if (to.what == set_back_to::the_sessions) {

@@ -415,18 +415,27 @@ TEST_CASE("an answer says that the parent is gone: none of the nodes that were t
     asked(s).only("children /p").list({});
     CHECK(trusts(s));
 }
-TEST_CASE("an answer says that the parent of permits is gone: none of them is missed")
+TEST_CASE("an answer says that the parent of permits is gone: none of them is deleted, or may be back")
 {
     semaphore_scene s;
-    const auto a = s.want_at_head(1, permits_of(2));
-    asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
-    asked(s).to("children /s/leases").list({s.permit(2, 7)});
+    const auto a = s.want_at_head(2, permits_of(3));
+    asked(s).to_batch_of(2).done({s.permit_node(2, 7), s.permit_node(3, 8)});
+    asked(s).to("children /s/leases").list({s.permit(2, 7), s.permit(3, 8)});
     REQUIRE(a->ended == error_code());
     asked(s).to(s.leave_line(1)).ends(outcome::ok);
-    const auto b = s.want(1, permits_of(2));
-    asked(s).to(s.line_up(3)).number(70, 1);
-    asked(s).to("create " + s.permit_prefix(4)).ends(outcome::no_node);
+    const auto b = s.want(1, permits_of(3));
+    asked(s).to(s.line_up(4)).number(70, 1);
+    SUBCASE("somebody wants a permit more") {
+    }
+    SUBCASE("nobody does any more") {
+        s.withdraw(*b);
+    }
+    asked(s).to("create " + s.permit_prefix(5)).ends(outcome::no_node);
     CHECK(a->losses == 1);
+    CHECK(s.servers.pending().find("remove /s/leases") == std::string::npos);
+    s.session->own_writes().compare([] {});
+    asked(s).to("exists " + s.permit_node(3, 8)).stat(of_this_session(61));
+    CHECK(s.servers.session_given_up);
 }
 TEST_CASE("a list of permits dates what is written after it")
 {

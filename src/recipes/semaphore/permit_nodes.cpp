@@ -358,14 +358,23 @@ void permit_nodes::lost_to_others(const permit_ptr& node)
         owner->node_gone(node->name);
 }
 
+/// Owners hear of it when all of their nodes are known to be gone: nothing is left for them to delete.
 void permit_nodes::parent_gone()
 {
+    session_.own_writes().all_found_gone(layout_.permits);
     std::vector<permit_ptr> there;
     for (const auto& [id, node] : nodes_)
         if (node->now == phase::there)
             there.push_back(node);
-    for (const permit_ptr& node : there)
-        lost_to_others(node);
+    std::vector<std::shared_ptr<semaphore_acquisition>> owners; // each once: its nodes stand together
+    for (const permit_ptr& node : there) {
+        session_.own_writes().deleted(path_of(*node));
+        if (node->owner && (owners.empty() || owners.back().get() != node->owner))
+            owners.push_back(node->owner->shared_from_this());
+        gone(node, node->fate());
+    }
+    for (const auto& owner : owners)
+        owner->node_gone(owner->nodes.front()->name);
 }
 
 /// It was gone when its delete was done.

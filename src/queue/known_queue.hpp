@@ -37,7 +37,7 @@ public:
     /// which some may be forgotten.
     [[nodiscard]] std::vector<action>& news() noexcept { return news_; }
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
-    /// The nodes of lost creates that a list has shown since the last call. (They may be those of an earlier session.)
+    /// The nodes of lost creates that a list has shown since the last call.
     [[nodiscard]] std::vector<std::string> take_found() noexcept { return std::exchange(found_, {}); }
     /// The nodes of ours that an answer of the servers, since the last call, has shown to be gone by being without
     /// them.

@@ -102,6 +102,7 @@ int main(int argc, char** argv)
         app.add_subcommand("worker", "one client process, as the program starts them itself")->group("");
     as_worker->add_option("--servers", worker.servers)->required();
     as_worker->add_option("--events", worker.events)->required();
+    as_worker->add_option("--log", worker.log)->required();
     as_worker->add_option("--resource", worker.resource)->required();
     as_worker->add_option("--process", worker.process)->required();
     as_worker->add_option("--seed", worker.seed)->required();

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -96,6 +97,7 @@ void scene::start_client(std::size_t client)
                                      "worker",
                                      "--servers=" + c.servers,
                                      "--events=" + file("events-", c.number).string(),
+                                     "--log=" + file("log-", c.number).string(),
                                      "--resource=" + (directory_.path() / "resource").string(),
                                      "--process=" + std::to_string(c.number),
                                      "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
@@ -241,26 +243,12 @@ void scene::heal()
 
 void scene::finish(std::vector<std::string>& violations)
 {
-    const auto end = [&](client_process& c) {
-        try {
-            test::wait_until("end of process " + std::to_string(c.number), longest_end, [&] {
-                notice_stop(c);
-                return !c.process.running();
-            });
-            if (const int status = c.process.wait(); status != 0)
-                violations.push_back("client process " + std::to_string(c.number) + " ended with status " +
-                                     std::to_string(status));
-        } catch (const std::runtime_error& e) {
-            violations.push_back(e.what());
-            c.process.kill(); // what it noted tells which operation it is stuck in
-        }
-    };
     // The last one is alone, so what it does at its end depends on nobody.
-    const auto last = clients_.end() - 1;
-    std::for_each(clients_.begin(), last, [](auto& c) { c.process.signal(SIGTERM); });
-    std::for_each(clients_.begin(), last, end);
-    last->process.signal(SIGTERM);
-    end(*last);
+    const std::span all(clients_);
+    const auto others = all.first(all.size() - 1), last = all.last(1);
+    last.front().process.signal(SIGUSR2); // what came while it stood still may have been handled in reverse
+    await_end(others, violations);
+    await_end(last, violations);
     std::vector<std::string> paths;
     for (unsigned i = 0; i < paths_of(chosen.handoff); ++i)
         paths.push_back(path_of(i));
@@ -269,6 +257,67 @@ void scene::finish(std::vector<std::string>& violations)
     } catch (const std::runtime_error& e) {
         violations.push_back(e.what());
     }
+}
+
+/// None is killed before all have had their time: one that stands still may hold up the others, and the nodes tell
+/// which.
+void scene::await_end(std::span<client_process> all, std::vector<std::string>& violations)
+{
+    const auto runs = [this](client_process& c) {
+        notice_stop(c);
+        return c.process.running();
+    };
+    for (client_process& c : all)
+        c.process.signal(SIGTERM);
+    try {
+        test::wait_until("end of the processes", longest_end, [&] { return std::ranges::none_of(all, runs); });
+    } catch (const std::runtime_error& e) {
+        violations.push_back(e.what() + contenders_left());
+    }
+    for (client_process& c : all) {
+        const std::string who = "client process " + std::to_string(c.number);
+        if (runs(c)) {
+            c.process.kill(); // what it noted tells which operation it is stuck in
+            violations.push_back(who + " did not end; its log ended with:\n" + log_tail(c.number));
+        } else if (const int status = c.process.wait(); status != 0) {
+            violations.push_back(who + " ended with status " + std::to_string(status));
+        }
+    }
+}
+
+/// The nodes of all paths, with the sessions that own them.
+std::string scene::contenders_left()
+{
+    std::ostringstream all;
+    try {
+        test::admin_client admin(ensemble[ensemble.leader()].port());
+        for (unsigned i = 0; i < paths_of(chosen.handoff); ++i) {
+            admin.sync(path_of(i));
+            for (const auto& child : admin.children(path_of(i)))
+                if (const auto stat = admin.exists(path_of(i) + '/' + child))
+                    all << "\n  " << path_of(i) << '/' << child << " of session 0x" << std::hex << stat->ephemeral_owner
+                        << std::dec;
+        }
+    } catch (const std::runtime_error& e) {
+        all << "\n  cannot tell what is left: " << e.what();
+    }
+    return std::move(all).str();
+}
+
+std::string scene::log_tail(int process) const
+{
+    constexpr std::size_t shown = 100;
+    std::ifstream in(file("log-", process));
+    std::deque<std::string> lines;
+    for (std::string line; std::getline(in, line);) {
+        lines.push_back(std::move(line));
+        if (lines.size() > shown)
+            lines.pop_front();
+    }
+    std::string text;
+    for (const auto& line : lines)
+        text += line + '\n';
+    return text;
 }
 
 std::vector<executed_commit> scene::executed()

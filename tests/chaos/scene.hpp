@@ -3,6 +3,7 @@
 #include "support/network.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
+#include <span>
 #include <stdexcept>
 
 namespace zklock::chaos {
@@ -94,6 +95,9 @@ private:
     };
     void look_after_clients();
     void notice_stop(client_process& c);
+    void await_end(std::span<client_process> all, std::vector<std::string>& violations);
+    [[nodiscard]] std::string contenders_left();
+    [[nodiscard]] std::string log_tail(int process) const;
     [[nodiscard]] std::vector<executed_commit> executed();
     [[nodiscard]] std::filesystem::path file(const char* kind, int process) const;
 

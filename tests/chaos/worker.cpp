@@ -53,8 +53,9 @@ struct held_path {
 class worker {
 public:
     explicit worker(const worker_options& options)
-        : options_(options), random_(options.seed), client_(context_, options_of_client()),
-          signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), part_ended_(context_), events_(options.events)
+        : options_(options), random_(options.seed), log_(std::fopen(options.log.c_str(), "w"), &std::fclose),
+          client_(context_, options_of_client()), signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), part_ended_(context_),
+          events_(options.events)
     {
         signals_.add(SIGHUP);
     }
@@ -75,6 +76,7 @@ private:
     [[nodiscard]] client_options options_of_client() const
     {
         client_options o;
+        o.log = log_to(log_.get(), log_level::debug);
         o.servers = options_.servers;
         o.session_timeout = milliseconds(options_.session_timeout);
         o.server_tick = milliseconds(options_.server_tick);
@@ -461,6 +463,7 @@ private:
     worker_options options_;
     const unsigned paths_ = paths_of(options_.handoff);
     std::mt19937_64 random_;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> log_;
     asio::io_context context_;
     client client_;
     asio::signal_set signals_;

@@ -9,6 +9,7 @@ namespace zklock::chaos {
 struct worker_options {
     std::string servers;
     std::string events;   ///< the file that it appends to, see history.cpp
+    std::string log;      ///< the file that its client logs to, in full
     std::string resource; ///< the socket of the resource
     int process = 0;
     std::uint64_t seed = 0;

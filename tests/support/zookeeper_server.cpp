@@ -141,7 +141,7 @@ void zookeeper_server::restart()
 
 std::string zookeeper_server::log_tail() const
 {
-    std::ifstream file{directory_.path() / "log"};
+    std::ifstream file{log()};
     std::string text{std::istreambuf_iterator<char>{file}, {}};
     constexpr std::size_t enough = 6'000;
     return text.size() <= enough ? text : "…" + text.substr(text.size() - enough);

@@ -69,7 +69,9 @@ public:
     void restart();                                              ///< kill(), start(), wait_serving()
     void wait_serving(milliseconds limit = default_limit);
 
-    /// The last lines of its log.
+    /// Its log, of all its starts.
+    [[nodiscard]] std::filesystem::path log() const { return directory_.path() / "log"; }
+    /// The last lines of it.
     [[nodiscard]] std::string log_tail() const;
 
 private:

@@ -92,7 +92,10 @@ class checker {
 public:
     explicit checker(const history& h) : h_(h) {}
 
-    std::vector<std::string> run()
+    struct findings {
+        std::vector<std::string> all, of_clients;
+    };
+    findings run()
     {
         for (const auto& [number, p] : h_.processes)
             check_process(number, p);
@@ -104,12 +107,17 @@ public:
     }
 
 private:
-    void say(std::string what) { found_.push_back(std::move(what)); }
+    void say(std::string what) { found_.all.push_back(std::move(what)); }
+    void say_of_client(std::string what)
+    {
+        found_.of_clients.push_back(what);
+        say(std::move(what));
+    }
 
     void check_process(int number, const process_history& p)
     {
         for (const auto& what : p.twice)
-            say("process " + std::to_string(number) + ": noted twice: " + what);
+            say_of_client("process " + std::to_string(number) + ": noted twice: " + what);
         if (!p.closed && !p.killed)
             say("process " + std::to_string(number) + " did not come to its end");
         for (const auto& [n, o] : p.operations)
@@ -132,11 +140,11 @@ private:
         if (o.outcome != "lost" && !expected.at(o.mode).contains(o.outcome))
             say(who + " ended with " + o.outcome);
         if (in_vain(o) && *o.ended < o.limit.value())
-            say(who + " timed out " + milliseconds_between(*o.ended, *o.limit) + " early");
+            say_of_client(who + " timed out " + milliseconds_between(*o.ended, *o.limit) + " early");
         if (o.limit) {
             const auto late = *o.ended - std::max(*o.limit, o.started) - paused(p, o.started, *o.ended);
             if (late > h_.patience)
-                say(who + " ended " + milliseconds_between(0, late) + " late");
+                say_of_client(who + " ended " + milliseconds_between(0, late) + " late");
         }
         if (o.outcome == "granted")
             check_tenure(who, p, o);
@@ -161,7 +169,7 @@ private:
             say(who + (o.lost ? " lost" : " released") + " its lock, and the release ended with " + o.release_outcome);
         for (const auto& [begin, end] : p.pauses)
             if (end - begin > h_.session_timeout && *o.ended<begin&& * o.believed> end)
-                say(who + " still believed in its lock after a pause of " + milliseconds_between(begin, end));
+                say_of_client(who + " still believed in its lock after a pause of " + milliseconds_between(begin, end));
     }
 
     [[nodiscard]] std::map<std::string, std::vector<tenure>> tenures_by_path() const
@@ -251,7 +259,7 @@ private:
         for (const auto& [number, p] : h_.processes)
             for (const auto& [n, c] : p.commits) {
                 const bool executed = times.erase({number, n}) != 0;
-                if (!c.ended || c.outcome == "outcome_unknown")
+                if (!c.ended || c.outcome == "outcome_unknown" || c.lost_by_servers)
                     continue;
                 if (executed != (c.outcome == "ok"))
                     say(name(number, c.operation) + " was told of its commit: " + c.outcome + ", and it was " +
@@ -288,7 +296,7 @@ private:
     }
 
     const history& h_;
-    std::vector<std::string> found_;
+    findings found_;
 };
 
 } // namespace
@@ -387,7 +395,12 @@ std::optional<stop_record> last_stop(const std::filesystem::path& file)
 
 std::vector<std::string> violations(const history& h)
 {
-    return checker(h).run();
+    return checker(h).run().all;
+}
+
+std::vector<std::string> faults_of_clients(const history& h)
+{
+    return checker(h).run().of_clients;
 }
 
 summary summarise(const history& h)
@@ -395,6 +408,8 @@ summary summarise(const history& h)
     summary s;
     for (const auto& [number, p] : h.processes) {
         s.by_certificate += p.by_certificate;
+        for (const auto& [n, c] : p.commits)
+            s.lost_by_servers += c.lost_by_servers;
         count_nodes_used_again(p, s);
         for (const auto& [n, o] : p.operations) {
             ++s.operations;

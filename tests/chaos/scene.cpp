@@ -1,5 +1,6 @@
 #include "chaos/scene.hpp"
 
+#include "chaos/server_faults.hpp"
 #include "chaos/worker.hpp"
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
@@ -12,6 +13,7 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 namespace zklock::chaos {
@@ -241,14 +243,15 @@ void scene::heal()
     ensemble.wait_all();
 }
 
-void scene::finish(std::vector<std::string>& violations)
+bool scene::finish(std::vector<std::string>& violations)
 {
     // The last one is alone, so what it does at its end depends on nobody.
     const std::span all(clients_);
     const auto others = all.first(all.size() - 1), last = all.last(1);
-    last.front().process.signal(SIGUSR2); // what came while it stood still may have been handled in reverse
-    await_end(others, violations);
-    await_end(last, violations);
+    // Signals that came while it was stopped may be handled in another order: it may hold on since the last round.
+    last.front().process.signal(SIGUSR2);
+    const bool others_well = await_end(others, violations);
+    const bool last_well = await_end(last, violations);
     std::vector<std::string> paths;
     for (unsigned i = 0; i < paths_of(chosen.handoff); ++i)
         paths.push_back(path_of(i));
@@ -257,49 +260,57 @@ void scene::finish(std::vector<std::string>& violations)
     } catch (const std::runtime_error& e) {
         violations.push_back(e.what());
     }
+    return others_well && last_well;
 }
 
-/// None is killed before all have had their time: one that stands still may hold up the others, and the nodes tell
-/// which.
-void scene::await_end(std::span<client_process> all, std::vector<std::string>& violations)
+/// None is killed before all have had their time: one that hangs may hold up the others, and the nodes tell which.
+bool scene::await_end(std::span<client_process> all, std::vector<std::string>& violations)
 {
-    const auto runs = [this](client_process& c) {
-        notice_stop(c);
-        return c.process.running();
-    };
+    const auto running = [](client_process& c) { return c.process.running(); };
     for (client_process& c : all)
         c.process.signal(SIGTERM);
     try {
-        test::wait_until("end of the processes", longest_end, [&] { return std::ranges::none_of(all, runs); });
+        test::wait_until("end of the processes", longest_end, [&] {
+            for (client_process& c : clients_)
+                notice_stop(c);
+            return std::ranges::none_of(all, running);
+        });
     } catch (const std::runtime_error& e) {
         violations.push_back(e.what() + contenders_left());
     }
+    bool well = true;
     for (client_process& c : all) {
         const std::string who = "client process " + std::to_string(c.number);
-        if (runs(c)) {
+        if (running(c)) {
             c.process.kill(); // what it noted tells which operation it is stuck in
             violations.push_back(who + " did not end; its log ended with:\n" + log_tail(c.number));
         } else if (const int status = c.process.wait(); status != 0) {
             violations.push_back(who + " ended with status " + std::to_string(status));
+            well = false;
         }
     }
+    return well;
 }
 
-/// The nodes of all paths, with the sessions that own them.
+/// The nodes of all paths, as each member has them, with the sessions that own them.
 std::string scene::contenders_left()
 {
     std::ostringstream all;
-    try {
-        test::admin_client admin(ensemble[ensemble.leader()].port());
-        for (unsigned i = 0; i < paths_of(chosen.handoff); ++i) {
-            admin.sync(path_of(i));
-            for (const auto& child : admin.children(path_of(i)))
-                if (const auto stat = admin.exists(path_of(i) + '/' + child))
-                    all << "\n  " << path_of(i) << '/' << child << " of session 0x" << std::hex << stat->ephemeral_owner
-                        << std::dec;
+    for (std::size_t member = 0; member < ensemble.size(); ++member) {
+        all << "\n  member " << member << ':';
+        try {
+            test::admin_client admin(ensemble[member].port());
+            for (unsigned i = 0; i < paths_of(chosen.handoff); ++i) {
+                const std::string path = path_of(i);
+                admin.sync(path);
+                for (const auto& child : admin.children(path))
+                    if (const auto stat = admin.exists(path + '/' + child))
+                        all << "\n    " << path << '/' << child << " of session 0x" << std::hex << stat->ephemeral_owner
+                            << std::dec;
+            }
+        } catch (const std::runtime_error& e) {
+            all << " cannot tell: " << e.what();
         }
-    } catch (const std::runtime_error& e) {
-        all << "\n  cannot tell what is left: " << e.what();
     }
     return std::move(all).str();
 }
@@ -353,7 +364,38 @@ history scene::take_history()
         if (const auto dead = killed_.find(number); dead != killed_.end())
             p.killed = dead->second;
     }
+    note_lost_commits(h);
     return h;
+}
+
+/// Nobody deletes the nodes of a journal.
+void scene::note_lost_commits(history& h)
+{
+    std::set<std::pair<int, std::size_t>> there;
+    for (const auto& e : h.executed)
+        there.emplace(e.process, e.number);
+    const auto any_wrote = [this](const std::string& data) {
+        bool written = false;
+        for (std::size_t member = 0; member < ensemble.size(); ++member)
+            written = written || was_written(ensemble[member].data(), data);
+        return written;
+    };
+    for (auto& [number, p] : h.processes)
+        for (auto& [n, c] : p.commits)
+            if (c.outcome == "ok" && !there.contains({number, n}))
+                c.lost_by_servers =
+                    any_wrote(journal_entry(number, c.operation, n, p.operations.at(c.operation).token));
+}
+
+std::vector<std::string> scene::different_members()
+{
+    std::vector<std::string> all;
+    for (std::size_t member = 0; member < ensemble.size(); ++member) {
+        std::ifstream log(ensemble[member].log());
+        if (const std::string line = different_data(log); !line.empty())
+            all.push_back("member " + std::to_string(member) + " says: " + line);
+    }
+    return all;
 }
 
 std::string scene::output() const

@@ -76,11 +76,13 @@ public:
     void heal();
 
     /// Asks all clients to come to their end, waits for that and for the end of the sessions of those that were killed.
-    /// Complaints about what was left or did not end are added to `violations`.
-    void finish(std::vector<std::string>& violations);
+    /// Complaints about what was left or did not end are added to `violations`. False if one ended with an error.
+    bool finish(std::vector<std::string>& violations);
 
     /// After finish().
     [[nodiscard]] history take_history();
+    /// For each member whose data are others than the leader's: what its log says of that.
+    [[nodiscard]] std::vector<std::string> different_members();
     /// What the processes printed, if anything.
     [[nodiscard]] std::string output() const;
 
@@ -95,7 +97,8 @@ private:
     };
     void look_after_clients();
     void notice_stop(client_process& c);
-    void await_end(std::span<client_process> all, std::vector<std::string>& violations);
+    bool await_end(std::span<client_process> all, std::vector<std::string>& violations);
+    void note_lost_commits(history& h);
     [[nodiscard]] std::string contenders_left();
     [[nodiscard]] std::string log_tail(int process) const;
     [[nodiscard]] std::vector<executed_commit> executed();

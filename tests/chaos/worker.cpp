@@ -11,8 +11,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <memory>
 #include <stdexcept>
+#include <system_error>
 
 namespace zklock::chaos {
 namespace {
@@ -42,6 +46,16 @@ std::string name_of(const error_code& ec)
     return text;
 }
 
+using log_file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+log_file open_log(const std::string& path)
+{
+    log_file file(std::fopen(path.c_str(), "w"), &std::fclose);
+    if (!file)
+        throw std::system_error(errno, std::generic_category(), path);
+    return file;
+}
+
 struct held_path {
     unsigned operation = 0;
     std::string path;
@@ -53,9 +67,8 @@ struct held_path {
 class worker {
 public:
     explicit worker(const worker_options& options)
-        : options_(options), random_(options.seed), log_(std::fopen(options.log.c_str(), "w"), &std::fclose),
-          client_(context_, options_of_client()), signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), part_ended_(context_),
-          events_(options.events)
+        : options_(options), random_(options.seed), log_(open_log(options.log)), client_(context_, options_of_client()),
+          signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), part_ended_(context_), events_(options.events)
     {
         signals_.add(SIGHUP);
     }
@@ -433,9 +446,9 @@ private:
         transaction what;
         for (const auto& each : all) {
             events_.note("commit", each.operation, now(), ++last_commit_);
-            std::ostringstream data;
-            data << options_.process << ' ' << each.operation << ' ' << last_commit_ << ' ' << each.token;
-            what.create(journal_of(each.path) + "/c-", std::move(data).str(), node_kind::persistent_sequential);
+            what.create(journal_of(each.path) + "/c-",
+                        journal_entry(options_.process, each.operation, last_commit_, each.token),
+                        node_kind::persistent_sequential);
         }
         const auto last = last_commit_;
         const auto [ec, done] = co_await held.commit(std::move(what), test::as_tuple);
@@ -463,7 +476,7 @@ private:
     worker_options options_;
     const unsigned paths_ = paths_of(options_.handoff);
     std::mt19937_64 random_;
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> log_;
+    const log_file log_;
     asio::io_context context_;
     client client_;
     asio::signal_set signals_;
@@ -493,6 +506,13 @@ std::string path_of(unsigned number)
 std::string journal_of(const std::string& path)
 {
     return "/journals" + path;
+}
+
+std::string journal_entry(int process, unsigned operation, std::size_t number, std::int64_t token)
+{
+    std::ostringstream data;
+    data << process << ' ' << operation << ' ' << number << ' ' << token;
+    return std::move(data).str();
 }
 
 int run_worker(const worker_options& options)

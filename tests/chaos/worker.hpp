@@ -25,6 +25,8 @@ struct worker_options {
 [[nodiscard]] std::string path_of(unsigned number);
 /// Where the holders of a path commit, each time a node.
 [[nodiscard]] std::string journal_of(const std::string& path);
+/// What such a node says.
+[[nodiscard]] std::string journal_entry(int process, unsigned operation, std::size_t number, std::int64_t token);
 
 /// The life of one client process: contenders that acquire, hold, write and release by chance, until SIGTERM comes;
 /// then each path is acquired once more, and the client is closed. From SIGUSR1 to SIGUSR2 no lock is given back. After

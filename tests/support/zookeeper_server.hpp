@@ -71,7 +71,9 @@ public:
 
     /// Its log, of all its starts.
     [[nodiscard]] std::filesystem::path log() const { return directory_.path() / "log"; }
-    /// The last lines of it.
+    /// Its snapshots and transaction logs.
+    [[nodiscard]] std::filesystem::path data() const { return directory_.path() / "data" / "version-2"; }
+    /// The last lines of its log.
     [[nodiscard]] std::string log_tail() const;
 
 private:

@@ -109,3 +109,14 @@ TEST_CASE("a vote is of its cycle")
     v.cycle.begin_again();
     CHECK_FALSE(v.by("10.0.0.2:2181"));
 }
+
+TEST_CASE("a server that has answered by a vote has not refused the credentials")
+{
+    const std::vector all{address_called("10.0.0.1:2181", {"zk"}), address_called("10.0.0.2:2181", {"zk"}),
+                          address_called("10.0.0.3:2181", {"zk"})};
+    voting v(all);
+    v.cycle.count_refusal();
+    CHECK(v.cycle.all_refused());
+    CHECK_FALSE(v.by("10.0.0.2:2181"));
+    CHECK_FALSE(v.cycle.all_refused());
+}

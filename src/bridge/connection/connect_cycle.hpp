@@ -60,7 +60,10 @@ public:
     /// All that were tried have failed by TLS.
     [[nodiscard]] bool all_insecure() const noexcept { return attempts_ != 0 && insecure_ == attempts_; }
     /// The credentials were refused, and nobody is left who might take them.
-    [[nodiscard]] bool all_refused() const noexcept { return refusals_ != 0 && disbelieved_.empty(); }
+    [[nodiscard]] bool all_refused() const noexcept
+    {
+        return refusals_ != 0 && disbelieved_.empty() && voters_.empty();
+    }
 
     /// More than half of the servers have voted, or would have with the present one. Nobody tells how many servers
     /// there are: behind a name, or names that share an address, as many as there are addresses of one family. (So one

@@ -78,14 +78,9 @@ asio::awaitable<bool> open_session(const connection_arguments& connection, serve
     options.servers = server.text() + chroot_in(connection.servers);
     client zk(co_await asio::this_coro::executor, log.attached_to(options));
     const auto began = lease_clock::now();
-    auto connecting = zk.wait_connected(limit);
-    result<void> connected = co_await std::move(connecting);
+    auto connecting = connect(zk, limit);
+    const error_code refused = co_await std::move(connecting);
     const auto took = std::chrono::duration_cast<milliseconds>(lease_clock::now() - began);
-    error_code refused = connected.has_error() ? connected.error() : error_code();
-    if (!refused) {
-        auto asking = find_refusal(zk, limit);
-        refused = co_await std::move(asking);
-    }
     if (refused) {
         const std::string why = log.trouble().empty() ? refused.message() : log.trouble();
         found.bad("session", fmt::format("{}: {}", server.text(), why), {{"server", server.text()}});

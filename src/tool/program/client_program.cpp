@@ -33,15 +33,8 @@ asio::awaitable<int> connect_and_run(client zk, const connection_arguments& give
     int status = failed;
     std::exception_ptr thrown;
     try {
-        const auto limit = seconds(given.connect_timeout);
-        auto connecting =
-            zk.wait_connected(limit.count() == 0 ? lease_clock::duration::max() : lease_clock::duration(limit));
-        result<void> connected = co_await std::move(connecting);
-        error_code why = connected.has_error() ? connected.error() : error_code();
-        if (!why) {
-            auto asking = find_refusal(zk, limit);
-            why = co_await std::move(asking);
-        }
+        auto connecting = connect(zk, seconds(given.connect_timeout));
+        const error_code why = co_await std::move(connecting);
         if (why) {
             status = tell_unconnected(out, given.servers, why, log.trouble());
         } else {
@@ -61,12 +54,17 @@ asio::awaitable<int> connect_and_run(client zk, const connection_arguments& give
 
 } // namespace
 
-asio::awaitable<error_code> find_refusal(client zk, std::chrono::milliseconds limit)
+asio::awaitable<error_code> connect(client zk, std::chrono::milliseconds limit)
 {
     using namespace asio::experimental::awaitable_operators;
+    const bool limited = limit.count() != 0;
     asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
-    if (limit.count() != 0)
+    if (limited)
         timer.expires_after(limit);
+    auto connecting = zk.wait_connected(limited ? lease_clock::duration(limit) : lease_clock::duration::max());
+    result<void> connected = co_await std::move(connecting);
+    if (connected.has_error())
+        co_return connected.error();
     auto looking = zk.exists("/");
     auto waiting = timer.async_wait(asio::as_tuple(asio::use_awaitable));
     auto either = std::move(looking) || std::move(waiting);

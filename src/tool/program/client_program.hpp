@@ -15,9 +15,9 @@ namespace zklock::tool {
 /// Says that there is no connection, or why none will do, and gives the status to end with.
 int tell_unconnected(voice& out, const std::string& servers, error_code why, const std::string& reason);
 
-/// Why the servers do not answer a connected client within that time, 0 being any: they take the session of a client
-/// that they demand other authentication of, and refuse whatever it asks.
-[[nodiscard]] boost::asio::awaitable<error_code> find_refusal(client zk, std::chrono::milliseconds limit);
+/// Waits until the client is connected and is answered, for that time, 0 being any. Gives why it is not: servers also
+/// take the session of a client that they demand other authentication of, and refuse whatever it asks.
+[[nodiscard]] boost::asio::awaitable<error_code> connect(client zk, std::chrono::milliseconds limit);
 
 /// Says that something has failed, and gives the status to end with.
 int tell_failed(voice& out, const std::string& what, error_code why);

@@ -298,7 +298,7 @@ TEST_CASE("where authentication is demanded, doctor, ls and run end with the rea
         CHECK(refused.text.find(words) != std::string::npos);
         CHECK(refused.text.find("by a scheme that --auth has no credentials for") != std::string::npos);
         CHECK(refused.text.find("new session") == std::string::npos);
-        CHECK(steady_clock::now() - began < std::chrono::seconds(40)); // the limit for a connection, twice
+        CHECK(steady_clock::now() - began < std::chrono::seconds(30)); // the limit for a connection, and a busy machine
     };
     check({"doctor", "--servers", servers, "--connect-timeout", "20"}, 122);
     check({"ls", "--servers", servers, "--connect-timeout", "20", "/queue/demanded"}, 125);

@@ -1,0 +1,47 @@
+// sanitizers: none
+// program: told
+// How many servers have to say that they do not know a session. set_back_test has those that all say so.
+#include "integration/fault_scene.hpp"
+
+#include "support/admin_client.hpp"
+#include "support/port_lease.hpp"
+
+using namespace zklock::test;
+
+TEST_CASE("that one server of three has lost its data ends no session; that two have does")
+{
+    zookeeper_server first, second;
+    second.kill();
+    const port_lease nobody;
+    proxy to_first(first.port());
+    const auto body = [&]() -> awaitable<void> {
+        const std::string servers =
+            to_first.address() + ',' + second.address() + ",127.0.0.1:" + std::to_string(nobody.port());
+        client zk(co_await asio::this_coro::executor, fault_options(servers, milliseconds(4'000)));
+        must(co_await zk.wait_connected(default_limit));
+        const std::int64_t session = zk.session_id();
+        {
+            admin_client admin(first.port());
+            for (int i = 0; i < 100; ++i)
+                admin.create("/much" + std::to_string(i));
+        }
+        const bool seen = must(co_await zk.exists("/much99")).has_value();
+        CHECK(seen);
+        first.kill();
+        first.wipe();
+        first.start();
+        co_await until("the session should be over", [&] { return zk.state() == connection_state::connecting; });
+        // In each cycle it hangs up, is asked for the session, and says that there is none.
+        const std::size_t asked = to_first.accepted();
+        co_await until("it was asked in three cycles", [&] { return to_first.accepted() >= asked + 8; });
+        CHECK(zk.session_id() == session);
+        CHECK(zk.metrics().expiries == 0);
+        second.start();
+        co_await until("there is a new session", [&] { return zk.session_id() != 0 && zk.session_id() != session; });
+        CHECK(zk.metrics().expiries == 1);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(first);
+    expect_clean(second);
+}

@@ -286,6 +286,30 @@ TEST_CASE("while a session may be taken up again, no back-off keeps from it")
     c.close();
 }
 
+TEST_CASE("a connection that only reads, or whose writes are refused, is not one of use, however long it lives")
+{
+    proxy between{server().port()};
+    auto options = options_for(between.address(), 4s);
+    options.connect_backoff = 200ms;
+    options.connect_backoff_limit = 10s;
+    connected_bridge_client c{options};
+    const milliseconds long_enough = 4s / 4; // for one of use
+    for (std::size_t lost = 1; lost <= 4; ++lost) {
+        const auto end = steady_clock::now() + long_enough;
+        do {
+            CHECK(c.exists("/").result == outcome::ok);
+            CHECK(c.remove("/attempts/missing") == outcome::no_node);
+        } while (steady_clock::now() < end);
+        const auto cut = steady_clock::now();
+        between.cut();
+        c.wait_connected(1 + lost);
+        // At once; then up to 200 ms; then up to 400 ms, and more than two thirds of that.
+        if (lost >= 3)
+            CHECK(between.accepted_at().back() - cut >= 266ms);
+    }
+    c.close();
+}
+
 TEST_CASE("with two servers, of which one is dead, the other is found at once")
 {
     port_lease dead;

@@ -59,7 +59,7 @@ struct commit_record {
     unsigned operation = 0;
     std::optional<instant> ended;
     std::string outcome;
-    bool lost_by_servers = false; ///< they wrote it, and do not have it any more
+    bool in_a_log = false; ///< a member wrote it, and none has it: so the servers have lost it, or never agreed on it
 };
 
 /// What the servers have executed of it.
@@ -118,8 +118,8 @@ struct stop_record {
 
 /// What was promised and not kept, in words; empty if all is well.
 [[nodiscard]] std::vector<std::string> violations(const history& h);
-/// Those of them that no server can cause, whatever it does.
-[[nodiscard]] std::vector<std::string> faults_of_clients(const history& h);
+/// Whether servers may have caused them all: because their data `differ`, or as commits that are in a log alone.
+[[nodiscard]] bool servers_may_have_caused(const history& h, bool differ);
 
 struct summary {
     std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0,
@@ -127,7 +127,6 @@ struct summary {
     std::size_t readers = 0, downgrades = 0, by_certificate = 0, commits = 0; ///< commits: executed
     std::size_t tries = 0, several = 0;   ///< that were granted; a multi-lock counts as its locks
     std::size_t lingered = 0, shared = 0; ///< grants by the node of an earlier one: it had lingered; it had a cohort
-    std::size_t lost_by_servers = 0;      ///< commits
     std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);

@@ -7,8 +7,8 @@
 
 namespace zklock::chaos {
 
-/// The exit status of a run that says nothing about the locks: servers or processes did not come up, or the servers have
-/// different data (server_faults.hpp).
+/// The exit status of a run that says nothing about the locks: servers or processes did not come up, or the servers
+/// have different data (server_faults.hpp).
 inline constexpr int could_not_play = 3;
 
 struct rounds_options {

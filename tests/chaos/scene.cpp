@@ -357,20 +357,19 @@ history scene::take_history()
     history h;
     h.session_timeout = in_nanoseconds(chosen.session_timeout);
     h.writes = resource_.stop();
-    h.executed = executed();
     for (int number = 1; number <= last_process_; ++number) {
         auto& p = h.processes[number] = read_history(file("events-", number));
         p.pauses = pauses_[number];
         if (const auto dead = killed_.find(number); dead != killed_.end())
             p.killed = dead->second;
     }
-    note_lost_commits(h);
     return h;
 }
 
 /// Nobody deletes the nodes of a journal.
-void scene::note_lost_commits(history& h)
+void scene::take_commits(history& h)
 {
+    h.executed = executed();
     std::set<std::pair<int, std::size_t>> there;
     for (const auto& e : h.executed)
         there.emplace(e.process, e.number);
@@ -383,8 +382,7 @@ void scene::note_lost_commits(history& h)
     for (auto& [number, p] : h.processes)
         for (auto& [n, c] : p.commits)
             if (c.outcome == "ok" && !there.contains({number, n}))
-                c.lost_by_servers =
-                    any_wrote(journal_entry(number, c.operation, n, p.operations.at(c.operation).token));
+                c.in_a_log = any_wrote(journal_entry(number, c.operation, n, p.operations.at(c.operation).token));
 }
 
 std::vector<std::string> scene::different_members()

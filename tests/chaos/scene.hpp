@@ -79,8 +79,10 @@ public:
     /// Complaints about what was left or did not end are added to `violations`. False if one ended with an error.
     bool finish(std::vector<std::string>& violations);
 
-    /// After finish().
+    /// After finish(): what the processes noted.
     [[nodiscard]] history take_history();
+    /// And what the servers have executed of their commits.
+    void take_commits(history& h);
     /// For each member whose data are others than the leader's: what its log says of that.
     [[nodiscard]] std::vector<std::string> different_members();
     /// What the processes printed, if anything.
@@ -98,7 +100,6 @@ private:
     void look_after_clients();
     void notice_stop(client_process& c);
     bool await_end(std::span<client_process> all, std::vector<std::string>& violations);
-    void note_lost_commits(history& h);
     [[nodiscard]] std::string contenders_left();
     [[nodiscard]] std::string log_tail(int process) const;
     [[nodiscard]] std::vector<executed_commit> executed();

@@ -1,7 +1,6 @@
 #include "chaos/server_faults.hpp"
 
 #include <fstream>
-#include <iterator>
 
 namespace zklock::chaos {
 
@@ -13,19 +12,20 @@ std::string different_data(std::istream& log)
     return {};
 }
 
-/// A record has the data's length before them, in four bytes.
 bool was_written(const std::filesystem::path& folder, std::string_view data)
 {
-    std::string record(3, '\0');
-    record += static_cast<char>(data.size());
-    record += data;
+    std::string length; // stands before the data
+    for (int bits = 24; bits >= 0; bits -= 8)
+        length += static_cast<char>(data.size() >> bits & 0xff);
     for (const auto& file : std::filesystem::directory_iterator(folder)) {
         if (!file.path().filename().string().starts_with("log."))
             continue;
+        std::string all(file.file_size(), '\0'); // mostly zeros, which servers have set aside
         std::ifstream in(file.path(), std::ios::binary);
-        const std::string all(std::istreambuf_iterator<char>(in), {});
-        if (all.find(record) != std::string::npos)
-            return true;
+        in.read(all.data(), static_cast<std::streamsize>(all.size()));
+        for (auto at = all.find(data); at != all.npos; at = all.find(data, at + 1))
+            if (std::string_view(all).substr(0, at).ends_with(length))
+                return true;
     }
     return false;
 }

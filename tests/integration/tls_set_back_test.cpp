@@ -17,7 +17,9 @@ TEST_CASE("over TLS, a server that was set back does not keep its client out")
     zookeeper_server set_back(with_secure_port());
     const auto body = [&]() -> awaitable<void> {
         const kept_log log;
-        auto options = secure_options("127.0.0.1:" + std::to_string(set_back.secure_port()), 4s);
+        // A server that is restored gives the session its time-out again, which shall outlast the client's patience.
+        const milliseconds session_timeout = session_is_in_backup ? 12s : 6s;
+        auto options = secure_options("127.0.0.1:" + std::to_string(set_back.secure_port()), session_timeout);
         options.log = log;
         client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(default_limit));
@@ -32,9 +34,13 @@ TEST_CASE("over TLS, a server that was set back does not keep its client out")
                 admin.create("/much" + std::to_string(i));
         }
         const auto seen = must(co_await zk.exists("/much99"));
-        CHECK(seen);
+        CHECK(seen); // so the client has seen more than the backup has
         set_back.kill();
         session_is_in_backup ? set_back.restore() : set_back.wipe();
+        co_await until("that is noticed", [&] { return zk.state() == connection_state::suspended; });
+        const auto almost_over = steady_clock::now() + session_timeout;
+        if (session_is_in_backup)
+            co_await until("the session should almost be over", [&] { return steady_clock::now() > almost_over; });
         set_back.start();
         co_await until("there is a new session", [&] { return zk.session_id() != 0 && zk.session_id() != session; });
         CHECK(zk.metrics().expiries == 1);

@@ -106,8 +106,9 @@ void connect_cycle::leave(std::size_t place)
         --attempts_;
         insecure_ = 0; // it may have been one of these
     }
-    if (const auto doubted = find_same(disbelieved_, *addresses_[place]); doubted != disbelieved_.end())
-        disbelieved_.erase(doubted);
+    for (auto* const said : {&disbelieved_, &voters_})
+        if (const auto its = find_same(*said, *addresses_[place]); its != said->end())
+            said->erase(its);
     addresses_.erase(addresses_.begin() + static_cast<std::ptrdiff_t>(place));
 }
 

@@ -230,7 +230,7 @@ void connector::attempt_failed(bool by_tls, moment now)
         due_ = now.awake;
         return;
     }
-    if (cycle_.all_refused() && known_.complete) { // another that answers would have ended the cycle
+    if (cycle_.all_refused() && known_.complete) { // another that answers has voted, or would have ended the cycle
         phase_ = phase::closed;
         return;
     }

@@ -101,7 +101,9 @@ asio::awaitable<bool> open_session(const connection_arguments& connection, serve
 
 asio::awaitable<bool> examine_servers(const connection_arguments& connection, findings& found)
 {
-    const milliseconds limit = std::clamp(seconds(connection.connect_timeout), milliseconds(1), milliseconds(5000));
+    constexpr milliseconds longest(5000); // for each, also where the limit is none
+    const milliseconds asked_for = seconds(connection.connect_timeout);
+    const milliseconds limit = asked_for.count() == 0 ? longest : std::min(asked_for, longest);
     std::size_t usable = 0;
     std::size_t leaders = 0;
     std::size_t with_mode = 0;

@@ -96,7 +96,8 @@ void add_connection_arguments(CLI::App& app, connection_arguments& to)
     duration("--session-timeout", to.session_timeout,
              "what is asked of the servers: how long a dead holder keeps others out");
     duration("--server-tick", to.server_tick, "the servers' tickTime, or more")->capture_default_str();
-    duration("--connect-timeout", to.connect_timeout, "how long to wait for the first connection; 0: for ever")
+    duration("--connect-timeout", to.connect_timeout,
+             "how long to wait for the first connection and answer; 0: for ever")
         ->capture_default_str();
     app.add_option("--auth", to.auth, "an identity to show, such as digest:user:password; better in ZKLOCK_AUTH")
         ->envname("ZKLOCK_AUTH")

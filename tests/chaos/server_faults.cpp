@@ -1,5 +1,7 @@
 #include "chaos/server_faults.hpp"
 
+#include "support/wire.hpp"
+
 #include <fstream>
 
 namespace zklock::chaos {
@@ -14,9 +16,7 @@ std::string different_data(std::istream& log)
 
 bool was_written(const std::filesystem::path& folder, std::string_view data)
 {
-    std::string length; // stands before the data
-    for (int bits = 24; bits >= 0; bits -= 8)
-        length += static_cast<char>(data.size() >> bits & 0xff);
+    const std::string record = test::wire_writer().text(data).frame().substr(4); // a log has no frames
     for (const auto& file : std::filesystem::directory_iterator(folder)) {
         if (!file.path().filename().string().starts_with("log."))
             continue;
@@ -24,7 +24,7 @@ bool was_written(const std::filesystem::path& folder, std::string_view data)
         std::ifstream in(file.path(), std::ios::binary);
         in.read(all.data(), static_cast<std::streamsize>(all.size()));
         for (auto at = all.find(data); at != all.npos; at = all.find(data, at + 1))
-            if (std::string_view(all).substr(0, at).ends_with(length))
+            if (std::string_view(all).substr(0, at + data.size()).ends_with(record))
                 return true;
     }
     return false;

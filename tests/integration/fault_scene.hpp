@@ -171,6 +171,14 @@ template <class Held> [[nodiscard]] pending<> begin_wait_lost(const Held& held)
     return o;
 }
 
+/// Whoever has seen what is written here has seen more than servers that begin anew.
+inline void write_much(zookeeper_server& written)
+{
+    admin_client admin(written.port());
+    for (int i = 0; i < 100; ++i)
+        admin.create("/much" + std::to_string(i));
+}
+
 /// A client whose connection can be disturbed.
 struct remote_client {
     remote_client(asio::any_io_executor executor, std::uint16_t server_port,

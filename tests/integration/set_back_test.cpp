@@ -30,13 +30,6 @@ constexpr milliseconds overdue(milliseconds session_timeout = short_session)
 // Of fault_options(), twice; the rest is the machine's.
 constexpr milliseconds then_at_once{2 * 50 + 1'500};
 
-/// Whoever has seen what is written here has seen more than servers that begin anew.
-void write_much(admin_client& admin)
-{
-    for (int i = 0; i < 100; ++i)
-        admin.create("/much" + std::to_string(i));
-}
-
 /// What a candidate has seen of an election, which it stands for again and again.
 struct reign {
     int terms = 0;
@@ -287,10 +280,7 @@ awaitable<void> set_back(servers& own, const set_back_to& to)
         co_await own.back_up(to.cold);
         co_await all.go_on();
     }
-    {
-        admin_client admin(own.all[0]->port());
-        write_much(admin);
-    }
+    write_much(*own.all[0]);
     // Each has seen it, and one node of the backup is gone.
     auto first = begin_release(all.released.value());
     co_await users::ends(first);

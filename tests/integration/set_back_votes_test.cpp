@@ -4,7 +4,6 @@
 #include "integration/fault_scene.hpp"
 #include "integration/kept_log.hpp"
 
-#include "support/admin_client.hpp"
 #include "support/port_lease.hpp"
 
 using namespace zklock::test;
@@ -23,11 +22,7 @@ TEST_CASE("one server of three that has lost its data ends no session; two do")
         client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(default_limit));
         const std::int64_t session = zk.session_id();
-        {
-            admin_client admin(first.port());
-            for (int i = 0; i < 100; ++i)
-                admin.create("/much" + std::to_string(i));
-        }
+        write_much(first);
         const bool seen = must(co_await zk.exists("/much99")).has_value();
         CHECK(seen); // so the client has seen more than a server that begins anew
         first.kill();

@@ -28,11 +28,7 @@ TEST_CASE("over TLS, a server that was set back does not keep its client out")
         guard held = must(co_await lock.acquire(default_limit));
         if (session_is_in_backup)
             set_back.back_up();
-        {
-            admin_client admin(set_back.port());
-            for (int i = 0; i < 100; ++i)
-                admin.create("/much" + std::to_string(i));
-        }
+        write_much(set_back);
         const auto seen = must(co_await zk.exists("/much99"));
         CHECK(seen); // so the client has seen more than the backup has
         set_back.kill();

@@ -191,7 +191,8 @@ private:
         if (!found.empty()) {
             std::cout << scene_.output();
             for (std::size_t i = 0; i < scene_.ensemble.size(); ++i)
-                std::cout << "The log of member " << i << " ended with:\n" << scene_.ensemble[i].log_tail() << '\n';
+                std::cout << "The log of member " << i << " ended with:\n"
+                          << test::tail_of(scene_.ensemble[i].log()) << '\n';
         }
         std::cout << std::fixed << std::setprecision(1) << rounds_.size() << " rounds, " << elapsed() << " s, "
                   << found.size() << " violations, --seed " << options_.seed << std::endl;

@@ -4,12 +4,12 @@
 #include "chaos/worker.hpp"
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
+#include "support/failure_report.hpp"
 
 #include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -283,7 +283,7 @@ bool scene::await_end(std::span<client_process> all, std::vector<std::string>& v
         const std::string who = "client process " + std::to_string(c.number);
         if (running(c)) {
             c.process.kill(); // what it noted tells which operation it is stuck in
-            violations.push_back(who + " did not end; its log ended with:\n" + log_tail(c.number));
+            violations.push_back(who + " did not end; its log ended with:\n" + test::tail_of(file("log-", c.number)));
         } else if (const int status = c.process.wait(); status != 0) {
             violations.push_back(who + " ended with status " + std::to_string(status));
             well = false;
@@ -313,22 +313,6 @@ std::string scene::contenders_left()
         }
     }
     return std::move(all).str();
-}
-
-std::string scene::log_tail(int process) const
-{
-    constexpr std::size_t shown = 100;
-    std::ifstream in(file("log-", process));
-    std::deque<std::string> lines;
-    for (std::string line; std::getline(in, line);) {
-        lines.push_back(std::move(line));
-        if (lines.size() > shown)
-            lines.pop_front();
-    }
-    std::string text;
-    for (const auto& line : lines)
-        text += line + '\n';
-    return text;
 }
 
 std::vector<executed_commit> scene::executed()

@@ -101,7 +101,6 @@ private:
     void notice_stop(client_process& c);
     bool await_end(std::span<client_process> all, std::vector<std::string>& violations);
     [[nodiscard]] std::string contenders_left();
-    [[nodiscard]] std::string log_tail(int process) const;
     [[nodiscard]] std::vector<executed_commit> executed();
     [[nodiscard]] std::filesystem::path file(const char* kind, int process) const;
 

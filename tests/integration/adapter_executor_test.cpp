@@ -1,10 +1,10 @@
 // program: public_headers
 // Where handlers run, how often, with what kept alive meanwhile: on one thread, on many, and on a pool.
-#include "integration/run_until.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 #include "support/options_for.hpp"
 #include "support/run_test.hpp"
+#include "support/run_until.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_allocator.hpp>

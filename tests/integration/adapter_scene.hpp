@@ -1,7 +1,7 @@
 #pragma once
 // What the tests of the adapter have in common: a context that the test runs by hand.
-#include "integration/run_until.hpp"
 #include "support/options_for.hpp"
+#include "support/run_until.hpp"
 #include "zklock/zklock.hpp"
 
 namespace zklock::test {

@@ -4,7 +4,7 @@
 #include "integration/bridge_client.hpp"
 #include "integration/moved_scene.hpp"
 #include "integration/names_scene.hpp"
-#include "integration/run_until.hpp"
+#include "support/run_until.hpp"
 
 using namespace zklock::test;
 

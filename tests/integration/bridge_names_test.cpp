@@ -2,8 +2,8 @@
 // session nor a server that is known.
 #include "integration/bridge_client.hpp"
 #include "integration/names_scene.hpp"
-#include "integration/run_until.hpp"
 #include "support/proxy.hpp"
+#include "support/run_until.hpp"
 #include "zklock/zklock.hpp"
 
 #include <set>

@@ -1,6 +1,6 @@
 #pragma once
 // What the tests of processes that are forked off have in common.
-#include "integration/run_until.hpp"
+#include "support/run_until.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 #pragma once
 // Clients that tell each other what they let go, without servers and locks: only what is between them.
 #include "bridge/peers/network_peers.hpp"
-#include "integration/run_until.hpp"
 #include "runtime/asio_scheduler.hpp"
 #include "support/options_for.hpp"
+#include "support/run_until.hpp"
 
 #include <boost/asio/post.hpp>
 

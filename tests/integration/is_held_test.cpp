@@ -2,6 +2,7 @@
 // "Do I hold it?": what each lock says of itself, without asking the servers.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/run_until.hpp"
 
 #include <boost/asio/detached.hpp>
 
@@ -278,10 +279,7 @@ TEST_CASE("where the context is gone nothing is held, and the guards that are le
         CHECK_FALSE(ec);
         held = std::move(g);
     });
-    const auto end = steady_clock::now() + default_limit;
-    while (!held && steady_clock::now() < end)
-        io->run_one_for(10ms);
-    REQUIRE(held);
+    run_until(*io, [&] { return static_cast<bool>(held); });
     CHECK(lock.is_held());
     io.reset();
     CHECK_FALSE(lock.is_held());

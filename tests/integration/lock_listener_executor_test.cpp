@@ -3,8 +3,8 @@
 // throws.
 #include "integration/kept_log.hpp"
 #include "integration/recipe_scene.hpp"
-#include "integration/run_until.hpp"
 #include "support/failing_executor.hpp"
+#include "support/run_until.hpp"
 #include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/strand.hpp>

@@ -5,6 +5,7 @@
 #include "adapter/client/client_core.hpp"
 
 #include "integration/fault_scene.hpp"
+#include "support/run_until.hpp"
 
 using namespace zklock::test;
 
@@ -16,13 +17,8 @@ struct stage {
 
     void until(const char* what, const std::function<bool()>& done)
     {
-        const auto limit = steady_clock::now() + default_limit;
-        while (!done()) {
-            INFO(what);
-            REQUIRE(steady_clock::now() < limit);
-            io.restart();
-            io.run_one_for(milliseconds{50});
-        }
+        INFO(what);
+        run_until(io, done);
     }
 };
 

@@ -355,7 +355,10 @@ TEST_CASE(
 
 TEST_CASE("a server is restored from a backup made before the sessions began")
 {
-    set_back({.what = set_back_to::before_the_sessions, .cold = false, .servers = 1, .hang_up = true});
+    for (const bool cold : {true, false}) {
+        CAPTURE(cold);
+        set_back({.what = set_back_to::before_the_sessions, .cold = cold, .servers = 1, .hang_up = true});
+    }
 }
 
 TEST_CASE("so are the three of an ensemble: if they ran during the backup, clients are back at once")

@@ -2,8 +2,8 @@
 // program: bridge
 // The store over TLS: threads and names that a session needs before there is one.
 #include "integration/bridge_client.hpp"
-#include "integration/run_until.hpp"
 #include "support/certificate_authority.hpp"
+#include "support/run_until.hpp"
 #include "zklock/client.hpp"
 
 #include <thread>

@@ -6,6 +6,14 @@ get_target_property(zklock_core_files zklock_core SOURCES)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp)
 list(FILTER headers INCLUDE REGEX "/src/(bridge|counters|queue|recipes|runtime|store)/")
 list(APPEND zklock_core_files ${headers})
+# What connector/ and peers/ compile once more.
+set(bridge ${PROJECT_SOURCE_DIR}/src/bridge)
+file(GLOB zklock_connector_files CONFIGURE_DEPENDS
+  ${bridge}/connection/connect_cycle.[ch]pp ${bridge}/connection/connect_pauses.hpp ${bridge}/connection/connector.[ch]pp)
+file(GLOB zklock_peers_files CONFIGURE_DEPENDS ${bridge}/peers/*.hpp)
+foreach(name addresses connect_bounds inbound node_id offers outbound settings)
+  list(APPEND zklock_peers_files ${bridge}/peers/${name}.cpp)
+endforeach()
 
 # zklock_below_src(NAMES FILE...): the files' names below the folder src.
 function(zklock_below_src names)

@@ -1,5 +1,6 @@
 #include "support/zookeeper_ensemble.hpp"
 
+#include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
         for (const auto& server : servers_) {
             if (!server->running()) {
                 if (members == servers_.size())
-                    throw std::runtime_error("a member ended:\n" + server->log_tail());
+                    throw std::runtime_error("a member ended:\n" + tail_of(server->log()));
                 continue;
             }
             const auto mode = server_mode(server->port());

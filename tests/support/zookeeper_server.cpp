@@ -44,7 +44,7 @@ zookeeper_server::zookeeper_server(server_options options, std::optional<port_le
 zookeeper_server::~zookeeper_server()
 {
     process_.kill();
-    report_on_failure("The log of the server on port " + std::to_string(port()) + " ended with:\n" + log_tail());
+    report_on_failure("The log of the server on port " + std::to_string(port()) + " ended with:\n" + tail_of(log()));
 }
 
 void zookeeper_server::write_configuration()
@@ -123,7 +123,7 @@ void zookeeper_server::wait_serving(milliseconds limit)
         return ended || (!server_mode(port()).empty() && (!secure_port_ || is_bound(secure_port())));
     });
     if (ended)
-        throw std::runtime_error("the server ended at its start:\n" + log_tail());
+        throw std::runtime_error("the server ended at its start:\n" + tail_of(log()));
 }
 
 void zookeeper_server::copy_data(const char* from, const char* to) const
@@ -137,14 +137,6 @@ void zookeeper_server::restart()
     kill();
     start();
     wait_serving();
-}
-
-std::string zookeeper_server::log_tail() const
-{
-    std::ifstream file{log()};
-    std::string text{std::istreambuf_iterator<char>{file}, {}};
-    constexpr std::size_t enough = 6'000;
-    return text.size() <= enough ? text : "…" + text.substr(text.size() - enough);
 }
 
 } // namespace zklock::test

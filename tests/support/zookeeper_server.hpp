@@ -73,8 +73,6 @@ public:
     [[nodiscard]] std::filesystem::path log() const { return directory_.path() / "log"; }
     /// Its snapshots and transaction logs.
     [[nodiscard]] std::filesystem::path data() const { return directory_.path() / "data" / "version-2"; }
-    /// The last lines of its log.
-    [[nodiscard]] std::string log_tail() const;
 
 private:
     friend class zookeeper_ensemble;

@@ -1,5 +1,6 @@
 // zklock::testing: clients, as a program makes them, on an ensemble in memory.
 #include "ensemble_scene.hpp"
+#include "support/run_until.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
@@ -332,8 +333,7 @@ TEST_CASE("sessions that will expire in memory keep no io_context at work")
         asio::co_spawn(
             io, [](client c) -> awaitable<void> { static_cast<void>(co_await c.wait_connected(10s)); }(zk),
             asio::detached);
-        io.run_for(50ms);
-        REQUIRE(zookeeper.sessions().size() == 1);
+        run_until(io, [&] { return zookeeper.sessions().size() == 1; });
     }
     const auto began = std::chrono::steady_clock::now();
     io.run();
@@ -346,11 +346,9 @@ TEST_CASE("a client outlives the ensemble, and an execution context its clients"
     auto zookeeper = std::make_unique<ensemble>();
     auto io = std::make_unique<asio::io_context>();
     client zk(*io, options_for(*zookeeper));
-    io->run_for(20ms);
-    REQUIRE(zk.state() == connection_state::connected);
+    run_until(*io, [&] { return zk.state() == connection_state::connected; });
     zookeeper.reset();
-    io->run_for(20ms);
-    CHECK(zk.state() != connection_state::connected);
+    run_until(*io, [&] { return zk.state() != connection_state::connected; });
     io.reset();
     CHECK(zk.state() == connection_state::closed);
 }

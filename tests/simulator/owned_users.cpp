@@ -270,7 +270,7 @@ private:
     void check_reader(const use& u)
     {
         const instant a_while = stage_.the_plan.set.a_while();
-        if (!alone_ || u.now != phase::waiting || writes(u))
+        if (!alone_ || stage_.the_plan.set.leases_may_end_in_calm() || u.now != phase::waiting || writes(u))
             return;
         instant queued = u.began; // or when the last of its owner did not want to write any more
         for (const auto& w : uses_)

@@ -94,7 +94,7 @@ struct settings {
     /// What the rare ones may take.
     [[nodiscard]] std::chrono::microseconds slowest_message() const { return delay + 10 * delay_spread; }
     /// Where a tick is a quarter of the session or more, three slow round trips in succession may be more than is
-    /// left of a lease.
+    /// left of a lease; and who waits may wait for a lease that can be renewed.
     [[nodiscard]] bool leases_may_end_in_calm() const
     {
         return 4 * tick >= shortest_session() && 60 * slow_message() > shortest_session() - tick;

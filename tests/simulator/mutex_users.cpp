@@ -174,7 +174,7 @@ private:
             stage_.world.violate("contenders() of client" + std::to_string(c.number) + " on " + path_of(path) + ": " +
                                  what);
         };
-        if (ec && !expects_faults_ && ec != make_error_code(errc::closed))
+        if (ec && !expects_faults() && ec != make_error_code(errc::closed))
             wrong(ec.message());
         for (std::size_t i = 0; i < queue.size(); ++i) {
             const auto& each = queue[i];

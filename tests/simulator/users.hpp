@@ -152,10 +152,12 @@ protected:
     /// The node that it was granted is of a session that lives, and has the access list that it was to have.
     void check_owner(const use& u, const znode_tree::node& granted);
 
+    /// Something goes wrong by which locks may be lost, and releases fail; or looks like that.
+    [[nodiscard]] bool expects_faults() const { return expects_faults_ || stage_.world.writes_undone; }
+
     stage& stage_;
     std::deque<use> uses_;
     const bool calm_;                  ///< nothing goes wrong in this schedule
-    bool expects_faults_ = false;      ///< something does by which locks may be lost, and releases fail
     std::vector<std::string> deleted_; ///< by others
 
 private:
@@ -189,6 +191,7 @@ private:
     std::map<std::string, std::set<std::int64_t>> tokens_of_; ///< by node
     std::vector<std::int64_t> killed_;
     std::vector<std::string> out_of_turn_;
+    bool expects_faults_ = false;              ///< by the plan
     std::vector<std::string> granted_unaware_; ///< nodes
 };
 

@@ -19,7 +19,7 @@ void acquisition_users::lost(use& u)
         return violate(u, "lost while it does not hold");
     if (u.believes())
         return violate(u, "lost, and yet its lease goes on");
-    if (!expects_faults_ && !stage_.the_plan.set.leases_may_end_in_calm())
+    if (!expects_faults() && !stage_.the_plan.set.leases_may_end_in_calm())
         violate(u, "lost, though nothing ever went wrong");
     check_loss(u);
     check_heard(u, lock_event::kind::lost, {});
@@ -40,7 +40,7 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
         return timed_out(u, is(errc::timed_out));
     if (is(errc::busy) && u.wish.look_once)
         return check_refusal(u);
-    const bool may_be_lost = (expects_faults_ && !calm_) || set.leases_may_end_in_calm();
+    const bool may_be_lost = (expects_faults() && !calm_) || set.leases_may_end_in_calm();
     const bool granted_and_lost = is(errc::lost) && may_be_lost && !ended.node.empty();
     const bool tried_enough = most_attempts(u) != 0 && may_be_lost &&
                               (is(errc::lost) || is(errc::not_connected) || is(errc::session_expired));
@@ -63,7 +63,7 @@ void acquisition_users::timed_out(use& u, bool for_others)
         return;
     if (u.where->now() > *u.deadline + promptly && now() > u.began + promptly)
         violate(u, "timed out too late");
-    if (!for_others && !expects_faults_ && sees_holder(u))
+    if (!for_others && !expects_faults() && sees_holder(u))
         violate(u, "takes others for an outage");
     if (for_others && u.store->silent(promptly))
         violate(u, "takes an outage for others");
@@ -99,7 +99,7 @@ bool acquisition_users::comes_first(const use& u)
 /// first, or leaves a node of other options behind. (Those who wait for permits hold their line.)
 void acquisition_users::check_refusal(const use& u)
 {
-    if (expects_faults_ || stage_.the_plan.which == recipe::semaphore || !u.handle->refused_for_others())
+    if (expects_faults() || stage_.the_plan.which == recipe::semaphore || !u.handle->refused_for_others())
         return;
     const bool others = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
         const bool may_have_parts = o.paths.size() > 1;
@@ -138,7 +138,7 @@ void acquisition_users::released(const client& c, use& u, boost::system::error_c
     u.back.ended(*u.store);
     if (u.lost && ec != make_error_code(errc::lost))
         violate(u, "lost, and released without that error");
-    if (ec && !u.lost && !expects_faults_)
+    if (ec && !u.lost && !expects_faults())
         violate(u, "its release failed: " + ec.message());
     // Of an owner's holds all but the last end otherwise.
     if (u.owner != 0)

@@ -7,13 +7,13 @@ file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp)
 list(FILTER headers INCLUDE REGEX "/src/(bridge|counters|queue|recipes|runtime|store)/")
 list(APPEND zklock_core_files ${headers})
 # What connector/ and peers/ compile once more.
-set(bridge ${PROJECT_SOURCE_DIR}/src/bridge)
-file(GLOB zklock_connector_files CONFIGURE_DEPENDS
-  ${bridge}/connection/connect_cycle.[ch]pp ${bridge}/connection/connect_pauses.hpp ${bridge}/connection/connector.[ch]pp)
-file(GLOB zklock_peers_files CONFIGURE_DEPENDS ${bridge}/peers/*.hpp)
-foreach(name addresses connect_bounds inbound node_id offers outbound settings)
-  list(APPEND zklock_peers_files ${bridge}/peers/${name}.cpp)
-endforeach()
+set(zklock_connector_files connect_cycle.cpp connect_cycle.hpp connect_pauses.hpp connector.cpp connector.hpp)
+list(TRANSFORM zklock_connector_files PREPEND ${PROJECT_SOURCE_DIR}/src/bridge/connection/)
+file(GLOB zklock_peers_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src/bridge/peers
+  ${PROJECT_SOURCE_DIR}/src/bridge/peers/*.hpp)
+list(APPEND zklock_peers_files
+  addresses.cpp connect_bounds.cpp inbound.cpp node_id.cpp offers.cpp outbound.cpp settings.cpp)
+list(TRANSFORM zklock_peers_files PREPEND ${PROJECT_SOURCE_DIR}/src/bridge/peers/)
 
 # zklock_below_src(NAMES FILE...): the files' names below the folder src.
 function(zklock_below_src names)

@@ -170,7 +170,7 @@ protected:
     void check_readers(const use& holder)
     {
         const instant a_while = stage_.the_plan.set.a_while();
-        if (!alone_ || stage_.the_plan.set.leases_may_end_in_calm() || now() < a_while)
+        if (!alone_ || now() < a_while)
             return;
         for (const auto& u : uses_) {
             const bool waits = u.now == use::phase::waiting && u.paths == holder.paths && !roles_.at(&u).writes;
@@ -192,7 +192,8 @@ protected:
     }
 
     /// Where numbers are scarce, readers too are held back until the path is empty.
-    const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short();
+    const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short() &&
+                        !stage_.the_plan.set.leases_may_end_in_calm();
     std::map<const use*, role> roles_;
 };
 

@@ -1,5 +1,6 @@
 // zklock::testing: what it refuses, and what befalls nobody.
 #include "ensemble_scene.hpp"
+#include "support/run_until.hpp"
 
 #include <boost/asio/use_future.hpp>
 
@@ -149,11 +150,15 @@ TEST_CASE("what is refused")
         CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
     }
     asio::io_context io;
+    bool tried = false; // to connect
     {
         client_options options;
         options.servers = "127.0.0.1:1";
+        options.log = [&tried](log_level, std::string_view line) {
+            tried |= line.find("cannot connect to") != line.npos;
+        };
         client real(io, options);
-        io.run_for(20ms);
+        run_until(io, [&tried] { return tried; });
         CHECK_THROWS_AS(zookeeper.stall(1s), std::logic_error);
     }
     io.run();

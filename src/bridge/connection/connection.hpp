@@ -51,16 +51,11 @@ public:
     void close(std::function<void()> closed) override;
     void give_up_session() override;
 
-    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
-    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
-    /// for this process.
+    /// Nothing of the library is left then.
     void stop(bool told_of_fork = false) override;
-
-    /// The same, with the connection cut, as by a loss: the servers keep the session until its time-out.
     void cut() override;
 
-    /// For how long there has been no connection, as the connector counts it; nothing while there is one. If one after
-    /// the other is lost: for how long there has been none that proved itself, though there may be one now.
+    /// As the connector counts it.
     [[nodiscard]] std::optional<clock::duration> unconnected_for() const override
     {
         if (connector_.keeps_losing())
@@ -69,20 +64,12 @@ public:
             return std::nullopt;
         return connector_.unconnected_for(clock::now());
     }
-    /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
-    /// one has come; why names have no address; and how many connections were lost, if one after the other is.
     [[nodiscard]] std::map<std::string, std::string> failures() override;
-
-    /// From which the present or last connection was made to its server; nothing before the first.
     [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept override
     {
         return dialer_.local_address();
     }
-
-    /// There is no connection, and the last attempt with each address has failed by TLS.
     [[nodiscard]] bool is_insecure() const noexcept override { return connector_.all_insecure(); }
-
-    /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept override
     {
         return may_send() && unanswered() == 0 && inbox_.empty();

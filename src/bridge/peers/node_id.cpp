@@ -1,6 +1,7 @@
 #include "bridge/peers/node_id.hpp"
 
 #include <charconv>
+#include <cstddef>
 #include <string_view>
 
 namespace zklock::bridge::peering {

@@ -2,25 +2,13 @@
 #include "store/peers.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 
 namespace zklock::bridge::peering {
 
 /// A commitment, as the 16 bytes of its uuid: what goes over the network.
 using node_id = std::array<std::uint8_t, 16>;
-
-/// For our own nodes only: they are hashes already, and nobody else can choose them.
-struct node_id_hash {
-    [[nodiscard]] std::size_t operator()(const node_id& id) const noexcept
-    {
-        std::size_t some = 0;
-        std::memcpy(&some, id.data(), sizeof some);
-        return some;
-    }
-};
 
 /// Nothing if the text is no uuid in lower case.
 [[nodiscard]] std::optional<node_id> id_of(const store::commitment& text) noexcept;

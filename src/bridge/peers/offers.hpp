@@ -109,7 +109,7 @@ private:
         std::uint64_t told_from;  ///< the first, counted from the first that was ever told
         time_point until;
     };
-    using index = boost::unordered_flat_map<node_id, entry*, node_id_hash>;
+    using index = boost::unordered_flat_map<node_id, entry*>;
     static constexpr std::size_t first_kept = 64; ///< room for them; it is doubled
 
     void make_place();

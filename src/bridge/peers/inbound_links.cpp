@@ -1,7 +1,5 @@
 #include "bridge/peers/inbound_links.hpp"
 
-#include <boost/system/system_error.hpp>
-
 #include <utility>
 
 #include <sys/socket.h>
@@ -22,9 +20,7 @@ void inbound_links::add(runtime::unique_fd descriptor, const endpoint& from)
         return turn_away(std::move(descriptor), from, answer, now);
     const peer_id peer = ++last_id_;
     const auto made = make_link(peer);
-    try {
-        made->adopt(from.protocol(), std::move(descriptor));
-    } catch (const boost::system::system_error&) { // no room in Asio's set: a connection less
+    if (made->adopt(from.protocol(), std::move(descriptor))) { // no room in Asio's set: a connection less
         made->close();
         return places_.give_back(from.address(), false);
     }

@@ -4,7 +4,6 @@
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <cerrno>
 #include <utility>
@@ -46,13 +45,14 @@ template <class F> void link::in_turn(F f)
         turns_->run(f);
 }
 
-void link::adopt(const tcp& protocol, runtime::unique_fd descriptor)
+error_code link::adopt(const tcp& protocol, runtime::unique_fd descriptor)
 {
     if (const error_code wrong = runtime::take_over(std::move(descriptor), protocol, socket_))
-        throw boost::system::system_error(wrong);
+        return wrong;
     prepare_socket();
     connected_ = true;
     read();
+    return {};
 }
 
 /// Keeps the socket, which is open by now, from children, and sets its options.
@@ -69,10 +69,10 @@ void link::prepare_socket()
     set(own, IPPROTO_TCP, TCP_USER_TIMEOUT, unanswered_ms);
 }
 
-void link::connect(const endpoint& to)
+error_code link::connect(const endpoint& to)
 {
     if (const error_code wrong = runtime::open_socket(to.protocol(), socket_))
-        throw boost::system::system_error(wrong);
+        return wrong;
     prepare_socket();
     auto done = [self = shared_from_this()](const error_code& ec) {
         self->in_turn([&] {
@@ -81,6 +81,7 @@ void link::connect(const endpoint& to)
         });
     };
     socket_.async_connect(to, asio::bind_allocator(of_write_.get(), std::move(done)));
+    return {};
 }
 
 /// Connected, or there is room: goes on, or ends.

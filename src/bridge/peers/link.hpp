@@ -6,9 +6,9 @@
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/unique_fd.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/asio/basic_stream_socket.hpp>
-#include <boost/system/error_code.hpp>
 
 #include <array>
 #include <cstddef>
@@ -24,7 +24,6 @@ namespace zklock::bridge::peering {
 /// functions are called in turns of the strand.
 class link final : public std::enable_shared_from_this<link> {
 public:
-    using error_code = boost::system::error_code;
     using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
 
     /// More than this is not kept for somebody who reads too slowly, besides what the kernel keeps.
@@ -39,10 +38,10 @@ public:
 
     link(const runtime::strand&, std::shared_ptr<runtime::turns>, events);
 
-    /// Makes a connection, and reads from it.
-    void connect(const endpoint& to);
-    /// Takes a descriptor over, whatever becomes of it; and reads from it.
-    void adopt(const boost::asio::ip::tcp& protocol, runtime::unique_fd);
+    /// Makes a connection, and reads from it; or says why there is no socket for that.
+    [[nodiscard]] error_code connect(const endpoint& to);
+    /// Takes a descriptor over, whatever becomes of it, and reads from it; or says why that cannot be.
+    [[nodiscard]] error_code adopt(const boost::asio::ip::tcp& protocol, runtime::unique_fd);
 
     /// What is put behind it leaves with the next flush().
     [[nodiscard]] std::string& out() noexcept { return out_; }

@@ -1,7 +1,5 @@
 #include "bridge/peers/outbound_links.hpp"
 
-#include <boost/system/system_error.hpp>
-
 #include <utility>
 
 namespace zklock::bridge::peering {
@@ -52,9 +50,7 @@ linked<outbound>* outbound_links::connection_to(const endpoint& to, time_point n
         return nullptr;
     }
     const auto made = make_link(to);
-    try {
-        made->connect(to);
-    } catch (const boost::system::system_error&) { // no descriptor
+    if (made->connect(to)) { // no descriptor
         made->close();
         bounds_.ended(false);
         counted_.not_tried.add();

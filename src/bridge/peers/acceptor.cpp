@@ -2,12 +2,13 @@
 
 #include "runtime/sockets.hpp"
 
+#include <boost/asio/ip/v6_only.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 namespace zklock::bridge::peering {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int backlog = 1024; // accepted in a quarter of a second: who connects waits for a whole one
 
-boost::system::error_code last_error()
+error_code last_error()
 {
     return {errno, boost::system::system_category()};
 }
@@ -46,25 +47,23 @@ acceptor::acceptor(const runtime::strand& strand, std::shared_ptr<runtime::turns
 {
 }
 
-auto acceptor::bind() -> error_code
+error_code acceptor::bind()
 {
     error_code wrong = runtime::open_socket(at_.protocol(), socket_);
     if (wrong)
         return wrong;
-    const int descriptor = socket_.native_handle();
-    not_for_children_.emplace(descriptor);
-    const int on = 1;
-    const int off = 0;
-    (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // its last connections may linger
+    not_for_children_.emplace(socket_.native_handle());
+    error_code ignored;
+    socket_.set_option(socket_type::reuse_address(true), ignored); // its last connections may linger
     if (at_.address().is_v6())
-        (void)::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (::bind(descriptor, at_.data(), static_cast<socklen_t>(at_.size())) != 0 || ::listen(descriptor, backlog) != 0)
-        wrong = last_error();
-    else
+        socket_.set_option(boost::asio::ip::v6_only(false), ignored);
+    socket_.bind(at_, wrong);
+    if (!wrong)
+        socket_.listen(backlog, wrong);
+    if (!wrong)
         bound_ = socket_.local_endpoint(wrong);
     if (wrong) {
         not_for_children_.reset();
-        error_code ignored;
         socket_.close(ignored);
         bound_.reset();
     }

@@ -9,9 +9,9 @@
 #include "runtime/unique_fd.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <functional>
@@ -25,8 +25,6 @@ namespace zklock::bridge::peering {
 /// tried again after a pause.
 class acceptor final : public std::enable_shared_from_this<acceptor> {
 public:
-    using error_code = boost::system::error_code;
-
     /// Whoever comes: as many at once as have a place, and then 4,000 a second. More than that wait in the kernel,
     /// which drops them when there are too many.
     static constexpr int most_at_once = 256;

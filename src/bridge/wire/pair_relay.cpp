@@ -107,7 +107,7 @@ void pair_relay::bring_in(int server) noexcept
             continue;
         }
         if (engine_->now_in() != engine::state::open) {
-            end_input();
+            ::shutdown(own_end_.get(), SHUT_WR);
             break;
         }
         if (all || received >= most_received)
@@ -133,12 +133,6 @@ bool pair_relay::give_to_client() noexcept
             waiting_ = {}; // the C client has closed its end
     }
     return true;
-}
-
-void pair_relay::end_input() noexcept
-{
-    if (!std::exchange(input_ended_, true))
-        ::shutdown(own_end_.get(), SHUT_WR);
 }
 
 void pair_relay::bring_out(int server) noexcept

@@ -76,13 +76,11 @@ private:
     std::size_t receive(int server) noexcept;
     void send_pending(int server) noexcept;
     [[nodiscard]] bool give_to_client() noexcept;
-    void end_input() noexcept;
 
     std::unique_ptr<engine> engine_;
     runtime::unique_fd own_end_;
     runtime::unique_fd clients_end_;
     bool hung_up_ = false;            ///< the server, or the network between
-    bool input_ended_ = false;        ///< and the C client has been told
     std::span<const char> waiting_{}; ///< in input_: for the C client
     buffer input_;
 };

@@ -13,12 +13,8 @@ namespace zklock::bridge::peering {
 
 /// SHA-256. What OpenSSL needs for it is found once, which takes longer than to hash.
 struct secret_source::digest {
-    struct frees {
-        void operator()(EVP_MD* it) const noexcept { EVP_MD_free(it); }
-        void operator()(EVP_MD_CTX* it) const noexcept { EVP_MD_CTX_free(it); }
-    };
-    std::unique_ptr<EVP_MD, frees> algorithm{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
-    std::unique_ptr<EVP_MD_CTX, frees> context{EVP_MD_CTX_new()};
+    std::unique_ptr<EVP_MD, void (*)(EVP_MD*)> algorithm{EVP_MD_fetch(nullptr, "SHA256", nullptr), &EVP_MD_free};
+    std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
 
     digest()
     {

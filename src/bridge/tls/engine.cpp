@@ -82,16 +82,11 @@ bool set_limits(SSL* ssl)
 
 } // namespace
 
-void tls_engine::freed::operator()(SSL* it) const noexcept
-{
-    SSL_free(it);
-}
-
 tls_engine::tls_engine(std::shared_ptr<const tls_context> context, const server_name& name)
     : context_(std::move(context)), expected_(name.host)
 {
     const own_errors errors;
-    ssl_.reset(SSL_new(context_->native()));
+    ssl_ = {SSL_new(context_->native()), &SSL_free};
     owned_bio in(BIO_new(BIO_s_mem())), out(BIO_new(BIO_s_mem()));
     if (!ssl_ || !in || !out)
         throw std::bad_alloc();

@@ -18,8 +18,6 @@ namespace zklock::bridge {
 struct server_name {
     std::string host;     ///< a name (a dot at its end does not count), or an address without brackets
     bool numeric = false; ///< an address: the certificate has to list it as such, and the server is told no name (SNI)
-
-    friend bool operator==(const server_name&, const server_name&) = default;
 };
 
 /// The client's end of one TLS connection.
@@ -50,10 +48,6 @@ public:
     [[nodiscard]] bool heard() const noexcept override { return heard_; }
 
 private:
-    struct freed {
-        void operator()(ssl_st*) const noexcept;
-    };
-
     class call;
 
     void expect(const server_name&);
@@ -67,7 +61,7 @@ private:
 
     const std::shared_ptr<const tls_context> context_;
     std::string expected_; ///< the server's name or address, as it is looked for in certificates
-    std::unique_ptr<ssl_st, freed> ssl_;
+    std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_{nullptr, nullptr};
     bio_st* from_server_ = nullptr; ///< owned by ssl_, as is the other
     bio_st* to_server_ = nullptr;
     std::span<const char> pending_{}; ///< in to_server_

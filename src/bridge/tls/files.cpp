@@ -14,11 +14,6 @@ namespace {
 constexpr ::off_t largest_file = 16 * 1024 * 1024;
 constexpr ::time_t settled_after = 2; // s, FAT's step of time
 
-std::string error_text(int code)
-{
-    return std::generic_category().message(code);
-}
-
 } // namespace
 
 void tls_file::note(const struct ::stat& found)
@@ -54,7 +49,7 @@ std::optional<secret> tls_file::read(std::string& why)
     const runtime::unique_fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct ::stat found {};
     if (!file || ::fstat(file.get(), &found) != 0)
-        return failed(error_text(errno));
+        return failed(std::generic_category().message(errno));
     note(found);
     if (!S_ISREG(found.st_mode))
         return failed("it is not a regular file");
@@ -69,7 +64,7 @@ std::optional<secret> tls_file::read(std::string& why)
         if (got == -1 && errno == EINTR)
             continue;
         if (got == -1)
-            return failed(error_text(errno));
+            return failed(std::generic_category().message(errno));
         if (got == 0)
             break;
         filled += static_cast<std::size_t>(got);

@@ -16,8 +16,6 @@ class tls_file {
 public:
     explicit tls_file(std::string path) : path_(std::move(path)) {}
 
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
     /// Notes how the file is, and gives what is in it, which may be a key; or nothing, if it cannot be read. Then `why`
     /// says so, in words.
     [[nodiscard]] std::optional<secret> read(std::string& why);

@@ -148,8 +148,7 @@ struct kdc_calls::pool {
 
     void work()
     {
-        int before = 0;
-        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
         std::unique_lock lock(mutex);
         while (!waiting.empty() && !ending) {
             job next = std::move(waiting.front());
@@ -171,15 +170,13 @@ struct kdc_calls::pool {
 
 stops_with_process::stops_with_process() noexcept
 {
-    int before = 0;
-    ::pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+    ::pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
 }
 
 stops_with_process::~stops_with_process()
 {
-    int before = 0;
-    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    kdc_calls::stop_if_process_ends();
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    kdc_calls::pool::current.load(std::memory_order_acquire)->stop_if_ending();
 }
 
 not_stopped_here::not_stopped_here() noexcept
@@ -189,13 +186,7 @@ not_stopped_here::not_stopped_here() noexcept
 
 not_stopped_here::~not_stopped_here()
 {
-    int ignored = 0;
-    ::pthread_setcancelstate(before_, &ignored);
-}
-
-void kdc_calls::stop_if_process_ends()
-{
-    pool::current.load(std::memory_order_acquire)->stop_if_ending();
+    ::pthread_setcancelstate(before_, nullptr);
 }
 
 kdc_calls::kdc_calls(asio::execution_context& context) : service(context), home_(std::make_shared<home>()) {}

@@ -50,7 +50,6 @@ public:
 
 private:
     friend class stops_with_process;
-    static void stop_if_process_ends();
 
     class home; // what the threads know of a context
     struct pool;

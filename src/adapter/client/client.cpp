@@ -87,7 +87,7 @@ metrics client::metrics() const
     m.expiries = counted.connection.expiries.read();
     m.authentication_failures = counted.connection.authentication_failures.read();
     m.requests = counted.connection.requests.read();
-    m.unseen = counted.unseen_guards.counted;
+    m.unseen = counted.unseen_guards;
     m.heartbeats = counted.connection.heartbeats.read();
     m.heartbeat_delays = counted.connection.heartbeat_delays.read();
     m.handoff = counted.connection.handoff.read();

@@ -1,7 +1,6 @@
 // What a guard stands for, on the strand.
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
-#include "queue/node_path.hpp"
 #include "store/if_alive.hpp"
 
 namespace zklock::detail {
@@ -30,7 +29,7 @@ void hold::tell_unseen(client_core& core)
     acquisition->note_unseen();
     const std::vector<held_lock> one{{acquisition->path(), grant.node, 0}};
     for (const held_lock& lock : grant.parts ? *grant.parts : one)
-        if (const auto left_out = client->counted().unseen_guards.told.say(lock.path, lease_clock::now()))
+        if (const auto left_out = client->counted().unseen_told.say(lock.path, lease_clock::now()))
             core.session.log(log_level::warning, lock.path, " was given back in the turn in which it was granted (",
                              lock.node,
                              "), and nobody had looked at what co_await gave: the lock is held as long as that has a "
@@ -89,7 +88,7 @@ void guard_state::drop() noexcept
         return;
     hold_->leave();
     if (hold_->looked_at == hold::first_look::missed)
-        ++client_->counted().unseen_guards.counted;
+        ++client_->counted().unseen_guards;
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     hold_->client = client_;
     static_cast<void>(client_->post_task(std::move(hold_)));

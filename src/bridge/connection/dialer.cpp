@@ -41,10 +41,8 @@ void dialer::dial()
     const error_code ec = socket_.connect(*strand_, connector_.address(), [this](const error_code& outcome) {
         owner_.go_on_with_attempt([&] { dialed(outcome); });
     });
-    if (!ec)
-        return;
-    wire_.unreached(ec);
-    owner_.wire_changed();
+    if (ec)
+        dialed(ec);
 }
 
 void dialer::dialed(const error_code& ec)

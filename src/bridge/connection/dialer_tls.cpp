@@ -97,11 +97,8 @@ void dialer::shake_hands()
     case pair_relay::state::open: break;
     }
     const int end = relay.open_pair();
-    if (end == -1) {
-        wire_.unreached({errno, boost::system::system_category()});
-        owner_.wire_changed();
-        return;
-    }
+    if (end == -1)
+        return dialed({errno, boost::system::system_category()});
     connected_by(end);
     if (socket_.relay())
         socket_.relay()->close_clients_end();

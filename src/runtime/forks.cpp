@@ -2,7 +2,6 @@
 #include "runtime/unique_fd.hpp"
 
 #include <array>
-#include <cstddef>
 #include <new>
 
 #include <fcntl.h>
@@ -24,15 +23,13 @@ struct kept_place {
     std::atomic<int> descriptor{nobodys};
 };
 std::array<kept_place, 4096> kept_places;
-std::atomic<int> places_used{0}; ///< those behind were never used
 
 /// As after any fork(), no more than system calls.
 void in_child()
 {
     forks.fetch_add(1, std::memory_order_relaxed);
-    const int used = places_used.load(std::memory_order_relaxed);
-    for (int i = 0; i < used; ++i)
-        if (const int descriptor = kept_places[static_cast<std::size_t>(i)].descriptor.load(); descriptor != nobodys)
+    for (const kept_place& each : kept_places)
+        if (const int descriptor = each.descriptor.load(); descriptor != nobodys)
             leave_to_parent(descriptor);
 }
 
@@ -53,22 +50,19 @@ unsigned fork_count()
 
 kept_from_children::kept_from_children(int descriptor) noexcept
 {
-    const int most = static_cast<int>(kept_places.size());
-    for (int i = 0; i < most && place_ == -1; ++i) {
+    for (kept_place& each : kept_places) {
         int expected = nobodys;
-        if (!kept_places[static_cast<std::size_t>(i)].descriptor.compare_exchange_strong(expected, descriptor))
-            continue;
-        place_ = i;
-        int used = places_used.load();
-        while (used <= i && !places_used.compare_exchange_weak(used, i + 1)) {
+        if (each.descriptor.compare_exchange_strong(expected, descriptor)) {
+            place_ = &each.descriptor;
+            return;
         }
     }
 }
 
 kept_from_children::~kept_from_children()
 {
-    if (place_ != -1)
-        kept_places[static_cast<std::size_t>(place_)].descriptor.store(nobodys);
+    if (place_)
+        place_->store(nobodys);
 }
 
 void leave_to_parent(int descriptor) noexcept

@@ -33,7 +33,7 @@ public:
     kept_from_children& operator=(kept_from_children&&) = delete;
 
 private:
-    int place_ = -1;
+    std::atomic<int>* place_ = nullptr;
 };
 
 /// In a forked process of which Asio was not told: closes the parent's socket here, and leaves it open there. Where it

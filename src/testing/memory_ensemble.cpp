@@ -111,9 +111,7 @@ auto memory_ensemble::connect(const std::shared_ptr<memory_store>& client, std::
     std::erase_if(clients_, [](const auto& each) { return each.expired(); });
     if (std::ranges::none_of(clients_, [&](const auto& each) { return each.lock() == client; }))
         clients_.push_back(client);
-    if (stopped_ || ended_)
-        return {};
-    if (parted_.contains(session))
+    if (stopped_ || ended_ || parted_.contains(session))
         return {};
     if (session != 0) {
         const auto known = sessions_.find(session);

@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::vector<std::int64_t> sessions() const;
     /// The session of somebody else than the clients, who never falls silent.
     [[nodiscard]] std::int64_t foreign_session();
-    bool expire(std::int64_t session);
+    void expire(std::int64_t session);
     void cut(std::int64_t session);
     void part(std::int64_t session);
     void mend(std::int64_t session);

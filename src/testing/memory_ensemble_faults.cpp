@@ -50,13 +50,11 @@ std::int64_t memory_ensemble::foreign_session()
     return foreign_session_;
 }
 
-bool memory_ensemble::expire(std::int64_t session)
+void memory_ensemble::expire(std::int64_t session)
 {
     const std::scoped_lock lock(mutex_);
-    if (!sessions_.contains(session))
-        return false;
-    drop_session(session);
-    return true;
+    if (sessions_.contains(session))
+        drop_session(session);
 }
 
 void memory_ensemble::cut(std::int64_t session)

@@ -154,14 +154,12 @@ void memory_store::give_up_session()
 void memory_store::close(std::function<void()> closed)
 {
     closing_ = true;
-    closed_ = std::move(closed);
     servers_->end_session(connection_);
-    post([](memory_store& self) {
+    post([closed = std::move(closed)](memory_store& self) {
         self.answer_unknown();
         self.connection_ = 0;
-        const auto told = std::move(self.closed_);
         self.stop(false);
-        told();
+        closed();
     });
 }
 

@@ -95,7 +95,6 @@ private:
     static constexpr std::chrono::milliseconds first_pause{50}, longest_pause{1'000}; ///< between attempts to connect
     std::chrono::milliseconds pause_ = first_pause;                                   ///< before the next
     std::optional<lease_clock::time_point> lost_at_; ///< since there was a connection, or the beginning
-    std::function<void()> closed_;
     bool closing_ = false;
 };
 

@@ -21,7 +21,6 @@ struct permissions {
     bool read = true;
     bool write = true;
     bool admin = true;
-    bool operator==(const permissions&) const = default;
 };
 
 using shared_access = std::shared_ptr<const access_list>; ///< null: anybody may do anything
@@ -90,7 +89,6 @@ public:
         store::event_kind kind = store::event_kind::created;
         std::string path;
         bool hidden = false; ///< the node may not be read: its watches are used up, and nobody is told
-        bool operator==(const event&) const = default;
     };
     struct effect {
         store::outcome result = store::outcome::ok;

@@ -127,8 +127,7 @@ private:
             return;
         }
         auto now = lease_clock::now();
-        auto wait = std::clamp<lease_clock::duration>(first > now ? first - now : lease_clock::duration::zero(),
-                                                      lease_clock::duration::zero(), longest_wait);
+        auto wait = std::min<lease_clock::duration>(std::max(first, now) - now, longest_wait);
         armed_.reset();
         io_->timer.expires_after(wait);
         auto ended = [self = shared_from_this()](const auto&) {

@@ -148,7 +148,6 @@ public:
     {
         return a.to_ == b.to_ && a.never_ == b.never_;
     }
-    friend bool operator!=(const kept_executor& a, const kept_executor& b) noexcept { return !(a == b); }
 
 private:
     template <class> friend class kept_executor;

@@ -17,8 +17,6 @@
 
 namespace zklock::detail {
 
-namespace asio = boost::asio;
-
 /// The parts that work for one client. They are made, used and destroyed on its strand.
 struct client_core {
     client_core(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,

@@ -23,8 +23,6 @@ struct client_executors {
     explicit client_executors(const asio::any_io_executor& e) : executor(e), for_handlers(e), known(runtime::known(e))
     {
     }
-    /// Null if it is not an `io_context`'s own.
-    [[nodiscard]] const runtime::io_executor* io() const noexcept { return std::get_if<runtime::io_executor>(&known); }
 
     asio::any_io_executor executor;
     asio::any_completion_executor for_handlers; ///< to be compared with what handlers are associated with

@@ -21,8 +21,6 @@
 
 namespace zklock::detail {
 
-namespace asio = boost::asio;
-
 /// The state that a client's handles, locks, guards and operations share.
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in

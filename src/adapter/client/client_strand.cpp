@@ -87,7 +87,7 @@ void client_strand::end_all(const std::exception_ptr& refusal) noexcept
 /// `io_context`'s own may let an exception of what they run at once go to their caller.
 bool client_strand::may_run_here() const
 {
-    const auto* const io = executors_->io();
+    const auto* const io = std::get_if<runtime::io_executor>(&executors_->known);
     return io && io->running_in_this_thread() && !strand_->running_in_this_thread();
 }
 

@@ -18,8 +18,6 @@
 
 namespace zklock::detail {
 
-namespace asio = boost::asio;
-
 /// A client's strand on the user's executor, and what is done there: posted from any thread, and done in order. It may
 /// outlive the execution context; what must not is the strand and the executor, which go in leave_context().
 class client_strand : private runtime::turns::finisher, private runtime::turns::owner {

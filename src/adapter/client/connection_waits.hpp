@@ -2,7 +2,6 @@
 #include "recipes/session/session.hpp"
 #include "runtime/client_store.hpp"
 #include "store/scheduler.hpp"
-#include "store/store.hpp"
 #include "zklock/result.hpp"
 
 #include <cstdint>

@@ -78,9 +78,7 @@ private:
     bool withdraw() override
     {
         // Without an open client it is ended by the close.
-        if (!this->client()->open_core())
-            return false;
-        if (!acquisition_->withdraw())
+        if (!this->client()->open_core() || !acquisition_->withdraw())
             return false;
         acquisition_.reset();
         counted_.ended(asio::error::operation_aborted);

@@ -10,7 +10,6 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
-#include "zklock/result.hpp"
 
 #include <memory>
 #include <string>

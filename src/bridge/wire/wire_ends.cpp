@@ -225,10 +225,8 @@ void wire::fail_unanswered()
         if (fd_ != -1)
             cut(); // before it sends anything
     }
-    if (left() || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
+    if (left() || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE)
         drop_handle(); // answers all that is left; the session goes on in the next handle
-        phase_ = phase::none;
-    }
 }
 
 void wire::drop_handle()

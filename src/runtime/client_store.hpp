@@ -6,7 +6,6 @@
 #include <boost/asio/ip/address.hpp>
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -42,12 +41,5 @@ public:
     /// As client_store::stop(). In a forked process, what is the parent's is left to it.
     virtual void stop(bool told_of_fork = false) noexcept = 0;
 };
-
-/// A store is stopped when its owner goes. What is under way may keep it in memory for a while.
-struct stops_store {
-    std::shared_ptr<client_store> kept;
-    void operator()(client_store* s) const { s->stop(); }
-};
-using owned_store = std::unique_ptr<client_store, stops_store>;
 
 } // namespace zklock::runtime

@@ -184,7 +184,7 @@ private:
     runtime::strand strand_ = runtime::make_strand(context_.get_executor());
     std::vector<std::unique_ptr<test::proxy>> links_;
     std::vector<std::unique_ptr<recorder>> recorders_;
-    std::vector<bridge::owned_connection> stores_;
+    std::vector<std::shared_ptr<bridge::connection>> stores_;
 };
 
 class simulated_side final : public side {

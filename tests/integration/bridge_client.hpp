@@ -292,7 +292,7 @@ private:
     asio::io_context context_{1};
     runtime::strand strand_ = runtime::make_strand(context_.get_executor());
     zklock::counters::counter requests_;
-    bridge::owned_connection store_;
+    std::shared_ptr<bridge::connection> store_;
 };
 
 /// One that is connected from the beginning.

@@ -63,7 +63,7 @@ TEST_CASE("stores on strands of a thread pool")
 
         runtime::strand strand;
         counters::counter requests;
-        bridge::owned_connection store;
+        std::shared_ptr<bridge::connection> store;
         const std::shared_ptr<runtime::asio_scheduler> scheduler;
         int answered = 0, good = 0;
         std::promise<void> done;

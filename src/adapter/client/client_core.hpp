@@ -32,7 +32,7 @@ struct client_core {
     }
 
     const std::shared_ptr<runtime::asio_scheduler> scheduler;
-    const runtime::owned_store store;
+    const std::shared_ptr<runtime::client_store> store;
     const std::shared_ptr<runtime::client_peers> peers; ///< null if there are none
     recipes::session session;
     recipes::locks locks;

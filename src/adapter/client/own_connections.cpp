@@ -52,14 +52,13 @@ std::shared_ptr<runtime::client_store> store_in_memory(const runtime::strand& st
 
 } // namespace
 
-runtime::owned_store make_store(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
-                                runtime::asio_scheduler& scheduler, const client_options& options,
-                                counters::counter& requests)
+std::shared_ptr<runtime::client_store> make_store(const runtime::strand& strand,
+                                                  const std::shared_ptr<runtime::turns>& turns,
+                                                  runtime::asio_scheduler& scheduler, const client_options& options,
+                                                  counters::counter& requests)
 {
-    if (auto made = store_in_memory(strand, turns, scheduler, options, requests)) {
-        auto* const store = made.get();
-        return {store, runtime::stops_store{std::move(made)}};
-    }
+    if (const auto made = store_in_memory(strand, turns, scheduler, options, requests))
+        return {made.get(), [made](runtime::client_store* store) { store->stop(); }};
     return bridge::make_connection(strand, options, requests, turns);
 }
 

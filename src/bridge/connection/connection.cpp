@@ -16,13 +16,12 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
 {
 }
 
-owned_connection make_connection(const runtime::strand& strand, const client_options& options,
-                                 counters::counter& requests, const std::shared_ptr<runtime::turns>& turns)
+std::shared_ptr<connection> make_connection(const runtime::strand& strand, const client_options& options,
+                                            counters::counter& requests, const std::shared_ptr<runtime::turns>& turns)
 {
-    auto made = std::make_shared<connection>(strand, turns, options, requests);
+    const auto made = std::make_shared<connection>(strand, turns, options, requests);
     turns->add(runtime::turns::kind::store, made);
-    connection* const c = made.get();
-    return {c, runtime::stops_store{std::move(made)}};
+    return {made.get(), [made](connection* own) { own->stop(); }};
 }
 
 void connection::attach(zklock::store::observer& observer)

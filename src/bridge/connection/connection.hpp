@@ -174,12 +174,10 @@ private:
     std::function<void()> closed_;
 };
 
-using owned_connection = std::unique_ptr<connection, runtime::stops_store>;
-
 /// The options have been looked at, and have the form that check() in adapter/client gives them. The requests of a turn
 /// leave together, at its end, or a posted turn later if answers were due. They are counted in `requests` until it is
-/// stopped.
-[[nodiscard]] owned_connection
+/// stopped, which it is when the last pointer goes. What is under way may keep it in memory for a while.
+[[nodiscard]] std::shared_ptr<connection>
 make_connection(const runtime::strand&, const client_options&, counters::counter& requests,
                 const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
 

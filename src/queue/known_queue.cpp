@@ -160,7 +160,7 @@ void known_queue::update_view(const std::vector<std::string>& names)
 void known_queue::miss(const std::vector<contender_id>& missing)
 {
     for (const contender_id id : missing) {
-        missed_.push_back(own_.node(id));
+        shown_.missed.push_back(own_.node(id));
         own_node_gone(id);
     }
 }
@@ -181,7 +181,7 @@ void known_queue::look_up_unknown(const std::vector<std::string>& names, bool co
         contender& c = *hit->second;
         prefixes.erase(hit);
         places_.give(c, name, *sequence);
-        found_.push_back(name);
+        shown_.found.push_back(name);
         c.covered = true;
         if (c.abandoned)
             start_leaving(c);
@@ -256,7 +256,7 @@ bool known_queue::own_node_from(std::int32_t sequence) const
 
 void known_queue::orphan(contender_id id)
 {
-    orphaned_.push_back(own_.node(id));
+    shown_.orphaned.push_back(own_.node(id));
     own_node_gone(id);
 }
 

@@ -17,6 +17,15 @@
 
 namespace zklock::queue {
 
+/// Nodes of ours, as answers of the servers have shown them.
+struct shown_nodes {
+    std::vector<std::string> found;    ///< of lost creates: they are there
+    std::vector<std::string> missed;   ///< they are gone: the answer was without them
+    std::vector<std::string> orphaned; ///< they are gone with their parent
+
+    [[nodiscard]] bool empty() const noexcept { return found.empty() && missed.empty() && orphaned.empty(); }
+};
+
 /// What one client knows of the queue of one path, where its own contenders stand in it, and how they get on.
 class known_queue {
 public:
@@ -37,13 +46,9 @@ public:
     /// which some may be forgotten.
     [[nodiscard]] std::vector<action>& news() noexcept { return news_; }
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
-    /// The nodes of lost creates that a list has shown since the last call.
-    [[nodiscard]] std::vector<std::string> take_found() noexcept { return std::exchange(found_, {}); }
-    /// The nodes of ours that an answer of the servers, since the last call, has shown to be gone by being without
-    /// them.
-    [[nodiscard]] std::vector<std::string> take_missed() noexcept { return std::exchange(missed_, {}); }
-    /// Those that went with their parent since then.
-    [[nodiscard]] std::vector<std::string> take_orphaned() noexcept { return std::exchange(orphaned_, {}); }
+    /// What answers have shown since the last call.
+    [[nodiscard]] shown_nodes take_shown() noexcept { return std::exchange(shown_, {}); }
+    [[nodiscard]] bool has_shown() const noexcept { return !shown_.empty(); }
     [[nodiscard]] std::vector<contender_id>& to_remove() noexcept { return to_remove_; }
     [[nodiscard]] std::vector<contender_id>& to_inspect() noexcept { return to_inspect_; }
 
@@ -129,7 +134,7 @@ private:
     own_contenders own_;
     queue::places places_;
     queue::watches watches_;
-    std::vector<std::string> found_, missed_, orphaned_; ///< nodes of ours
+    shown_nodes shown_;
 };
 
 } // namespace zklock::queue

@@ -186,9 +186,7 @@ public:
     [[nodiscard]] bool may_grant() const noexcept { return !own().queued().empty() || own().lingering() != nullptr; }
     [[nodiscard]] bool idle() const noexcept { return own().empty() && known_.watches().empty(); }
     [[nodiscard]] const known_queue& known() const noexcept { return known_; }
-    [[nodiscard]] std::vector<std::string> take_found() noexcept { return known_.take_found(); }
-    [[nodiscard]] std::vector<std::string> take_missed() noexcept { return known_.take_missed(); }
-    [[nodiscard]] std::vector<std::string> take_orphaned() noexcept { return known_.take_orphaned(); }
+    [[nodiscard]] shown_nodes take_shown() noexcept { return known_.take_shown(); }
     [[nodiscard]] const own_contenders& own() const noexcept { return known_.own(); }
 
 private:

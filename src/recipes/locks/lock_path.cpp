@@ -182,11 +182,14 @@ void lock_path::carry_out_decisions()
 
 void lock_path::note_shown(std::int64_t changed)
 {
-    for (const std::string& node : queue_.take_found())
+    if (!queue_.known().has_shown())
+        return;
+    const queue::shown_nodes shown = queue_.take_shown();
+    for (const std::string& node : shown.found)
         session_.own_writes().found(full(node), changed);
-    for (const std::string& node : queue_.take_missed())
+    for (const std::string& node : shown.missed)
         session_.own_writes().found_gone(full(node), changed);
-    for (const std::string& node : queue_.take_orphaned())
+    for (const std::string& node : shown.orphaned)
         session_.own_writes().deleted(full(node));
 }
 

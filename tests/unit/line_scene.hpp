@@ -81,7 +81,7 @@ struct line_scene : node_scene {
     void reconnect()
     {
         disconnect();
-        servers.observer->on_connected({5, 10s, false, clock.now()});
+        reappear();
     }
 };
 

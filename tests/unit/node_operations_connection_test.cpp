@@ -63,19 +63,19 @@ TEST_CASE("a read whose answer is lost is sent again; a write is not, and the re
     nodes::get(*s.session, "/a", after.teller()); // the connection is known to be over
     CHECK(s.servers.pending().empty());
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     CHECK(s.servers.pending() == "sync /, get /a, get /a");
     asked(s).to("sync /").ends(outcome::unknown);
     asked(s).to("get /a").ends(outcome::unknown);
     asked(s).to("get /a").ends(outcome::unknown);
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     CHECK(s.servers.pending() == "sync /, get /a, get /a"); // it had not caught up
     asked(s).to("sync /").ends(outcome::ok).to("get /a").show(0, "x");
     CHECK(read.value.data == "x");
     asked(s).to("get /a").ends(outcome::unknown);
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     CHECK(s.servers.pending() == "sync /, get /a"); // on each connection
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("on every connection but the first, what is read first waits for a syn
     nodes::get(*s.session, "/a", first.teller());
     asked(s).only("get /a").kept().show(0, "x");
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     asked(s).nothing_else();
     nodes::set(*s.session, "/a", "y", any_version, written.teller());
     nodes::get(*s.session, "/a", second.teller());
@@ -118,7 +118,7 @@ TEST_CASE("what is read behind a sync that is refused may be too old: its user i
     node_scene s([&](client_options& o) { o.log = [&logged](log_level, std::string_view) { ++logged; }; });
     s.connect();
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     told<node_content> old, again, read;
     nodes::get(*s.session, "/a", old.teller());
     asked(s).to("sync /").ends(outcome::no_auth).to("get /a").show(0, "x");
@@ -181,7 +181,7 @@ TEST_CASE("what never left is sent on the next connection, once and in the order
     CHECK(never.ended_with(errc::not_owner));
     CHECK(removing->withdraw() == withdrawal::withdrawn);
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     CHECK(s.servers.pending() == "persistent /a, set /a, remove /c, batch check /d");
     CHECK(creating->withdraw() == withdrawal::too_late); // now it left
     asked(s).to("persistent /a").ends(outcome::ok).to("set /a").ends(outcome::unknown);

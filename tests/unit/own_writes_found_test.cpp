@@ -1,4 +1,5 @@
 // What a session that goes on remembers of writes whose answers were lost.
+#include "own_writes_scene.hpp"
 #include "semaphore_scene.hpp"
 
 using namespace zklock::unit;
@@ -6,29 +7,6 @@ using namespace zklock::unit;
 namespace {
 
 constexpr std::int64_t next_leader = std::int64_t{1} << 32;
-
-/// Over another connection: it is for the test to show what the servers have.
-template <class Scene> void take_up(Scene& s)
-{
-    s.lose_connection();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
-    s.clock.run();
-    CHECK(s.session->state() == connection_state::suspended);
-}
-
-template <class Scene> bool trusts(const Scene& s)
-{
-    const bool began = s.session->state() == connection_state::connected;
-    CHECK(began != s.servers.session_given_up);
-    return began;
-}
-
-store::node_stat of_this_session(std::int64_t czxid)
-{
-    store::node_stat stat = scene::fresh(czxid);
-    stat.ephemeral_owner = 5;
-    return stat;
-}
 
 /// The lock is held; the create of who waits next has been done, and its answer was lost; the list shows its node.
 struct found_scene : connected_scene {
@@ -72,6 +50,45 @@ struct undated_scene : connected_scene {
         asked(*this).only("exists /p/" + node(1, 0)).ends(outcome::no_node);
     }
 };
+
+/// A writer asks to become a reader.
+struct downgrade_scene : connected_scene {
+    std::shared_ptr<attempt> holder = hold_as_writer("/p");
+    std::string writer = node(1, 0, "__WRIT__");
+
+    downgrade_scene()
+    {
+        CHECK(holder->handle->downgrade([](error_code, const recipes::grant&) {}));
+        clock.run();
+    }
+    /// The next connection shows that the writer's node is gone, and /p changed by that transaction.
+    void lose_answer(std::int64_t changed)
+    {
+        take_up(*this);
+        show_gone("/p/" + writer, changed);
+        CHECK(trusts(*this));
+    }
+};
+
+/// The next server is asked what came of a create that nobody wants any more.
+void give_up_lost_create(scene& s)
+{
+    const auto a = s.acquire("/p");
+    s.lose_connection();
+    s.withdraw(*a);
+    s.reappear(true);
+    asked(s).to("batch check /").ends(outcome::ok); // which proves the server: nothing will come of it any more
+}
+
+/// Likewise, and it shows the holder's node alone. The connection after it is there.
+void give_up_lost_create_beside(scene& s, const std::string& held)
+{
+    give_up_lost_create(s);
+    asked(s).only("exists /p/" + held).stat(of_this_session(100));
+    asked(s).to("children /p").list({held}, s.fresh(120));
+    s.answer_syncs();
+    take_up(s);
+}
 
 } // namespace
 
@@ -200,37 +217,28 @@ TEST_CASE(
         CHECK_FALSE(trusts(s));
     }
 }
-TEST_CASE("a permit that was found may not be missing")
+TEST_CASE("a permit that was found")
 {
     semaphore_scene s;
     const auto a = s.want_at_head(1, permits_of(1));
     s.reconnect();
     s.answer_syncs();
     asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61));
-    take_up(s);
-    s.show_gone(s.permit_node(2, 7), 60);
-    CHECK_FALSE(trusts(s));
-}
-TEST_CASE("a list showed that others had deleted a permit: it may not be back")
-{
-    semaphore_scene s;
-    const auto a = s.want_at_head(1, permits_of(1));
-    s.reconnect();
-    s.answer_syncs();
-    asked(s).to("children /s/leases").list({s.permit(2, 7)}, s.fresh(61)).to("children /s/leases").list({});
-    take_up(s);
-    asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
+    SUBCASE("may not be missing") {
+        take_up(s);
+        s.show_gone(s.permit_node(2, 7), 60);
+    }
+    SUBCASE("may not be back: a list showed that others had deleted it") {
+        asked(s).to("children /s/leases").list({});
+        take_up(s);
+        asked(s).only("exists " + s.permit_node(2, 7)).stat(of_this_session(60));
+    }
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a downgrade was found to have been done: the writer's node may not be back")
 {
-    connected_scene s;
-    const auto a = s.hold_as_writer("/p");
-    CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
-    const std::string writer = "/p/" + s.node(1, 0, "__WRIT__");
-    take_up(s);
-    s.show_gone(writer, 101);
-    CHECK(trusts(s));
+    downgrade_scene s;
+    s.lose_answer(101);
     SUBCASE("by its repetition")
         asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
     SUBCASE("by a look, because its repetition was refused") {
@@ -238,7 +246,7 @@ TEST_CASE("a downgrade was found to have been done: the writer's node may not be
         asked(s).to("exists " + s.downgraded("/p")).stat(of_this_session(101));
     }
     take_up(s);
-    asked(s).only("exists " + writer).stat(of_this_session(100));
+    asked(s).only("exists /p/" + s.writer).stat(of_this_session(100));
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a lost create that was deleted where it appeared may not be back")
@@ -270,12 +278,7 @@ TEST_CASE("a lost create that was not found may have been done, and deleted by o
     for (const bool is_back : {true, false}) {
         CAPTURE(is_back);
         connected_scene s;
-        const auto a = s.acquire("/p");
-        s.lose_connection();
-        s.withdraw(*a);
-        s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
-        s.clock.run();
-        asked(s).to("batch check /").ends(outcome::ok); // which proves the server: nothing will come of it any more
+        give_up_lost_create(s);
         asked(s).to("children /p").list({}, s.fresh(50));
         s.answer_syncs();
         take_up(s);
@@ -289,16 +292,7 @@ TEST_CASE("a lost create was not found, and others delete the node that is held:
 {
     connected_scene s;
     const auto holder = s.hold("/p", 0);
-    const auto a = s.acquire("/p");
-    s.lose_connection();
-    s.withdraw(*a);
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
-    s.clock.run();
-    asked(s).to("batch check /").ends(outcome::ok);
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(100));
-    asked(s).to("children /p").list({s.node(1, 0)}, s.fresh(120));
-    s.answer_syncs();
-    take_up(s);
+    give_up_lost_create_beside(s, s.node(1, 0));
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     SUBCASE("as the parent shows") {
         asked(s).only("exists /p").stat(s.fresh(130));
@@ -314,16 +308,7 @@ TEST_CASE("a lost create was not found: what was written last there still proves
     connected_scene s;
     const auto elsewhere = s.hold("/q", 7);
     const auto holder = s.hold("/p", 0);
-    const auto a = s.acquire("/p");
-    s.lose_connection();
-    s.withdraw(*a);
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
-    s.clock.run();
-    asked(s).to("batch check /").ends(outcome::ok);
-    asked(s).only("exists /p/" + s.node(2, 0)).stat(of_this_session(100));
-    asked(s).to("children /p").list({s.node(2, 0)}, s.fresh(120));
-    s.answer_syncs();
-    take_up(s);
+    give_up_lost_create_beside(s, s.node(2, 0));
     asked(s).only("exists /p/" + s.node(2, 0)).stat(of_this_session(100));
     asked(s).only("exists /p").stat(s.fresh(120));
     CHECK(trusts(s)); // and nothing is asked of the other
@@ -347,13 +332,8 @@ TEST_CASE("a look for a lost permit finds the others gone, too: they may not be 
 TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neither node may be back")
 {
     for (const bool reader_is_back : {true, false}) {
-        connected_scene s;
-        const auto a = s.hold_as_writer("/p");
-        CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
-        const std::string writer = s.node(1, 0, "__WRIT__");
-        take_up(s);
-        s.show_gone("/p/" + writer, 102);
-        CHECK(trusts(s));
+        downgrade_scene s;
+        s.lose_answer(102);
         asked(s).to(s.downgrade("/p")).fails_at(1, outcome::no_node);
         take_up(s);
         asked look(s);
@@ -362,7 +342,7 @@ TEST_CASE("a downgrade whose answer was lost, and others deleted the node: neith
             look.stat(of_this_session(101));
         } else {
             look.ends(outcome::no_node);
-            asked(s).only("exists /p").stat(s.fresh(100)).only("children /p").list({writer});
+            asked(s).only("exists /p").stat(s.fresh(100)).only("children /p").list({s.writer});
         }
         CHECK_FALSE(trusts(s));
     }
@@ -391,18 +371,7 @@ TEST_CASE("a node is found gone after another was deleted, and when is not known
     asked(s).only("exists /p").stat(s.fresh(102)).only("children /p").list({s.node(2, 1)});
     CHECK_FALSE(trusts(s));
 }
-TEST_CASE("an answer says that the parent is gone: none of the nodes that were there may be back")
-{
-    connected_scene s;
-    const auto a = s.hold("/p", 0);
-    const auto b = s.enqueue("/p", 1);
-    const auto c = s.acquire("/p");
-    asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
-    take_up(s);
-    asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
-    CHECK_FALSE(trusts(s));
-}
-TEST_CASE("an answer says that the parent is gone: none of the nodes that were there is missed")
+TEST_CASE("an answer says that the parent is gone: none of the nodes that were there may be back, and none is missed")
 {
     connected_scene s;
     const auto a = s.hold("/p", 0);
@@ -411,9 +380,15 @@ TEST_CASE("an answer says that the parent is gone: none of the nodes that were t
     asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
     CHECK(a->losses == 1);
     take_up(s);
-    s.show_gone("/p/" + s.node(2, 1), 102);
-    asked(s).only("children /p").list({});
-    CHECK(trusts(s));
+    SUBCASE("one is back") {
+        asked(s).only("exists /p/" + s.node(2, 1)).stat(of_this_session(101));
+        CHECK_FALSE(trusts(s));
+    }
+    SUBCASE("none is") {
+        s.show_gone("/p/" + s.node(2, 1), 102);
+        asked(s).only("children /p").list({});
+        CHECK(trusts(s));
+    }
 }
 TEST_CASE("an answer says that the parent of permits is gone: none of them is deleted, or may be back")
 {
@@ -465,23 +440,18 @@ TEST_CASE("a parent was found gone after the last write elsewhere: it is asked f
 }
 TEST_CASE("a node was deleted of which is not known by which transaction it was made")
 {
-    connected_scene s;
-    const auto a = s.hold_as_writer("/p");
-    CHECK(a->handle->downgrade([](error_code, const recipes::grant&) {}));
-    s.clock.run();
+    downgrade_scene s;
     SUBCASE("because a batch does not say that")
         asked(s).to(s.downgrade("/p")).done({s.downgraded("/p")});
     SUBCASE("because the answer was lost") {
-        take_up(s);
-        s.show_gone("/p/" + s.node(1, 0, "__WRIT__"), 105);
-        CHECK(trusts(s));
+        s.lose_answer(105);
         asked(s).to(s.downgrade("/p")).fails_at(0, outcome::node_exists);
     }
-    s.release(*a);
+    s.release(*s.holder);
     asked(s).to("remove " + s.downgraded("/p")).ends(outcome::ok);
     take_up(s);
     s.show_gone(s.downgraded("/p"), 103); // by somebody who came in between
-    asked(s).only("children /p").list({s.node(1, 0, "__WRIT__")});
+    asked(s).only("children /p").list({s.writer});
     CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a permit that was deleted before a list")
@@ -500,9 +470,7 @@ TEST_CASE("after an election, all children of others are later than what is know
     undated_scene s;
     asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
     asked(s).only("children /p").list({s.node(8, 10), s.node(9, 11)});
-    store::node_stat of_others = s.fresh(next_leader + 10);
-    of_others.ephemeral_owner = 77;
-    asked(s).only("exists /p/" + s.node(8, 10)).stat(of_others);
+    asked(s).only("exists /p/" + s.node(8, 10)).stat(node_of(77, next_leader + 10));
     CHECK(trusts(s));
 }
 TEST_CASE("a reader may be later than its number says: it tells nothing of the others")
@@ -510,9 +478,7 @@ TEST_CASE("a reader may be later than its number says: it tells nothing of the o
     undated_scene s;
     asked(s).only("exists /p").stat(s.fresh(next_leader + 90));
     asked(s).only("children /p").list({s.node(8, 10, "__READ__"), s.node(9, 11)});
-    store::node_stat of_others = s.fresh(next_leader + 10);
-    of_others.ephemeral_owner = 77;
-    asked(s).only("exists /p/" + s.node(8, 10, "__READ__")).stat(of_others);
+    asked(s).only("exists /p/" + s.node(8, 10, "__READ__")).stat(node_of(77, next_leader + 10));
     asked(s).only("exists /p/" + s.node(9, 11)).stat(of_this_session(50));
     CHECK_FALSE(trusts(s));
 }
@@ -525,9 +491,7 @@ TEST_CASE("names of kazoo's permits have no numbers: one that is new says nothin
     take_up(s);
     s.show_gone(gone, next_leader + 90);
     asked(s).only("children /s").list({"00000000000040008000000000000001", "00000000000040008000000000000002"});
-    store::node_stat of_others = s.fresh(next_leader + 10);
-    of_others.ephemeral_owner = 77;
-    asked(s).only("exists /s/00000000000040008000000000000002").stat(of_others);
+    asked(s).only("exists /s/00000000000040008000000000000002").stat(node_of(77, next_leader + 10));
     asked(s).only("exists /s/00000000000040008000000000000001").stat(of_this_session(40));
     CHECK_FALSE(trusts(s));
 }

@@ -1,5 +1,5 @@
 // A session that goes on, and what the servers have to know of what it wrote.
-#include "session_scene.hpp"
+#include "own_writes_scene.hpp"
 
 using namespace zklock::unit;
 
@@ -14,24 +14,14 @@ constexpr std::int64_t zxid(std::int64_t leader, std::int64_t n)
 struct compare_scene : connected_scene {
     compare_scene() { first_czxid = zxid(3, 100); }
 
-    void reconnect(bool may_lag = false)
+    /// Four wait behind the holder of /p. The last two are of one transaction, whose number is not told.
+    void enqueue_four()
     {
-        lose_connection();
-        servers.observer->on_connected({5, 10s, false, clock.now(), may_lag});
-        clock.run();
-        CHECK(session->state() == connection_state::suspended);
-    }
-    static store::node_stat node_of(std::int64_t owner, std::int64_t czxid)
-    {
-        store::node_stat stat = fresh(czxid);
-        stat.ephemeral_owner = owner;
-        return stat;
-    }
-    [[nodiscard]] bool trusts() const
-    {
-        const bool began = session->state() == connection_state::connected;
-        CHECK(began != servers.session_given_up);
-        return began;
+        for (int i = 0; i < 4; ++i)
+            acquire("/p");
+        asked(*this).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
+        asked(*this).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
+        asked(*this).to_batch_of(2).done({"/p/" + node(4, 3), "/p/" + node(5, 4)});
     }
 };
 
@@ -44,10 +34,10 @@ TEST_CASE("a node that was made is there: the epoch begins, and no sooner; nor d
     s.lose_connection();
     s.clock.pass(4s);
     const auto until_then = s.session->lease().span()->until();
-    s.reconnect();
+    take_up(s);
     CHECK(s.session->lease().span()->until() == until_then);
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    CHECK(s.trusts());
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(zxid(3, 100)));
+    CHECK(trusts(s));
     s.clock.pass(0ms);
     s.answer_syncs();
     CHECK(s.session->lease().span()->until() > until_then);
@@ -56,39 +46,39 @@ TEST_CASE("a node that was made is missing")
 {
     compare_scene s;
     const auto a = s.hold("/p", 0);
-    s.reconnect();
+    take_up(s);
     asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
     SUBCASE("and nobody has deleted it: the lock is lost before the session is ended") {
         CHECK(s.session->lease().fresh());
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
         CHECK_FALSE(s.session->lease().fresh());
         s.clock.run();
         CHECK(a->losses == 1);
     }
     SUBCASE("others have deleted it, under the same leader") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
-        CHECK(s.trusts());
+        CHECK(trusts(s));
     }
     SUBCASE("perhaps others have deleted it, under another leader") {
         asked(s).only("exists /p").stat(s.fresh(zxid(4, 1))).only("children /p").list({});
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("with its parent, and nobody has deleted that") {
         asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(3, 99)));
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("with its parent, which others have deleted") {
         asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(3, 101)));
-        CHECK(s.trusts());
+        CHECK(trusts(s));
     }
     SUBCASE("with its parent, which others have perhaps deleted, under another leader") {
         asked(s).only("exists /p").ends(outcome::no_node).only("exists /").stat(s.fresh(zxid(4, 1)));
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("with everything: another chroot, say") {
         asked(s).only("exists /p").ends(outcome::no_node).only("exists /").ends(outcome::no_node);
-        CHECK(s.trusts());
+        CHECK(trusts(s));
     }
 }
 TEST_CASE("a node is missing whose delete went unanswered: that proves nothing")
@@ -96,25 +86,25 @@ TEST_CASE("a node is missing whose delete went unanswered: that proves nothing")
     compare_scene s;
     const auto a = s.hold("/p", 0);
     s.release(*a);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(1, 0), zxid(4, 1));
     asked(s).only("children /p").list({}); // but others of ours may be back
-    CHECK(s.trusts());
+    CHECK(trusts(s));
 }
 TEST_CASE("a delete that was asked for twice was done at some time before: that is no later than what is known since")
 {
     compare_scene s;
     const auto a = s.hold("/p", 0);
     s.release(*a);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
     asked(s).to("remove /p/" + s.node(1, 0)).ends(outcome::no_node);
     s.hold_and_give_back("/q", 2);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/q/" + s.node(2, 2), zxid(4, 1));
     asked(s).only("children /q").list({});
     s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
-    CHECK(s.trusts());
+    CHECK(trusts(s));
 }
 TEST_CASE("a node that is found gone may have gone before the last write")
 {
@@ -123,10 +113,10 @@ TEST_CASE("a node that is found gone may have gone before the last write")
     s.hold_and_give_back("/q", 5);
     s.clock.pass(1s);
     asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
-    asked(s).only("exists /q/" + s.node(2, 5)).stat(s.node_of(5, zxid(3, 105)));
-    CHECK_FALSE(s.trusts());
+    asked(s).only("exists /q/" + s.node(2, 5)).stat(of_this_session(zxid(3, 105)));
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a node that others had deleted is back")
 {
@@ -134,16 +124,16 @@ TEST_CASE("a node that others had deleted is back")
     s.hold("/p", 0);
     SUBCASE("as an event had told: then the server has to catch up first") {
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + s.node(1, 0));
-        s.reconnect();
+        take_up(s);
         asked(s).only("batch check /").ends(outcome::ok);
     }
     SUBCASE("as an answer had told") {
         s.clock.pass(200ms);
         asked(s).to("watch /p/" + s.node(1, 0)).ends(outcome::no_node);
-        s.reconnect();
+        take_up(s);
     }
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    CHECK_FALSE(s.trusts());
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(zxid(3, 100)));
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a parent that others had deleted: nodes below it that are back are looked for")
 {
@@ -152,12 +142,12 @@ TEST_CASE("a parent that others had deleted: nodes below it that are back are lo
     s.enqueue("/p", 1);
     s.event(store::event_kind::deleted, "/p");
     CHECK(a->losses == 1);
-    s.reconnect();
+    take_up(s);
     asked(s).only("batch check /").ends(outcome::ok);
     asked(s).to("exists /p/" + s.node(2, 1)).ends(outcome::no_node);
     asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
     asked(s).only("children /p").list({s.node(1, 0)}); // which is known by its name
-    CHECK_FALSE(s.trusts());
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a node that an answer shows to be gone may have gone before the last write elsewhere: that is asked for")
 {
@@ -167,10 +157,10 @@ TEST_CASE("a node that an answer shows to be gone may have gone before the last 
     s.session->found_gone("/p/" + s.node(1, 0));
     s.clock.run();
     CHECK(a->losses == 1);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
-    asked(s).only("exists /q/" + s.node(2, 7)).stat(s.node_of(5, zxid(3, 102)));
-    CHECK_FALSE(s.trusts());
+    asked(s).only("exists /q/" + s.node(2, 7)).stat(of_this_session(zxid(3, 102)));
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a parent that others had deleted after the last write elsewhere: it is asked for first")
 {
@@ -178,46 +168,44 @@ TEST_CASE("a parent that others had deleted after the last write elsewhere: it i
     s.hold("/p", 0);
     s.hold_and_give_back("/q", 7);
     s.event(store::event_kind::deleted, "/p");
-    s.reconnect();
+    take_up(s);
     asked(s).only("batch check /").ends(outcome::ok);
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    CHECK_FALSE(s.trusts());
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(zxid(3, 100)));
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("a node that was found to be missing, and may be: it is not to be back later")
 {
     compare_scene s;
     s.hold("/p", 0);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(1, 0), zxid(3, 101));
-    CHECK(s.trusts());
-    s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    CHECK_FALSE(s.trusts());
+    CHECK(trusts(s));
+    take_up(s);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(zxid(3, 100)));
+    CHECK_FALSE(trusts(s));
 }
-TEST_CASE("a node that was deleted is back")
+TEST_CASE("a node that was deleted")
 {
     compare_scene s;
     s.hold_and_give_back("/p", 0);
-    s.reconnect();
-    SUBCASE("")
-        asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    SUBCASE("and may not be read")
-        asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_auth);
-    CHECK_FALSE(s.trusts());
-}
-TEST_CASE("a node that was deleted is gone, or was never made: as its parent says")
-{
-    compare_scene s;
-    s.hold_and_give_back("/p", 0);
-    s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).ends(outcome::no_node);
-    SUBCASE("made") {
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 101)));
-        CHECK(s.trusts());
+    take_up(s);
+    asked look(s);
+    look.only("exists /p/" + s.node(1, 0));
+    SUBCASE("is back") {
+        look.stat(of_this_session(zxid(3, 100)));
+        CHECK_FALSE(trusts(s));
     }
-    SUBCASE("not made") {
-        asked(s).only("exists /p").stat(s.fresh(zxid(3, 99)));
-        CHECK_FALSE(s.trusts());
+    SUBCASE("may not be read") {
+        look.ends(outcome::no_auth);
+        CHECK_FALSE(trusts(s));
+    }
+    SUBCASE("is gone: it was made, as its parent says") {
+        look.ends(outcome::no_node).only("exists /p").stat(s.fresh(zxid(3, 101)));
+        CHECK(trusts(s));
+    }
+    SUBCASE("is gone: it was never made, as its parent says") {
+        look.ends(outcome::no_node).only("exists /p").stat(s.fresh(zxid(3, 99)));
+        CHECK_FALSE(trusts(s));
     }
 }
 TEST_CASE("a parent that was changed under another leader: nodes that should be gone are looked for")
@@ -225,21 +213,21 @@ TEST_CASE("a parent that was changed under another leader: nodes that should be 
     compare_scene s;
     s.hold("/q", 0);
     s.hold_and_give_back("/p", 7);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(2, 7), zxid(4, 5));
     SUBCASE("one is there") {
         asked(s).only("children /p").list({"users-0000000001", s.node(21, 8), s.node(20, 6)});
-        asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(5, zxid(3, 90)));
-        CHECK_FALSE(s.trusts());
+        asked(s).only("exists /p/" + s.node(20, 6)).stat(of_this_session(zxid(3, 90)));
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("none is: then for the last write at another parent, which is there") {
         asked(s).only("children /p").list({s.node(22, 9), s.node(21, 8), s.node(20, 6)});
-        asked(s).only("exists /p/" + s.node(20, 6)).stat(s.node_of(9, zxid(3, 90)));
+        asked(s).only("exists /p/" + s.node(20, 6)).stat(node_of(9, zxid(3, 90)));
         asked(s).all_of({"exists /p/" + s.node(21, 8), "exists /p/" + s.node(22, 9)}); // at once
-        asked(s).to("exists /p/" + s.node(21, 8)).stat(s.node_of(9, zxid(4, 1)));      // nor is any after it
+        asked(s).to("exists /p/" + s.node(21, 8)).stat(node_of(9, zxid(4, 1)));        // nor is any after it
         asked(s).to("exists /p/" + s.node(22, 9)).ends(outcome::no_node);
-        asked(s).only("exists /q/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-        CHECK(s.trusts());
+        asked(s).only("exists /q/" + s.node(1, 0)).stat(of_this_session(zxid(3, 100)));
+        CHECK(trusts(s));
     }
 }
 TEST_CASE("a parent that was changed under another leader, and is without a node that is held")
@@ -249,10 +237,10 @@ TEST_CASE("a parent that was changed under another leader, and is without a node
     const auto withdrawn = s.enqueue("/p", 6);
     s.withdraw(*withdrawn);
     asked(s).only("remove /p/" + s.node(2, 6)).ends(outcome::ok);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(2, 6), zxid(4, 5));
     asked(s).only("children /p").list({s.node(20, 5)});
-    CHECK_FALSE(s.trusts());
+    CHECK_FALSE(trusts(s));
     s.clock.run();
     CHECK(a->losses == 1); // before its session is ended
 }
@@ -264,12 +252,12 @@ TEST_CASE("a parent that was changed under another leader, and has a node again 
     SUBCASE("among the last 1,024 of all parents") {
         once_more(8);
         s.hold_and_give_back("/q", 0);
-        s.reconnect();
+        take_up(s);
         s.show_gone("/q/" + s.node(3, 0), zxid(4, 5));
         asked(s).only("children /q").list({});
         s.show_gone("/p/" + s.node(2, 8), zxid(4, 5));
         asked(s).only("children /p").list({s.node(20, 5), s.node(1, 7)});
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("in a transaction that has deleted another after it") {
         const auto first = s.enqueue("/p", 8);
@@ -281,20 +269,20 @@ TEST_CASE("a parent that was changed under another leader, and has a node again 
         asked(s).to("batch remove /p/" + s.node(3, 9) + ", remove /p/" + s.node(2, 8)).done({});
         asked(s).to("create /q/" + prefix(4)).ends(outcome::no_auth);
         asked(s).to("create /r/" + prefix(5)).ends(outcome::no_auth);
-        s.reconnect();
+        take_up(s);
         s.show_gone("/p/" + s.node(2, 8), zxid(4, 5));
         asked(s).only("children /p").list({s.node(5000, 5), s.node(3, 9)});
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("others were deleted since: it is asked for whose it is") {
         for (int n = 8; n < 8 + 1024; ++n)
             once_more(n);
-        s.reconnect();
+        take_up(s);
         s.show_gone("/p/" + s.node(1025, 1031), zxid(4, 5));
         asked(s).only("children /p").list({s.node(5000, 5), s.node(1, 7)});
-        asked(s).only("exists /p/" + s.node(5000, 5)).stat(s.node_of(9, zxid(3, 90)));
-        asked(s).only("exists /p/" + s.node(1, 7)).stat(s.node_of(5, zxid(3, 107)));
-        CHECK_FALSE(s.trusts());
+        asked(s).only("exists /p/" + s.node(5000, 5)).stat(node_of(9, zxid(3, 90)));
+        asked(s).only("exists /p/" + s.node(1, 7)).stat(of_this_session(zxid(3, 107)));
+        CHECK_FALSE(trusts(s));
     }
 }
 TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
@@ -307,32 +295,28 @@ TEST_CASE("nodes of those who wait, and lost creates, are not taken for such")
     CHECK(s.servers.asks("create /p/" + prefix(4))); // whose answer will be lost
     s.withdraw(*withdrawn);
     asked(s).to("remove /p/" + s.node(3, 7)).ends(outcome::ok);
-    s.reconnect();
+    take_up(s);
     s.show_gone("/p/" + s.node(3, 7), zxid(4, 5));
     asked(s).only("children /p").list({s.node(1, 5), s.node(2, 6), s.node(4, 8)});
-    CHECK(s.trusts());
+    CHECK(trusts(s));
 }
 TEST_CASE("over a handle that has seen nothing: compared once the server has caught up")
 {
     for (const outcome how : {outcome::ok, outcome::no_auth}) { // a transaction that is refused, too
         compare_scene s;
         s.hold("/p", 0);
-        s.reconnect(true);
+        take_up(s, true);
         asked(s).only("batch check /").ends(how);
         s.show_gone("/p/" + s.node(1, 0), zxid(3, 99));
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
 }
 TEST_CASE("a node of a transaction whose number was not learnt")
 {
     compare_scene s;
     s.hold("/p", 0);
-    for (int i = 0; i < 4; ++i)
-        s.acquire("/p");
-    asked(s).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
-    asked(s).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
-    asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
-    s.reconnect();
+    s.enqueue_four();
+    take_up(s);
     asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
     SUBCASE("it was not done")
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
@@ -340,7 +324,7 @@ TEST_CASE("a node of a transaction whose number was not learnt")
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 103)));
         asked(s).only("children /p").list({s.node(1, 0), s.node(2, 1), s.node(3, 2)});
     }
-    CHECK_FALSE(s.trusts());
+    CHECK_FALSE(trusts(s));
 }
 TEST_CASE("of a session that has ended, nothing is asked for")
 {
@@ -350,16 +334,16 @@ TEST_CASE("of a session that has ended, nothing is asked for")
     s.expire();
     s.connect(6, true);
     CHECK_FALSE(s.servers.asks("exists"));
-    CHECK(s.trusts());
+    CHECK(trusts(s));
 }
 TEST_CASE("a connection that ends before an answer: the next is asked anew; and one that ends after a proof")
 {
     compare_scene s;
     s.hold_and_give_back("/p", 0);
-    s.reconnect();
-    s.reconnect();
-    asked(s).only("exists /p/" + s.node(1, 0)).stat(s.node_of(5, zxid(3, 100)));
-    CHECK_FALSE(s.trusts());
+    take_up(s);
+    take_up(s);
+    asked(s).only("exists /p/" + s.node(1, 0)).stat(of_this_session(zxid(3, 100)));
+    CHECK_FALSE(trusts(s));
     s.lose_connection();
     s.servers.observer->on_expired();
     s.connect(6, true);
@@ -369,21 +353,17 @@ TEST_CASE("nodes of one transaction: the last stands for all")
 {
     compare_scene s;
     const auto a = s.hold("/p", 0);
-    for (int i = 0; i < 4; ++i)
-        s.acquire("/p");
-    asked(s).to("create /p/" + prefix(2)).number(zxid(3, 101), 1);
-    asked(s).to("create /p/" + prefix(3)).number(zxid(3, 102), 2);
-    asked(s).to_batch_of(2).done({"/p/" + s.node(4, 3), "/p/" + s.node(5, 4)});
+    s.enqueue_four();
     asked(s).to("exists /p/" + s.node(5, 4)).czxid(zxid(3, 103));
-    s.reconnect();
+    take_up(s);
     asked(s).only("exists /p/" + s.node(5, 4)).ends(outcome::no_node);
     SUBCASE("it was not done") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 102)));
-        CHECK_FALSE(s.trusts());
+        CHECK_FALSE(trusts(s));
     }
     SUBCASE("it was done, and others have deleted the last") {
         asked(s).only("exists /p").stat(s.fresh(zxid(3, 104)));
-        CHECK(s.trusts());
+        CHECK(trusts(s));
     }
     s.clock.run();
     CHECK(a->losses == (s.servers.session_given_up ? 1 : 0));

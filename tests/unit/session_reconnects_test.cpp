@@ -43,8 +43,7 @@ TEST_CASE("over a handle that has seen nothing, tell nobody before the server ha
     for (const auto& [new_handle, how] : {attempt{true, outcome::unknown}, attempt{false, outcome::ok},
                                           attempt{true, outcome::unknown}, attempt{false, outcome::no_auth}}) {
         s.servers.observer->on_disconnected();
-        s.servers.observer->on_connected({5, 10s, false, s.clock.now(), new_handle});
-        s.clock.run();
+        s.reappear(new_handle);
         CHECK(s.session->state() == connection_state::suspended);
         REQUIRE(s.servers.requests.size() == 1);
         asked(s).to("batch check /").ends(how);
@@ -60,7 +59,7 @@ TEST_CASE("over such a handle to a server with which the client is closed: nothi
     connected_scene s;
     s.hold("/p", 0);
     s.servers.observer->on_disconnected();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now(), true});
+    s.reappear(true);
     s.session->close([] {});
     asked(s).to("batch check /").ends(outcome::ok).nothing_else();
     CHECK(s.session->state() == connection_state::closed);

@@ -180,7 +180,13 @@ struct scene {
         lose_answers();
         disconnect();
     }
-    /// Likewise, and the session goes on.
+    /// The session goes on over another connection. What the servers have of its writes is for the test to show.
+    void reappear(bool may_lag = false)
+    {
+        servers.observer->on_connected({5, 10s, false, clock.now(), may_lag});
+        clock.run();
+    }
+    /// The connection ends, and the session goes on.
     void reconnect()
     {
         lose_connection();

@@ -175,7 +175,7 @@ TEST_CASE("while disconnected it waits as long as the lock is held")
     nodes::commit(*s.session, some_writes(), s.claim_of(*a), sent.teller());
     const auto unsent = nodes::commit(*s.session, some_writes(), s.claim_of(*b), released.teller());
     unsent->end_unsent(errc::not_owner); // as at b's release
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     show_writes_kept(s);
     CHECK(s.servers.asks("batch " + s.own(*a)));
     CHECK_FALSE(s.servers.asks("batch " + s.own(*b)));
@@ -187,7 +187,7 @@ TEST_CASE("while disconnected it waits as long as the lock is held")
     s.disconnect();
     nodes::commit(*s.session, some_writes(), s.claim_of(*a), lost.teller());
     s.clock.pass(10s);
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     show_writes_kept(s);
     s.clock.run();
     CHECK(lost.ended_with(errc::lost));
@@ -207,7 +207,7 @@ TEST_CASE("a writer that becomes a reader while disconnected: what it had called
     nodes::commit(*s.session, transaction(), s.claim_of(*a), waiting.teller());
     CHECK(a->handle->downgrade(downgraded.teller()));
     s.disconnect();
-    s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+    s.reappear();
     show_writes_kept(s);
     const std::string commit = "batch " + s.own(*a);
     const std::string downgrade = "batch create " + reader + ", remove " + a->given.node + " at version 0";

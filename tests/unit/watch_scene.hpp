@@ -57,7 +57,7 @@ struct watch_scene : node_scene {
     void reconnect()
     {
         disconnect();
-        servers.observer->on_connected({5, 10s, false, clock.now()});
+        reappear();
         show_writes_kept(*this);
         clock.run();
     }

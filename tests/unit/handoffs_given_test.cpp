@@ -3,6 +3,17 @@
 
 using namespace zklock::unit;
 
+namespace {
+
+/// With a user who writes.
+struct writing_scene : handoff_scene {
+    told<node_stat> written;
+
+    auto write() { return recipes::nodes::set(*session, "/d", "x", any_version, written.teller()); }
+};
+
+} // namespace
+
 TEST_CASE("a node's name has the commitment to a secret, and its data say where its client is")
 {
     handoff_scene s;
@@ -95,23 +106,23 @@ TEST_CASE("what is lost is not told")
         CHECK(a->losses == 1);
         s.answer_syncs();
         asked(s).to("remove " + a->given.node);
-        CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("the session ends") {
         s.lose_connection();
         s.expire();
-        CHECK(a->losses == 1);
-        CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("others delete the node") {
+    SUBCASE("others delete the node")
         s.is_gone(1, 0);
-        CHECK(a->losses == 1);
-        CHECK(s.peers.heard() == "withdraw #1");
-    }
-    SUBCASE("the client is closed") {
-        s.close();
-        CHECK(s.peers.heard() == "");
-    }
+    CHECK(a->losses == 1);
+    CHECK(s.peers.heard() == "withdraw #1");
+}
+
+TEST_CASE("of a client that is closed nothing is told")
+{
+    handoff_scene s;
+    const auto a = s.hold_first();
+    s.close();
+    CHECK(s.peers.heard() == "");
 }
 
 TEST_CASE("a create that was given up is not told")
@@ -148,93 +159,76 @@ TEST_CASE("released while there is no connection: told with the delete")
 
 TEST_CASE("where a write of a user was there while it was held, the servers tell it alone")
 {
-    handoff_scene s;
-    told<node_stat> set;
+    writing_scene s;
+    told<commit_result> done;
+    told<std::size_t> revoked;
+    std::shared_ptr<scene::attempt> a;
     SUBCASE("under way when it was granted, and when it was released") {
-        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
-        const auto a = s.hold_first();
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
+        s.write();
+        a = s.hold_first();
     }
     SUBCASE("under way when it was granted") {
-        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
-        const auto a = s.hold_first();
+        s.write();
+        a = s.hold_first();
         asked(s).to("set /d").stat({});
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("done meanwhile") {
-        const auto a = s.hold_first();
-        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
+        a = s.hold_first();
+        s.write();
         asked(s).to("set /d").stat({});
-        CHECK(set.ended == error_code());
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
+        CHECK(s.written.ended == error_code());
     }
     SUBCASE("refused meanwhile") {
-        const auto a = s.hold_first();
-        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
+        a = s.hold_first();
+        s.write();
         asked(s).to("set /d").ends(outcome::bad_version);
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("withdrawn, and under way") {
-        const auto a = s.hold_first();
-        const auto handle = recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
-        handle->withdraw();
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
+        a = s.hold_first();
+        s.write()->withdraw();
+    }
+    SUBCASE("whose answer was lost") {
+        a = s.hold_first();
+        s.write();
+        s.lose_connection();
+        s.reconnect();
     }
     SUBCASE("a transaction") {
-        told<commit_result> done;
-        const auto a = s.hold_first();
+        a = s.hold_first();
         transaction t;
         t.set("/d", "x");
         recipes::nodes::commit(*s.session, std::move(t), {}, done.teller());
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
     }
     SUBCASE("a request to let go") {
-        told<std::size_t> revoked;
-        const auto a = s.hold_first();
+        a = s.hold_first();
         recipes::revoke(*s.session, "/other", "/other/_c_lock-0000000001", revoked.teller());
-        s.release(*a);
-        CHECK(s.peers.heard() == "withdraw #1");
     }
-    SUBCASE("one that was done before is no matter, nor is a read") {
-        told<node_content> read;
-        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
-        asked(s).to("set /d").stat({});
-        const auto a = s.hold_first();
-        recipes::nodes::get(*s.session, "/d", read.teller());
-        s.release(*a);
-        CHECK(s.peers.heard() == "publish #1");
-    }
+    s.release(*a);
+    CHECK(s.peers.heard() == "withdraw #1");
 }
 
-TEST_CASE("a write whose outcome is unknown counts until one was done over a later connection")
+TEST_CASE("a write that was done before the grant is no matter, nor is a read")
 {
-    handoff_scene s;
-    told<node_stat> set;
-    recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
-    s.lose_connection();
-    CHECK(set.ended_with(errc::outcome_unknown));
-    s.reconnect();
-    const auto a = s.hold_first(); // by a create that was done over it
+    writing_scene s;
+    told<node_content> read;
+    s.write();
+    asked(s).to("set /d").stat({});
+    const auto a = s.hold_first();
+    recipes::nodes::get(*s.session, "/d", read.teller());
     s.release(*a);
     CHECK(s.peers.heard() == "publish #1");
 }
 
-TEST_CASE("a write whose answer was lost while the lock was held")
+TEST_CASE("a write whose outcome is unknown counts until one was done over a later connection")
 {
-    handoff_scene s;
-    told<node_stat> set;
-    const auto a = s.hold_first();
-    recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
+    writing_scene s;
+    s.write();
     s.lose_connection();
+    CHECK(s.written.ended_with(errc::outcome_unknown));
     s.reconnect();
+    const auto a = s.hold_first(); // by a create that was done over it
     s.release(*a);
-    CHECK(s.peers.heard() == "withdraw #1");
+    CHECK(s.peers.heard() == "publish #1");
 }
 
 TEST_CASE("a node that lingers does so until somebody waits for it")
@@ -259,7 +253,7 @@ TEST_CASE("a node that lingers does so until somebody waits for it")
 
 TEST_CASE("a node that is passed on takes its secret along, and is told once, by the last")
 {
-    handoff_scene s;
+    writing_scene s;
     const auto cohort = with(&mutex_options::cohort, 2);
     const auto a = s.hold_first(cohort);
     const auto b = s.acquire("/p", cohort);
@@ -271,8 +265,7 @@ TEST_CASE("a node that is passed on takes its secret along, and is told once, by
         CHECK(s.peers.heard() == "publish #1");
     }
     SUBCASE("with one") {
-        told<node_stat> set;
-        recipes::nodes::set(*s.session, "/d", "x", any_version, set.teller());
+        s.write();
         s.release(*b);
         CHECK(s.peers.heard() == "withdraw #1");
     }

@@ -25,10 +25,10 @@ TEST_CASE("host lists")
     CHECK(one("zoo:1,zoo:1") == host_port{"zoo", 1, false});
     CHECK(bridge::parse_servers("a:1, b:2,[::1]:3").value().size() == 3);
 
-    for (const char* bad :
-         {"",      " ",     ",",          "a,",    ",a",       "a:0",         "a:65536", "a:",        "a:x",
-          "a:1x",  "a:-1",  ":2181",      "::1",   "::1:2181", "[::1",        "[::1]x",  "[::1]:",    "[127.0.0.1]:1",
-          "[a]:1", "a b:1", "a:1/chroot", "a:1:2", "1.2.3:1",  "256.1.1.1:1", "a;b:1",   "\xc3\xa4:1"}) {
+    for (const char* bad : {"",      " ",          ",",     "a,",      ",a",          "a,,b",          "[]:1",
+                            "a:0",   "a:65536",    "a:",    "a:x",     "a:1x",        "a:-1",          ":2181",
+                            "::1",   "::1:2181",   "[::1",  "[::1]x",  "[::1]:",      "[127.0.0.1]:1", "[a]:1",
+                            "a b:1", "a:1/chroot", "a:1:2", "1.2.3:1", "256.1.1.1:1", "a;b:1",         "\xc3\xa4:1"}) {
         CAPTURE(bad);
         CHECK_FALSE(bridge::parse_servers(bad).has_value());
     }

@@ -70,27 +70,15 @@ struct family {
         CHECK(std::count(connected.begin(), connected.end(), session) == 1);
         CHECK(ephemerals(server.port())[session].size() == 2);
 
-        const auto options = options_for(server.address());
-        asio::io_context other_io;
-        client other(other_io, options);
-        mutex same(other, "/fork");
-        std::optional<error_code> tried;
-        other.wait_connected(default_limit, [&](error_code) {
-            same.try_acquire([&](error_code ec, const guard&) {
-                tried = ec;
-                other.close([](error_code) {});
-            });
-        });
-        other_io.run_for(default_limit);
-        CHECK(tried == make_error_code(errc::busy));
+        CHECK(try_once(options_for(server.address()), "/fork") == make_error_code(errc::busy));
     }
 
-    void end()
+    void end(const std::vector<std::string>& paths = {"/fork"})
     {
         own->close([](error_code) {});
         io->restart();
         io->run_for(default_limit);
-        expect_clean(server, {"/fork"});
+        expect_clean(server, paths);
     }
 };
 
@@ -101,6 +89,56 @@ void wait_readable(std::uint16_t port)
     REQUIRE_FALSE(sockets.empty());
     pollfd socket{sockets.front(), POLLIN, 0};
     REQUIRE(::poll(&socket, 1, static_cast<int>(default_limit.count())) == 1);
+}
+
+/// Two threads that ask again and again whether it is held.
+class asking_threads {
+public:
+    explicit asking_threads(const std::function<bool()>& is_held)
+    {
+        for (std::thread& each : threads_)
+            each = std::thread([this, is_held] {
+                while (!done_)
+                    asked_ += is_held();
+            });
+        while (asked_ < 10)
+            std::this_thread::yield();
+    }
+    void stop()
+    {
+        done_ = true;
+        for (std::thread& each : threads_)
+            each.join();
+    }
+
+private:
+    std::atomic<bool> done_ = false;
+    std::atomic<long> asked_ = 0;
+    std::array<std::thread, 2> threads_;
+};
+
+/// One after the other, as long as they end well.
+void fork_thirty(const std::function<bool()>& life)
+{
+    for (int children = 0; children < 30; ++children) {
+        const int result = in_child([&] { return life() ? 0 : 1; });
+        CHECK(result == 0);
+        if (result != 0)
+            break;
+    }
+}
+
+/// Whether a client that has not been used yet connects; it is closed then.
+bool connects(asio::io_context& io, client& c)
+{
+    std::optional<error_code> connected;
+    c.wait_connected(60s, [&](error_code ec) {
+        connected = ec;
+        c.close([](error_code) {});
+    });
+    io.restart();
+    io.run();
+    return connected == error_code();
 }
 
 } // namespace
@@ -145,29 +183,13 @@ TEST_CASE("a child that is forked off while other threads ask what is held can d
     // No thread may be in the context during a fork: the child would not get a lock that it has.
     io.stop();
     running.join();
-    std::atomic<bool> done = false;
-    std::atomic<long> asked = 0;
-    std::vector<std::thread> asking;
-    for (int i = 0; i < 2; ++i)
-        asking.emplace_back([&] {
-            while (!done)
-                asked += gate.permits_held() == most;
-        });
-    while (asked < 10)
-        std::this_thread::yield();
-    for (int children = 0; children < 30; ++children) {
-        const int result = in_child([&] {
-            const bool inert = gate.permits_held() == 0 && !held.front();
-            held.clear();
-            return inert ? 0 : 1;
-        });
-        CHECK(result == 0);
-        if (result != 0)
-            break;
-    }
-    done = true;
-    for (auto& each : asking)
-        each.join();
+    asking_threads asking([&] { return gate.permits_held() == most; });
+    fork_thirty([&] {
+        const bool inert = gate.permits_held() == 0 && !held.front();
+        held.clear();
+        return inert;
+    });
+    asking.stop();
     CHECK(gate.permits_held() == most);
     io.restart();
     running = std::thread([&io] { io.run(); });
@@ -189,38 +211,20 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
         held = std::move(g);
     });
     run_until(*f.io, [&] { return static_cast<bool>(held); });
-    std::atomic<bool> done = false;
-    std::atomic<long> asked = 0;
-    std::vector<std::thread> asking;
-    for (int i = 0; i < 2; ++i)
-        asking.emplace_back([&, asked_of = *lock] {
-            while (!done)
-                asked += asked_of.hold_count(me) == 1 && asked_of.owned_by(me).is_held();
-        });
-    while (asked < 10)
-        std::this_thread::yield();
-    for (int children = 0; children < 30; ++children) {
-        const int result = in_child([&] {
-            const bool none = lock->hold_count(me) == 0 && !lock->owned_by(me).is_held() && !lock->is_held();
-            held = guard();
-            lock.reset();
-            f.destroy();
-            return none ? 0 : 1;
-        });
-        CHECK(result == 0);
-        if (result != 0)
-            break;
-    }
-    done = true;
-    for (auto& each : asking)
-        each.join();
+    asking_threads asking(
+        [&me, asked_of = *lock] { return asked_of.hold_count(me) == 1 && asked_of.owned_by(me).is_held(); });
+    fork_thirty([&] {
+        const bool none = lock->hold_count(me) == 0 && !lock->owned_by(me).is_held() && !lock->is_held();
+        held = guard();
+        lock.reset();
+        f.destroy();
+        return none;
+    });
+    asking.stop();
     CHECK(lock->hold_count(me) == 1);
     held = guard();
     lock.reset();
-    f.own->close([](error_code) {});
-    f.io->restart();
-    f.io->run_for(default_limit);
-    expect_clean(f.server, {"/fork", "/fork-of-owners"});
+    f.end({"/fork", "/fork-of-owners"});
 }
 
 TEST_CASE("a child that is forked off inside a handler, and ends its copies there, asks the servers for nothing")
@@ -286,17 +290,8 @@ TEST_CASE("a client that is made before the fork, and not run, is the child's ow
     zookeeper_server server;
     asio::io_context io;
     client c(io, options_for(server.address()));
-    const auto connects = [&] {
-        std::optional<error_code> connected;
-        c.wait_connected(60s, [&](error_code ec) {
-            connected = ec;
-            c.close([](error_code) {});
-        });
-        io.run();
-        return connected == error_code() ? 0 : 1;
-    };
-    CHECK(in_child(io, connects) == 0);
-    CHECK(connects() == 0);
+    CHECK(in_child(io, [&] { return connects(io, c) ? 0 : 1; }) == 0);
+    CHECK(connects(io, c));
     expect_clean(server);
 }
 
@@ -305,25 +300,18 @@ TEST_CASE("host names can be looked up before a fork, and after it by both")
     zookeeper_server server;
     const auto options = options_for("localhost:" + std::to_string(server.port()));
     auto io = std::make_unique<asio::io_context>();
-    const auto connects = [&] {
+    const auto another_connects = [&] {
         client c(*io, options);
-        std::optional<error_code> connected;
-        c.wait_connected(60s, [&](error_code ec) {
-            connected = ec;
-            c.close([](error_code) {});
-        });
-        io->restart();
-        io->run();
-        return connected == error_code();
+        return connects(*io, c);
     };
-    CHECK(connects());
-    CHECK(in_child(*io, [&] { return connects() ? 0 : 1; }) == 0);
+    CHECK(another_connects());
+    CHECK(in_child(*io, [&] { return another_connects() ? 0 : 1; }) == 0);
     const int ending = in_child([&] { // it is not told
         io.reset();
         return 0;
     });
     CHECK(ending == 0);
-    CHECK(connects());
+    CHECK(another_connects());
     expect_clean(server);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the tests of processes that are forked off have in common.
 #include "support/run_until.hpp"
+#include "zklock/zklock.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,23 @@ inline int in_child(boost::asio::io_context& io, const std::function<int()>& lif
     });
     io.notify_fork(boost::asio::execution_context::fork_parent);
     return result;
+}
+
+/// What a try ends with, of a client that is made for it.
+inline std::optional<boost::system::error_code> try_once(const client_options& options, const std::string& path)
+{
+    boost::asio::io_context io;
+    client zk(io, options);
+    mutex lock(zk, path);
+    std::optional<boost::system::error_code> tried;
+    zk.wait_connected(default_limit, [&](boost::system::error_code) {
+        lock.try_acquire([&](boost::system::error_code ec, const guard&) {
+            tried = ec;
+            zk.close([](boost::system::error_code) {});
+        });
+    });
+    io.run_for(default_limit);
+    return tried;
 }
 
 } // namespace zklock::test

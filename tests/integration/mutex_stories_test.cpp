@@ -1,7 +1,7 @@
 // time limit: 900 s
 // program: mutexes
-// The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
-// turns, and what happens to the lock's parent.
+// The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, and what happens
+// to the lock's parent.
 #include "integration/recipe_scene.hpp"
 
 using namespace zklock::test;
@@ -112,24 +112,6 @@ TEST_CASE("A, B and C on three servers")
 TEST_CASE("A, B and C on five servers")
 {
     tell_the_story(5);
-}
-
-TEST_CASE("two clients: one holds, the other waits, then gets it")
-{
-    const std::string path = "/stories/two";
-    play<2>({.clean = {path}}, [&](admin_client& admin, client& one, client& two) -> awaitable<void> {
-        mutex ours(one, path), theirs(two, path);
-        for (int round = 0; round < 3; ++round) {
-            guard held = must(co_await ours.acquire(60s));
-            auto waiting = co_await queued(admin, path, 2, begin_acquire(theirs, 60s));
-            CHECK(error_in(co_await theirs.acquire(50ms)) == condition::not_in_time);
-            CHECK_FALSE(waiting.ended());
-            co_await release(std::move(held));
-            held = co_await granted(waiting);
-            CHECK(held);
-            co_await release(std::move(held));
-        }
-    });
 }
 
 TEST_CASE("a predecessor that goes before it can be watched, or before it can be seen")

@@ -26,30 +26,6 @@ awaitable<void> until_waits_behind(const remote_client& remote, std::string pred
 
 } // namespace
 
-TEST_CASE("re-entrant: a create for the first hold and a delete for the last, nothing for those between")
-{
-    const std::string path = "/requests_recipes/reentrant";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
-        reentrant_mutex lock(remote.zk, path);
-        const lock_owner me;
-        for (const bool first_time : {true, false}) {
-            guard first = must(co_await lock.owned_by(me).acquire());
-            if (first_time)
-                expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}});
-            else
-                expect_requests(remote.link, {{opcode::create2, 1}});
-            guard second = must(co_await lock.owned_by(me).acquire());
-            guard third = must(co_await lock.owned_by(me).try_acquire());
-            co_await release(first, third);
-            expect_requests(remote.link, {});
-            co_await release(std::move(second));
-            expect_requests(remote.link, {{opcode::remove, 1}});
-        }
-    });
-}
-
 TEST_CASE("several locks as one: what each of them costs, and no more; the first that is busy ends a try")
 {
     const std::string above = "/requests_recipes/multi/";
@@ -83,10 +59,8 @@ TEST_CASE("several locks as one: what each of them costs, and no more; the first
 TEST_CASE("election: a create and a delete for a term; a list, and the nodes' data or the first one's")
 {
     const std::string path = "/requests_recipes/election";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
         election chair(remote.zk, path);
         auto at_once = [](leadership&) -> awaitable<void> { co_return; };
         for (const bool first_time : {true, false}) {
@@ -136,9 +110,7 @@ TEST_CASE("election: a create and a delete for a term; a list, and the nodes' da
 TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and tries that find it busy")
 {
     const std::string path = "/requests_recipes/shared";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         co_await take_turn(lock.shared()); // the path is known from now on
         remote.link.forget();

@@ -36,4 +36,20 @@ inline void expect_requests(proxy& link, std::initializer_list<expected_count> e
     link.forget();
 }
 
+/// Plays a story, perhaps with an administrator, of a client whose requests are counted: it has been warmed up
+/// elsewhere. The path is there, and nobody has used it.
+template <class Story>
+void play_counted(const std::string& path, Story story, std::source_location where = std::source_location::current())
+{
+    const auto counted = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
+        admin.create_all(path);
+        co_await warm_up(remote, elsewhere);
+        if constexpr (std::invocable<Story&, remote_client&>)
+            co_await story(remote);
+        else
+            co_await story(admin, remote);
+    };
+    play<1>({.sessions = {120s}, .clean = {path}}, counted, where);
+}
+
 } // namespace zklock::test

@@ -9,9 +9,7 @@ using namespace zklock::test;
 TEST_CASE("alone: a create and the watch of the path together, then only a create each time, and a delete")
 {
     const std::string path = "/requests/alone";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         for (int i = 0; i < 5; ++i) {
             guard held = must(co_await lock.acquire());
@@ -67,9 +65,7 @@ TEST_CASE("the first on a path that does not exist makes its parents")
 TEST_CASE("contended: one watch on the predecessor, one on the own node, and no second read for the grant")
 {
     const std::string path = "/requests/contended";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         const std::string holder = foreign_contender(admin, path);
         auto attempt = begin_acquire(lock);
@@ -107,9 +103,7 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
 TEST_CASE("a waiter that gives up takes its node and its watch with it: two requests")
 {
     const std::string path = "/requests/cancelled";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         const std::string holder = foreign_contender(admin, path);
         auto attempt = begin_acquire(lock);
@@ -126,9 +120,7 @@ TEST_CASE("a waiter that gives up takes its node and its watch with it: two requ
 TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders: a read and one for each")
 {
     const std::string path = "/requests/try";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         const std::string holder = foreign_contender(admin, path);
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
@@ -219,9 +211,7 @@ TEST_CASE("a thousand at once on one path: their creates and deletes travel toge
 {
     const std::string path = "/requests/crowd";
     constexpr std::size_t many = 1'000;
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         // How many gather depends on how much faster the client is than the server. Here it is, also under a sanitizer.
         remote.link.delay(direction::replies, 50ms);
         critical_section section;
@@ -270,9 +260,7 @@ TEST_CASE("two hundred paths at once: a transaction for many of them")
 TEST_CASE("lingering: the next acquire of the client costs nothing, until somebody else queues")
 {
     const std::string path = "/requests/linger";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path, with(&mutex_options::linger, 1h));
         guard held = must(co_await lock.acquire());
         const std::string node = held.node();
@@ -315,9 +303,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
 TEST_CASE("a cohort: one node for many turns, then the others have theirs")
 {
     const std::string path = "/requests/cohort";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         auto options = with(&mutex_options::cohort, 50);
         critical_section section;
         co_await crowd(mutex(remote.zk, path, options), section, 200);

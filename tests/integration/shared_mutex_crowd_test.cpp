@@ -1,6 +1,7 @@
 // sanitizers: none
 // program: mutexes
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
+#include "integration/requests_scene.hpp"
 #include "integration/shared_scene.hpp"
 
 using namespace zklock::test;
@@ -32,16 +33,12 @@ std::size_t asked(const proxy& link, const std::string& path)
     return asked_besides_looks(link, path + '/').size();
 }
 
-const std::string elsewhere = "/shared_crowd/elsewhere";
-
 } // namespace
 
 TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
 {
     const std::string path = "/shared_crowd/requests";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         const auto spent = [&] {
             const std::size_t all = asked(remote.link, path);
@@ -84,9 +81,7 @@ awaitable<void> until_at_rest(remote_client& remote, std::string node)
 TEST_CASE("requests of a downgrade when others have written on the node: three, and what they wrote goes along")
 {
     const std::string path = "/shared_crowd/written";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         guard held = must(co_await lock.acquire());
         co_await until_at_rest(remote, held.node());
@@ -105,9 +100,7 @@ TEST_CASE("requests of a downgrade when others have written on the node: three, 
 TEST_CASE("requests of a reader among readers of another client: a create and a list, together")
 {
     const std::string path = "/shared_crowd/among";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         std::vector<std::string> others;
         others.push_back(foreign_reader(admin, path));
@@ -212,9 +205,7 @@ TEST_CASE("1000 readers and 10 writers of one client: "
 TEST_CASE("readers of one client behind another's writer: one watch for all of them, and one event lets them all in")
 {
     const std::string path = "/shared_crowd/behind";
-    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
-        admin.create_all(path);
-        co_await warm_up(remote, elsewhere);
+    play_counted(path, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         const std::string writer = foreign_writer(admin, path);
         std::vector<pending<guard>> readers;

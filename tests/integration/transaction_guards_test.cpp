@@ -100,7 +100,6 @@ TEST_CASE("writers, readers and leaders write as long as they are that")
         const leadership nobody;
         CHECK(error_in(co_await nobody.commit(stock.write("nobody"))) == errc::not_owner);
         CHECK(stock.value() == node);
-        admin.remove_all("/register");
     };
     const std::vector<std::string> paths{"/commit/shared", "/commit/semaphore/locks", "/commit/semaphore/leases",
                                          "/commit/election"};
@@ -137,7 +136,6 @@ TEST_CASE("of several locks, and of re-entrant ones, all nodes are looked for")
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         multi_guard none;
         CHECK(error_in(co_await none.commit(stock.write("none"))) == errc::not_owner);
-        admin.remove_all("/register");
     };
     play<1>({.sessions = {120s}, .clean = {"/commit/a", "/commit/b"}}, story);
 }
@@ -186,6 +184,5 @@ TEST_CASE("what was called on a writer before it became a reader is done before,
         CHECK(co_await after.end() == errc::not_owner); // another guard holds it since
         CHECK(stock.value() == "by the reader");
         co_await release(std::move(attempt.value()));
-        admin.remove_all("/register");
     });
 }

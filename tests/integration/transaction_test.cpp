@@ -61,6 +61,7 @@ TEST_CASE("a commit is one request; it tells what was done, or which operation w
             CHECK(result.failed == 1);
         }
         CHECK(stock.value() == "41");
+        admin.set(held.node(), revoke_request);    // others may
         must(co_await held.commit(transaction())); // only asks
         CHECK(remote.link.count(opcode::multi) == 9);
         CHECK(requests(remote.link) == 9);
@@ -75,22 +76,6 @@ TEST_CASE("a commit is one request; it tells what was done, or which operation w
         CHECK(requests(remote.link) == 0);
         CHECK(held);
         co_await release(std::move(held));
-        admin.remove_all("/register");
-    });
-}
-
-TEST_CASE("others may set the node's data; it is found all the same")
-{
-    const std::string path = "/commit/revoked";
-    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
-        protected_register stock(admin, "/register/revoked");
-        mutex lock(zk, path);
-        guard held = must(co_await lock.acquire());
-        admin.set(held.node(), "__REVOKE__");
-        must(co_await held.commit(stock.write("still")));
-        CHECK(stock.value() == "still");
-        co_await release(std::move(held));
-        admin.remove_all("/register");
     });
 }
 
@@ -123,7 +108,6 @@ TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing
         CHECK(old.link.count(opcode::multi) == 1); // the second time nothing was asked
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         co_await release(std::move(now));
-        admin.remove_all("/register");
     });
 }
 
@@ -148,7 +132,6 @@ TEST_CASE("the session was ended between the grant and the commit: nothing is wr
         CHECK(must(co_await old.zk.get(stock.path)).data == "theirs");
         co_await release(std::move(now));
         CHECK(stock.value() == "theirs");
-        admin.remove_all("/register");
     });
 }
 
@@ -181,8 +164,6 @@ TEST_CASE("a holder that was stopped until another had written: its write is ref
     };
     run_test(test_limit, body);
     holder.kill();
-    admin.remove_all("/register");
-    admin.remove_all("/told");
     expect_clean(server(), {path});
 }
 
@@ -240,7 +221,6 @@ TEST_CASE("a commit whose answer is lost: the outcome is unknown, and it is neve
         remote.link.release();
         CHECK(must(co_await remote.zk.get(stock.path)).data == "fourth");
         co_await release(std::move(held));
-        admin.remove_all("/register");
     });
 }
 
@@ -297,7 +277,6 @@ TEST_CASE("a release does not overtake a commit, and after it nothing is sent")
         held = must(co_await lock.acquire());
         must(co_await remote.zk.close());
         CHECK(error_in(co_await held.commit(stock.write("closed"))) == errc::lost);
-        admin.remove_all("/register");
     });
 }
 
@@ -318,6 +297,5 @@ TEST_CASE("a node that is used again outlives its guard, but serves it no more")
         CHECK(stock.value() == "second");
         co_await release(std::move(second));
         must(co_await remote.zk.close()); // its node lingers
-        admin.remove_all("/register");
     });
 }

@@ -146,8 +146,7 @@ TEST_CASE("a process that slept through the end of its lease is told, "
           "though an answer renews the lease before its timer fires")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
+    const auto story = [&](timed_scene&, const any_io_executor& executor) -> awaitable<void> {
         for (const bool releases : {false, true}) {
             CAPTURE(releases);
             remote_client a(executor, port, 3000ms);
@@ -171,9 +170,7 @@ TEST_CASE("a process that slept through the end of its lease is told, "
             co_await a.close();
         }
     };
-    const auto wrong = play_undisturbed(500ms, [&](timed_scene&) { run_test(test_limit, body); });
-    CHECK(wrong == "");
-    expect_clean(server());
+    play_timed<0>(500ms, {}, story);
 }
 
 TEST_CASE("`work || wait_lost()` over a stall: work that was due first wins, and the guard knows better")
@@ -249,10 +246,8 @@ TEST_CASE("whatever the recipe, a guard says how it was lost")
 
 TEST_CASE("a notice comes so much earlier")
 {
-    const std::uint16_t port = server().port();
-    timed_scene* noted = nullptr;
-    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
-        proxy link(port);
+    play_timed<0>(250ms, {}, [](timed_scene& noted, const any_io_executor& executor) -> awaitable<void> {
+        proxy link(server().port());
         auto options = fault_options(link.address(), 4000ms);
         options.loss_notice = 1000ms;
         client zk(executor, options);
@@ -268,17 +263,11 @@ TEST_CASE("a notice comes so much earlier")
         };
         co_await until("it is lost", last_look);
         const auto early = ends - lease_clock::now();
-        noted->expect(early > 500ms, "early enough");
+        noted.expect(early > 500ms, "early enough");
         CHECK(early <= 1000ms);
         link.unblock();
         must(co_await zk.close());
-    };
-    const auto wrong = play_undisturbed(250ms, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
     });
-    CHECK(wrong == "");
-    expect_clean(server());
 }
 
 TEST_CASE("run: the body is cancelled when the lock is lost, before the next has it")

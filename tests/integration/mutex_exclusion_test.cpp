@@ -42,63 +42,26 @@ TEST_CASE("never two inside: several sessions on one thread")
     expect_clean(server(), {path});
 }
 
-namespace {
-
-/// A critical_section for visitors on several threads.
-class shared_section {
-public:
-    void enter(const guard& held)
-    {
-        if (inside_.exchange(true))
-            broken_promise("two inside");
-        if (held.fencing_token() <= last_token_.exchange(held.fencing_token()))
-            broken_promise("a token that does not grow");
-        ++grants_;
-    }
-    void leave() { inside_ = false; }
-    [[nodiscard]] std::size_t grants() const { return grants_; }
-
-private:
-    std::atomic<bool> inside_{false};
-    std::atomic<std::int64_t> last_token_{0};
-    std::atomic<std::size_t> grants_{0};
-};
-
-awaitable<void> visit_shared(mutex lock, shared_section& section, std::size_t rounds)
-{
-    for (std::size_t i = 0; i < rounds; ++i) {
-        guard held = must(co_await lock.acquire(60s));
-        section.enter(held);
-        // So that others get a chance to be wrong meanwhile.
-        const auto executor = co_await asio::this_coro::executor;
-        co_await asio::post(executor, asio::use_awaitable);
-        section.leave();
-        must(co_await std::move(held).release());
-    }
-}
-
-} // namespace
-
 TEST_CASE("never two inside: a session per thread")
 {
     const std::string path = "/basics/threads";
     constexpr std::size_t threads = 4;
     const std::size_t rounds = scaled(40);
-    shared_section section;
+    critical_section section;
     std::vector<std::future<void>> ends;
     for (std::size_t i = 0; i < threads; ++i)
         ends.push_back(std::async(std::launch::async, [&] {
             const auto body = [&]() -> awaitable<void> {
                 client zk(co_await asio::this_coro::executor, usual_options());
                 mutex lock(zk, path);
-                co_await visit_shared(lock, section, rounds);
+                co_await visit_often(lock, section, rounds);
                 must(co_await zk.close());
             };
             run_test(test_limit, body);
         }));
     for (auto& end : ends)
         end.get();
-    CHECK(section.grants() == threads * rounds);
+    CHECK(section.grants == static_cast<int>(threads * rounds));
     expect_clean(server(), {path});
 }
 
@@ -107,17 +70,17 @@ TEST_CASE("never two inside: one session on several threads")
     const std::string path = "/basics/pool";
     constexpr std::size_t contenders = 6;
     const std::size_t rounds = scaled(40);
-    shared_section section;
+    critical_section section;
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, usual_options());
         std::vector<awaitable<void>> visitors;
         for (std::size_t i = 0; i < contenders; ++i)
-            visitors.push_back(visit_shared(mutex(zk, path), section, rounds));
+            visitors.push_back(visit_often(mutex(zk, path), section, rounds));
         co_await together(std::move(visitors));
         must(co_await zk.close());
     };
     run_test_on_threads(3, test_limit, body);
-    CHECK(section.grants() == contenders * rounds);
+    CHECK(section.grants == static_cast<int>(contenders * rounds));
     expect_clean(server(), {path});
 }
 

@@ -185,29 +185,20 @@ TEST_CASE("several threads run the clients")
 {
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        std::atomic<int> inside = 0;
-        std::atomic<int> grants = 0;
+        critical_section section;
         constexpr int turns = 20;
         const auto visits = [&]() -> awaitable<void> {
             client zk(executor, secure_options(server().secure_address()));
             mutex lock(zk, "/tls/threads");
-            for (int i = 0; i < turns; ++i) {
-                result<guard> held = co_await lock.acquire(default_limit);
-                if (held.has_error())
-                    throw std::runtime_error(held.error().message());
-                if (++inside != 1)
-                    broken_promise("two inside");
-                ++grants;
-                --inside;
-                must(co_await std::move(held).value().release());
-            }
+            for (int i = 0; i < turns; ++i)
+                co_await visit(lock, section);
             must(co_await zk.close());
         };
         std::vector<awaitable<void>> all;
         for (int i = 0; i < 6; ++i)
             all.push_back(visits());
         co_await together(std::move(all));
-        CHECK(grants == 6 * turns);
+        CHECK(section.grants == 6 * turns);
     };
     run_test_on_threads(4, test_limit, body);
     expect_clean(server(), {"/tls/threads"});

@@ -260,7 +260,8 @@ TEST_CASE("arguments that cannot be used")
         {"run", "--tls-ca", "/x.pem", "/x", "true"},
         {"lead", "/x"},
         {"ls"},
-        {"break", "/x"}};
+        {"break", "/x"},
+    };
     for (const auto& arguments : wrong) {
         const ended_tool ended = scene.run(arguments);
         INFO(arguments.back(), ": ", ended.text);

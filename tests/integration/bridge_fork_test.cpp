@@ -9,7 +9,6 @@
 #include "support/options_for.hpp"
 #include "support/own_sockets.hpp"
 #include "support/proxy.hpp"
-#include "zklock/zklock.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/use_future.hpp>

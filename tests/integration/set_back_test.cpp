@@ -7,7 +7,6 @@
 #include <boost/asio/detached.hpp>
 
 #include <future>
-#include <string_view>
 
 using namespace zklock::test;
 

@@ -4,8 +4,6 @@
 #include "integration/fault_scene.hpp"
 #include "integration/kept_log.hpp"
 
-#include "support/port_lease.hpp"
-
 using namespace zklock::test;
 
 TEST_CASE("one server of three that has lost its data ends no session; two do")

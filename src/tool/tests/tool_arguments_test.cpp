@@ -9,8 +9,6 @@
 #include <fstream>
 #include <regex>
 #include <set>
-#include <string>
-#include <vector>
 
 using namespace zklock::test;
 

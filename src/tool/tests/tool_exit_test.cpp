@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <string>
-#include <vector>
 
 using namespace zklock::test;
 

@@ -7,9 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include <string>
-#include <vector>
-
 using namespace zklock::test;
 
 namespace {

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <string>
 #include <utility>
-#include <vector>
 
 using namespace zklock::test;
 

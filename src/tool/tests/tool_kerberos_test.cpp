@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <string>
 
 using namespace zklock;
 using namespace zklock::test;

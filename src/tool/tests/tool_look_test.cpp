@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <regex>
 #include <sstream>
-#include <string>
-#include <vector>
 
 using namespace zklock::test;
 

@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
-#include <vector>
 
 using namespace zklock::test;
 

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <string>
 
 using namespace zklock;
 using namespace zklock::test;

@@ -6,8 +6,6 @@
 
 #include <signal.h>
 
-#include <vector>
-
 using namespace zklock::test;
 
 namespace {

@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <fstream>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 
 using namespace zklock::test;

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <string>
 
 using namespace zklock::test;
 

@@ -11,8 +11,7 @@ using namespace zklock::test;
 
 namespace {
 
-/// Has it time out until the holder's node was read in time: on a loaded
-/// machine that may take another try.
+/// Has it time out until the holder's node was read in time: on a loaded machine that may take another try.
 template <class Lock, class AcquireOnce> awaitable<wait_report> told_of(Lock& lock, AcquireOnce acquire_once)
 {
     std::optional<wait_report> told;
@@ -27,6 +26,15 @@ template <class Lock, class AcquireOnce> awaitable<wait_report> told_of(Lock& lo
         throw std::runtime_error("no holder is told");
     CHECK_FALSE(told->no_answer); // it ended with timed_out
     co_return *std::move(told);
+}
+
+/// Likewise, by an acquire through it.
+template <class Lock, class Through> awaitable<wait_report> told_of_acquire(Lock& lock, Through through)
+{
+    const auto acquire_once = [&]() -> awaitable<void> {
+        CHECK(error_in(co_await through.acquire(400ms)) == condition::not_in_time);
+    };
+    co_return co_await told_of(lock, acquire_once);
 }
 
 /// Has it time out until the report has that of one address, and of no other: at the deadline an attempt may not have
@@ -83,10 +91,7 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
         mutex lock(zk, path);
         CHECK_FALSE(lock.last_timeout());
 
-        const auto plain = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await lock.acquire(400ms)) == condition::not_in_time);
-        };
-        const wait_report told = co_await told_of(lock, plain);
+        const wait_report told = co_await told_of_acquire(lock, lock);
         check_held_by(told, theirs, path);
         CHECK(told.held_by->identifier == "billing");
         CHECK(told.held_by->node == held.node());
@@ -143,16 +148,10 @@ TEST_CASE("the other recipes tell it, too")
         guard held = must(co_await their_lock.acquire());
 
         reentrant_mutex again(zk, path + "/a");
-        const auto owned = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await again.owned_by(lock_owner()).acquire(400ms)) == condition::not_in_time);
-        };
-        check_held_by(co_await told_of(again, owned), theirs, path + "/a");
+        check_held_by(co_await told_of_acquire(again, again.owned_by(lock_owner())), theirs, path + "/a");
 
         multi_lock both(mutex(zk, path + "/a"), mutex(zk, path + "/b"));
-        const auto several = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await both.acquire(400ms)) == condition::not_in_time);
-        };
-        check_held_by(co_await told_of(both, several), theirs, path + "/a");
+        check_held_by(co_await told_of_acquire(both, both), theirs, path + "/a");
         CHECK_FALSE(multi_lock(std::vector<lockable>()).last_timeout());
 
         election chair(zk, path + "/a");
@@ -165,28 +164,19 @@ TEST_CASE("the other recipes tell it, too")
         shared_mutex theirs_shared(theirs, path + "/shared");
         guard reader = must(co_await theirs_shared.shared().acquire());
         shared_mutex ours(zk, path + "/shared");
-        const auto write = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await ours.acquire(400ms)) == condition::not_in_time);
-        };
-        const wait_report of_a_writer = co_await told_of(ours, write);
+        const wait_report of_a_writer = co_await told_of_acquire(ours, ours);
         check_held_by(of_a_writer, theirs, path + "/shared");
         CHECK(of_a_writer.held_by->shared);
         must(co_await std::move(reader).release());
         guard writer = must(co_await theirs_shared.acquire());
-        const auto read = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await ours.shared().acquire(400ms)) == condition::not_in_time);
-        };
-        const wait_report of_a_reader = co_await told_of(ours, read);
+        const wait_report of_a_reader = co_await told_of_acquire(ours, ours.shared());
         check_held_by(of_a_reader, theirs, path + "/shared");
         CHECK_FALSE(of_a_reader.held_by->shared);
 
         semaphore their_gate(theirs, path + "/gate", 2);
         permits in_use = must(co_await their_gate.permits_of(2).acquire());
         semaphore gate(zk, path + "/gate", 2);
-        const auto enter = [&]() -> awaitable<void> {
-            CHECK(error_in(co_await gate.acquire(400ms)) == condition::not_in_time);
-        };
-        const wait_report of_a_permit = co_await told_of(gate, enter);
+        const wait_report of_a_permit = co_await told_of_acquire(gate, gate);
         CHECK(of_a_permit.path == path + "/gate");
         CHECK(of_a_permit.before_us == 0); // the first in the line
         CHECK(of_a_permit.held_by->session_id == theirs.session_id());

@@ -1,5 +1,6 @@
 // program: public_headers
 // Where handlers run, how often, with what kept alive meanwhile: on one thread, on many, and on a pool.
+#include "support/busy_threads.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
 #include "support/options_for.hpp"
@@ -259,17 +260,13 @@ void many_on(const asio::any_io_executor& executor, const std::function<void()>&
         asio::co_spawn(executor, take_turns(mutex(i % 2 ? one : two, "/many"), 10, inside, last_token, turns), done);
     }
     // Observers, from a thread of their own.
-    std::atomic<bool> stop = false;
-    std::thread observer([&] {
-        while (!stop) {
-            CHECK(one.state() != connection_state::failed);
-            CHECK(two.session_id() >= 0);
-            std::this_thread::yield();
-        }
+    busy_threads observer(1, [&] {
+        CHECK(one.state() != connection_state::failed);
+        CHECK(two.session_id() >= 0);
+        std::this_thread::yield();
     });
     run();
-    stop = true;
-    observer.join();
+    observer.stop();
     CHECK(left == 0);
     CHECK(turns == 200);
     CHECK(one.state() == connection_state::closed);

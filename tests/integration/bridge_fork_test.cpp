@@ -4,6 +4,7 @@
 // parent's session.
 #include "bridge/names/blocking_calls.hpp"
 #include "integration/fork_scene.hpp"
+#include "support/busy_threads.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/options_for.hpp"
@@ -90,32 +91,6 @@ void wait_readable(std::uint16_t port)
     REQUIRE(::poll(&socket, 1, static_cast<int>(default_limit.count())) == 1);
 }
 
-/// Two threads that ask again and again whether it is held.
-class asking_threads {
-public:
-    explicit asking_threads(const std::function<bool()>& is_held)
-    {
-        for (std::thread& each : threads_)
-            each = std::thread([this, is_held] {
-                while (!done_)
-                    asked_ += is_held();
-            });
-        while (asked_ < 10)
-            std::this_thread::yield();
-    }
-    void stop()
-    {
-        done_ = true;
-        for (std::thread& each : threads_)
-            each.join();
-    }
-
-private:
-    std::atomic<bool> done_ = false;
-    std::atomic<long> asked_ = 0;
-    std::array<std::thread, 2> threads_;
-};
-
 /// One after the other, as long as they end well.
 void fork_thirty(const std::function<bool()>& life)
 {
@@ -182,7 +157,10 @@ TEST_CASE("a child that is forked off while other threads ask what is held can d
     // No thread may be in the context during a fork: the child would not get a lock that it has.
     io.stop();
     running.join();
-    asking_threads asking([&] { return gate.permits_held() == most; });
+    std::atomic<long> found = 0;
+    busy_threads asking(2, [&] { found += gate.permits_held() == most; });
+    while (found < 10)
+        std::this_thread::yield();
     fork_thirty([&] {
         const bool inert = gate.permits_held() == 0 && !held.front();
         held.clear();
@@ -210,8 +188,10 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
         held = std::move(g);
     });
     run_until(*f.io, [&] { return static_cast<bool>(held); });
-    asking_threads asking(
-        [&me, asked_of = *lock] { return asked_of.hold_count(me) == 1 && asked_of.owned_by(me).is_held(); });
+    std::atomic<long> found = 0;
+    busy_threads asking(2, [&, asked = *lock] { found += asked.hold_count(me) == 1 && asked.owned_by(me).is_held(); });
+    while (found < 10)
+        std::this_thread::yield();
     fork_thirty([&] {
         const bool none = lock->hold_count(me) == 0 && !lock->owned_by(me).is_held() && !lock->is_held();
         held = guard();

@@ -2,6 +2,7 @@
 // "Do I hold it?", asked from many threads, while others acquire, split and release.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/busy_threads.hpp"
 
 #include <boost/asio/use_future.hpp>
 
@@ -18,22 +19,12 @@ TEST_CASE("while permits go from one handle to another, as many are held as befo
     const semaphore gate(c, new_path(), 3);
     std::thread running([&io] { io.run(); });
     permits held = semaphore(gate).permits_of(3).acquire(asio::use_future).get();
-    std::atomic<bool> done = false;
-    std::atomic<long> asked = 0, fewer = 0;
-    std::vector<std::thread> asking;
-    for (int i = 0; i < 3; ++i)
-        asking.emplace_back([&] {
-            while (!done) {
-                fewer += gate.permits_held() < 3;
-                ++asked;
-            }
-        });
+    std::atomic<long> fewer = 0;
+    busy_threads asking(3, [&] { fewer += gate.permits_held() < 3; });
     for (std::size_t n = 0; n < scaled(3000); ++n)
         held = held.split(3, asio::use_future).get();
-    done = true;
-    for (auto& each : asking)
-        each.join();
-    CHECK(asked > 0);
+    asking.stop();
+    CHECK(asking.rounds() > 0);
     CHECK(fewer == 0);
     std::move(held).release(asio::use_future).get();
     c.close(asio::use_future).get();
@@ -50,20 +41,14 @@ TEST_CASE("many threads ask, while others acquire, split and release")
     client c(io, usual_options());
     const semaphore gate(c, new_path(), most);
     const mutex lock(c, new_path());
-    std::vector<std::thread> running, acquiring, asking;
+    std::vector<std::thread> running, acquiring;
     for (int i = 0; i < 2; ++i)
         running.emplace_back([&io] { io.run(); });
-    std::atomic<bool> done = false;
     std::atomic<int> wrong = 0, cycles = 0;
-    std::atomic<long> asked = 0;
-    for (std::size_t i = 0; i < 8; ++i)
-        asking.emplace_back([&] {
-            while (!done) {
-                wrong += gate.permits_held() > most;
-                static_cast<void>(lock.is_held());
-                ++asked;
-            }
-        });
+    busy_threads asking(8, [&] {
+        wrong += gate.permits_held() > most;
+        static_cast<void>(lock.is_held());
+    });
     for (std::size_t i = 0; i < most; ++i)
         acquiring.emplace_back([&] {
             semaphore own_gate = gate; // an object each
@@ -82,12 +67,10 @@ TEST_CASE("many threads ask, while others acquire, split and release")
         });
     for (auto& each : acquiring)
         each.join();
-    done = true;
-    for (auto& each : asking)
-        each.join();
+    asking.stop();
     CHECK(wrong == 0);
     CHECK(cycles == static_cast<int>(most * scaled(50)));
-    CHECK(asked > 0);
+    CHECK(asking.rounds() > 0);
     CHECK(gate.permits_held() == 0);
     CHECK_FALSE(lock.is_held());
     c.close(asio::use_future).get();
@@ -130,11 +113,10 @@ TEST_CASE("many threads ask for owners, while these acquire several times over a
     const owned_shared_mutex book(c, new_path());
     const lock_owner me, other;
     told_of_holds of_door, of_book;
-    std::vector<std::thread> running, asking;
+    std::vector<std::thread> running;
     for (int i = 0; i < 2; ++i)
         running.emplace_back([&io] { io.run(); });
-    std::atomic<bool> done = false;
-    std::atomic<long> asked = 0, wrong_of_door = 0, wrong_of_book = 0, never = 0;
+    std::atomic<long> wrong_of_door = 0, wrong_of_book = 0, never = 0;
     const auto is_wrong_of_door = [&](certain now) {
         const bool known = door.owned_by(me).is_held() && door.is_held() && door.hold_count(me) != 0;
         return now != certain::nothing && !known;
@@ -146,15 +128,11 @@ TEST_CASE("many threads ask for owners, while these acquire several times over a
         const bool has_to_read = now == certain::writes_and_reads || now == certain::reads;
         return (has_to_write && !writes) || (has_to_read && !reads);
     };
-    for (int i = 0; i < 6; ++i)
-        asking.emplace_back([&] {
-            while (!done) {
-                wrong_of_door += of_door.catches(is_wrong_of_door);
-                wrong_of_book += of_book.catches(is_wrong_of_book);
-                never += door.owned_by(other).is_held() + book.owned_by(other).is_held() + book.shared(other).is_held();
-                ++asked;
-            }
-        });
+    busy_threads asking(6, [&] {
+        wrong_of_door += of_door.catches(is_wrong_of_door);
+        wrong_of_book += of_book.catches(is_wrong_of_book);
+        never += door.owned_by(other).is_held() + book.owned_by(other).is_held() + book.shared(other).is_held();
+    });
     std::thread entering([&] {
         reentrant_mutex lock = door; // an object each
         for (std::size_t n = 0; n < scaled(100); ++n) {
@@ -186,13 +164,11 @@ TEST_CASE("many threads ask for owners, while these acquire several times over a
     });
     entering.join();
     writing.join();
-    done = true;
-    for (auto& each : asking)
-        each.join();
+    asking.stop();
     CHECK(wrong_of_door == 0);
     CHECK(wrong_of_book == 0);
     CHECK(never == 0);
-    CHECK(asked > 0);
+    CHECK(asking.rounds() > 0);
     c.close(asio::use_future).get();
     work.reset();
     for (auto& each : running)

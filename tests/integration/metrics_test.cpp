@@ -1,6 +1,7 @@
 // program: told
 // What clients count of their locks and connections, and what their listener hears of connections.
 #include "integration/recipe_scene.hpp"
+#include "support/busy_threads.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 
@@ -267,15 +268,12 @@ TEST_CASE("they are read by any thread, while the client works and when it is go
     std::optional<client> kept;
     play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
         kept = zk;
-        std::atomic<bool> stop{false};
         std::uint64_t last = 0;
-        std::thread reader([&] {
-            while (!stop) {
-                const metrics m = zk.metrics();
-                CHECK(m.all.acquired >= last);
-                last = m.all.acquired;
-                static_cast<void>(prometheus_text(m));
-            }
+        busy_threads reader(1, [&] {
+            const metrics m = zk.metrics();
+            CHECK(m.all.acquired >= last);
+            last = m.all.acquired;
+            static_cast<void>(prometheus_text(m));
         });
         mutex lock(zk, path, named("read"));
         for (std::size_t i = 0; i < scaled(200); ++i) {
@@ -283,8 +281,7 @@ TEST_CASE("they are read by any thread, while the client works and when it is go
             mutex(zk, path, named(std::to_string(i))); // and names are added
             co_await release(std::move(held));
         }
-        stop = true;
-        reader.join();
+        reader.stop();
     });
     CHECK(of(*kept, "read").released == scaled(200)); // the context is gone
 }

@@ -9,14 +9,6 @@ using state = tls_engine::state;
 
 namespace {
 
-std::string patterned(std::size_t size)
-{
-    std::string text(size, '\0');
-    for (std::size_t at = 0; at < size; ++at)
-        text[at] = static_cast<char>(at * 7 + at / 251);
-    return text;
-}
-
 /// Whether a change of this byte of the records has to be noticed: those of their headers say nothing of their own, nor
 /// does change_cipher_spec in TLS 1.3.
 bool counts(const std::string& records, std::size_t which)

@@ -12,14 +12,6 @@ using bridge::pair_relay;
 
 namespace {
 
-std::string patterned_bytes(std::size_t size)
-{
-    std::string text(size, '\0');
-    for (std::size_t at = 0; at < size; ++at)
-        text[at] = static_cast<char>(at * 7 + at / 251);
-    return text;
-}
-
 /// All that can be read there now.
 std::string read_all(int fd)
 {
@@ -125,7 +117,7 @@ TEST_CASE("small and large amounts arrive whole, in both directions and both ver
             CAPTURE(size);
             relay_scene r(s, s.server_named("DNS:zk1", version));
             r.open();
-            const std::string sent = patterned_bytes(size);
+            const std::string sent = patterned(size);
             std::string heard;
             r.server.write(sent);
             std::size_t written = 0;
@@ -155,7 +147,7 @@ TEST_CASE("what is written for a server that reads nothing waits, in no more tha
     const tls_scene s;
     relay_scene r(s, s.server_named("DNS:zk1"));
     r.open();
-    const std::string sent = patterned_bytes(4'000'000);
+    const std::string sent = patterned(4'000'000);
     std::size_t written = 0;
     for (int round = 0; round < 100; ++round) {
         written += write_some(r.client.get(), std::string_view(sent).substr(written));

@@ -87,6 +87,15 @@ inline std::string name_of(int version)
     return version == TLS1_3_VERSION ? "TLS 1.3" : "TLS 1.2";
 }
 
+/// So many bytes, no two stretches of which are alike.
+inline std::string patterned(std::size_t size)
+{
+    std::string text(size, '\0');
+    for (std::size_t at = 0; at < size; ++at)
+        text[at] = static_cast<char>(at * 7 + at / 251);
+    return text;
+}
+
 /// What came of a client's handshake: `open`, or why it failed.
 inline std::string outcome(const std::shared_ptr<const bridge::tls_context>& context, const server_settings& settings,
                            const bridge::server_name& name = {"zk1", false})

@@ -84,14 +84,6 @@ TEST_CASE("a server is known by its name, however the name is written, and by no
     expect_clean(one, {"/tls/usable"});
 }
 
-TEST_CASE("wildcards are for one label")
-{
-    zookeeper_server all(with_names({"DNS:*.zoo.test"}));
-    play_connected(secure_options(all.secure_address("a.zoo.test")));
-    play_refused(secure_options(all.secure_address("a.b.zoo.test")), "hostname mismatch");
-    play_refused(secure_options(all.secure_address("zoo.test")), "hostname mismatch");
-}
-
 TEST_CASE("an address with two names is tried by both, whichever of them the certificate is for")
 {
     for (const std::string name : {"one.test", "two.test"}) {

@@ -48,16 +48,6 @@ TEST_CASE("a certificate for other names, and one that has expired")
     play_refused(secure_options(late.secure_address()), "certificate has expired");
 }
 
-TEST_CASE("a certificate with a common name only is for that name, and for no address")
-{
-    certificate_wish wish;
-    wish.common_name = "localhost";
-    wish.names.clear();
-    zookeeper_server nameless(with_certificate(wish));
-    play_connected(secure_options(nameless.secure_address("localhost")));
-    play_refused(secure_options(nameless.secure_address()), "IP address mismatch");
-}
-
 TEST_CASE("a port without TLS, and TLS spoken by nobody who is asked for it")
 {
     play_refused(secure_options(server().address()), "does its port speak TLS?");

@@ -51,49 +51,37 @@ private:
 // The C client's own close waits for room, and then for an answer: for seconds.
 constexpr auto tolerable = 500ms;
 
-void expect_undisturbed(const std::function<void(timed_scene&)>& scene)
-{
-    const auto wrong = play_undisturbed(tolerable, scene);
-    CHECK_MESSAGE(wrong.empty(), wrong);
-}
-
 } // namespace
 
 TEST_CASE("closed while megabytes wait for a connection that is stalled: each is told, and nothing stands still")
 {
-    expect_undisturbed([](timed_scene& scene) {
-        timed_scene* const of = &scene;
-        const auto body = [of]() -> awaitable<void> {
-            for (const auto way : {direction::requests, direction::replies}) {
-                const auto executor = co_await asio::this_coro::executor;
-                secure_client remote(executor, server().secure_port());
-                must(co_await remote.zk.wait_connected(default_limit));
-                must(co_await remote.zk.create("/tls-stalled", ""));
-                remote.link.block(way);
-                auto writes = queue_megabytes(remote.zk);
-                const auto still = std::make_shared<standstill>(executor);
-                still->look();
-                must(co_await remote.zk.close());
-                of->expect(still->end() < 2 * tolerable, "the executor stands still while a client closes");
-                for (auto& each : writes) {
-                    const error_code ec = co_await each.end();
-                    const bool told = ec == errc::closed || ec == errc::outcome_unknown;
-                    CHECK(told);
-                }
-                remote.link.unblock();
-                admin_client(server().port()).remove("/tls-stalled");
+    play_timed<0>(tolerable, {}, [](timed_scene& noted, const any_io_executor& executor) -> awaitable<void> {
+        for (const auto way : {direction::requests, direction::replies}) {
+            secure_client remote(executor, server().secure_port());
+            must(co_await remote.zk.wait_connected(default_limit));
+            must(co_await remote.zk.create("/tls-stalled", ""));
+            remote.link.block(way);
+            auto writes = queue_megabytes(remote.zk);
+            const auto still = std::make_shared<standstill>(executor);
+            still->look();
+            must(co_await remote.zk.close());
+            noted.expect(still->end() < 2 * tolerable, "the executor stands still while a client closes");
+            for (auto& each : writes) {
+                const error_code ec = co_await each.end();
+                const bool told = ec == errc::closed || ec == errc::outcome_unknown;
+                CHECK(told);
             }
-        };
-        run_test(test_limit, body);
+            remote.link.unblock();
+            admin_client(server().port()).remove("/tls-stalled");
+        }
     });
-    expect_clean(server());
 }
 
 TEST_CASE("destroyed while megabytes wait for a connection that is stalled: at once")
 {
     for (const bool context_first : {false, true}) {
         CAPTURE(context_first);
-        expect_undisturbed([&](timed_scene& scene) {
+        const auto wrong = play_undisturbed(tolerable, [&](timed_scene& scene) {
             admin_client admin(server().port());
             admin.create("/tls-stalled");
             auto io = std::make_unique<asio::io_context>();
@@ -117,6 +105,7 @@ TEST_CASE("destroyed while megabytes wait for a connection that is stalled: at o
             scene.expect(waited.so_far() < 2 * tolerable, "the destructors wait");
             admin.remove("/tls-stalled");
         });
+        CHECK(wrong == "");
     }
     expect_clean(server());
 }
@@ -150,26 +139,21 @@ TEST_CASE("megabytes of writes pass, in turn with what is read, and a stall in b
 
 TEST_CASE("closed and destroyed in the middle of a handshake that goes no further: at once")
 {
-    expect_undisturbed([](timed_scene& scene) {
-        timed_scene* const of = &scene;
-        const auto body = [of]() -> awaitable<void> {
-            for (const bool close : {true, false})
-                for (const auto way : {direction::requests, direction::replies}) {
-                    std::optional<secure_client> remote(std::in_place, co_await asio::this_coro::executor,
-                                                        server().secure_port());
-                    remote->link.block(way);
-                    auto waits = begin_acquire(mutex(remote->zk, "/tls/stalled"));
-                    proxy* const link = &remote->link;
-                    co_await until("it has begun", [link] { return link->accepted() == 1; });
-                    const time_waited waited;
-                    if (close)
-                        must(co_await remote->zk.close());
-                    remote.reset();
-                    CHECK(co_await waits.end() == errc::closed);
-                    of->expect(waited.so_far() < 2 * tolerable, "a close waits for the handshake");
-                }
-        };
-        run_test(test_limit, body);
-    });
-    expect_clean(server(), {"/tls/stalled"});
+    const auto story = [](timed_scene& noted, const any_io_executor& executor) -> awaitable<void> {
+        for (const bool close : {true, false})
+            for (const auto way : {direction::requests, direction::replies}) {
+                std::optional<secure_client> remote(std::in_place, executor, server().secure_port());
+                remote->link.block(way);
+                auto waits = begin_acquire(mutex(remote->zk, "/tls/stalled"));
+                proxy* const link = &remote->link;
+                co_await until("it has begun", [link] { return link->accepted() == 1; });
+                const time_waited waited;
+                if (close)
+                    must(co_await remote->zk.close());
+                remote.reset();
+                CHECK(co_await waits.end() == errc::closed);
+                noted.expect(waited.so_far() < 2 * tolerable, "a close waits for the handshake");
+            }
+    };
+    play_timed<0>(tolerable, {.clean = {"/tls/stalled"}}, story);
 }

@@ -15,10 +15,10 @@ inline void run_dry(asio::io_context& io)
     REQUIRE(io.stopped());
 }
 
-inline guard hold(asio::io_context& io, mutex& lock)
+template <class Held = guard, class Lock> Held hold(asio::io_context& io, Lock lock)
 {
-    guard held;
-    lock.acquire(60s, [&](error_code ec, guard g) {
+    Held held;
+    lock.acquire(60s, [&](error_code ec, Held g) {
         CHECK_FALSE(ec);
         held = std::move(g);
     });

@@ -3,11 +3,11 @@
 // A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
 // parent's session.
 #include "bridge/names/blocking_calls.hpp"
+#include "integration/adapter_scene.hpp"
 #include "integration/fork_scene.hpp"
 #include "support/busy_threads.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
-#include "support/options_for.hpp"
 #include "support/own_sockets.hpp"
 #include "support/proxy.hpp"
 
@@ -37,11 +37,7 @@ struct family {
         auto options = options_for(between.address(), 60s); // it does not end while a test looks
         own.emplace(*io, options);
         lock.emplace(*own, "/fork");
-        lock->acquire(60s, [this](error_code ec, guard g) {
-            CHECK_FALSE(ec);
-            held = std::move(g);
-        });
-        run_until(*io, [this] { return static_cast<bool>(held); });
+        held = hold(*io, *lock);
         lock->acquire([this](error_code, guard) { waiter_ended = true; });
         run_until(*io, [this] { return ephemeral_count(server.port()) == 2; });
     }
@@ -182,12 +178,7 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
     family f;
     std::optional<reentrant_mutex> lock(std::in_place, *f.own, "/fork-of-owners");
     const lock_owner me;
-    guard held;
-    lock->owned_by(me).acquire([&](error_code ec, guard g) {
-        CHECK_FALSE(ec);
-        held = std::move(g);
-    });
-    run_until(*f.io, [&] { return static_cast<bool>(held); });
+    guard held = hold(*f.io, lock->owned_by(me));
     std::atomic<long> found = 0;
     busy_threads asking(2, [&, asked = *lock] { found += asked.hold_count(me) == 1 && asked.owned_by(me).is_held(); });
     while (found < 10)

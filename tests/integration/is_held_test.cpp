@@ -1,8 +1,8 @@
 // program: semaphores
 // "Do I hold it?": what each lock says of itself, without asking the servers.
+#include "integration/adapter_scene.hpp"
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/run_until.hpp"
 
 #include <boost/asio/detached.hpp>
 
@@ -274,12 +274,7 @@ TEST_CASE("where the context is gone nothing is held, and the guards that are le
     client c(*io, usual_options());
     mutex lock(c, new_path()), another(c, new_path());
     multi_lock both(lock, another);
-    multi_guard held;
-    both.acquire([&](error_code ec, multi_guard g) {
-        CHECK_FALSE(ec);
-        held = std::move(g);
-    });
-    run_until(*io, [&] { return static_cast<bool>(held); });
+    auto held = hold<multi_guard>(*io, both);
     CHECK(lock.is_held());
     io.reset();
     CHECK_FALSE(lock.is_held());

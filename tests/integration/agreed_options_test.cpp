@@ -224,7 +224,7 @@ TEST_CASE("semaphores that mean different numbers: the second is refused while t
 {
     const std::string path = "/agreed/permits";
     refusals told;
-    play<0>({.clean = {path + "/locks", path + "/leases"}}, [&](const any_io_executor& executor) -> awaitable<void> {
+    play<0>({.clean = places_of(path)}, [&](const any_io_executor& executor) -> awaitable<void> {
         client zk(executor, told.of_client());
         std::optional<semaphore> two(std::in_place, zk, path, 2);
         semaphore three(zk, path, 3);

@@ -23,9 +23,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
 {
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/permits/asked" : "/permits/asked_kazoo";
-        const auto body = [&]() -> awaitable<void> {
-            remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-            admin_client admin(server().port(), 60s);
+        const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
             const auto options = with(&semaphore_options::permits, 3, &semaphore_options::names, names);
             semaphore gate(remote.zk, path, options);
             permits held = must(co_await gate.permits_of(3).acquire());
@@ -63,12 +61,9 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             CHECK(held.count() == 1);
             co_await release(part, held);
             co_await no_permit_left(server().port(), path);
-            co_await remote.close();
         };
-        run_test(test_limit, body);
+        play<1>({.sessions = {120s}, .clean = places_of(path, names)}, story);
     }
-    expect_clean(server(), {"/permits/asked/locks", "/permits/asked/leases", "/permits/asked_kazoo",
-                            "/permits/asked_kazoo-__lock__"});
 }
 
 TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, lost, of nobody; a cut is survived")
@@ -111,5 +106,5 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await held.wait_revoked()) == errc::lost);
     };
-    play<1>({.clean = {path + "/locks", path + "/leases"}}, story);
+    play<1>({.clean = places_of(path)}, story);
 }

@@ -273,5 +273,5 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         co_await release(one, two, all);
         co_await no_permit_left(server().port(), path);
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = places_of(path)}, story);
 }

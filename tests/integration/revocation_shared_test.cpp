@@ -130,9 +130,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
 {
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = std::string("/revocation_shared/") + (names == naming::kazoo ? "kazoo" : "curator");
-        const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
-            remote_client host(executor, server().port(), 120s);
-            remote_client other(executor, server().port(), 120s);
+        const auto story = [&](remote_client& host, remote_client& other) -> awaitable<void> {
             const auto options = with(&semaphore_options::permits, 3, &semaphore_options::names, names);
             semaphore theirs(host.zk, path, options), ours(other.zk, path, options);
             CHECK(must(co_await ours.revoke_holders()) == 0);
@@ -171,10 +169,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
                 CHECK(co_await one_asked.end() == asio::error::operation_aborted);
             }
             co_await no_permit_left(server().port(), path);
-            co_await host.close();
-            co_await other.close();
         };
-        run_test(test_limit, body);
+        play<2>({.sessions = {120s, 120s}, .clean = places_of(path, names)}, story);
     }
-    expect_clean(server());
 }

@@ -45,7 +45,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         co_await no_permit_left(server().port(), path);
         co_await take_turn(same.permits_of(2));
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = places_of(path)}, story);
 }
 
 TEST_CASE("an acquire survives a cut at every request of it, and makes no node twice")
@@ -88,7 +88,7 @@ TEST_CASE("an acquire survives a cut at every request of it, and makes no node t
                 }
     };
     run_test(120s, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    expect_clean(server(), places_of(path));
 }
 
 TEST_CASE("the session ends: holders are told, their permits are free, and whoever waited queues again")
@@ -133,7 +133,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
         CHECK_FALSE(held);
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
     };
-    play<2>({.clean = {path + "/locks", path + "/leases"}}, story);
+    play<2>({.clean = places_of(path)}, story);
 }
 
 TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of them with their parent")
@@ -163,5 +163,5 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
         co_await take_turn(gate.permits_of(2)); // the parent is made again
         co_await no_permit_left(server().port(), path);
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = places_of(path)}, story);
 }

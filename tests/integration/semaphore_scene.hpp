@@ -9,6 +9,13 @@ namespace zklock::test {
     return begin_acquire<permits>(gate.permits_of(count), limit...);
 }
 
+/// Where a semaphore's line is, and where its permits are.
+[[nodiscard]] inline std::vector<std::string> places_of(const std::string& path, naming names = naming::curator)
+{
+    return names == naming::kazoo ? std::vector{path + "-__lock__", path}
+                                  : std::vector{path + "/locks", path + "/leases"};
+}
+
 /// Until the server holds no node of ours, and no watch of a client on the semaphore, while the clients are still
 /// there.
 inline awaitable<void> no_permit_left(std::uint16_t port, const std::string& path)

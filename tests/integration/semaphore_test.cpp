@@ -68,7 +68,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         CHECK(error_in(co_await std::move(last).release()) == errc::not_owner); // there were none left
         co_await no_permit_left(server().port(), path);
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = places_of(path)}, story);
 }
 
 TEST_CASE("a part is released, or split off to be held by itself")
@@ -125,7 +125,7 @@ TEST_CASE("a part is released, or split off to be held by itself")
         co_await release(std::move(taken));
         co_await no_permit_left(server().port(), path);
     };
-    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<1>({.sessions = {120s}, .clean = places_of(path)}, story);
 }
 
 TEST_CASE("what cannot be is refused with a clear error")
@@ -164,17 +164,15 @@ TEST_CASE("what cannot be is refused with a clear error")
         co_await remote.close();
         CHECK(error_in(co_await gate.acquire()) == errc::closed);
     };
-    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<1>({.sessions = {120s}, .clean = places_of(path)}, story);
 }
 
 TEST_CASE("two programs that mean different numbers: the second is told, where they compare")
 {
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::kazoo ? "/semaphore/compared_kazoo" : "/semaphore/compared";
-        const auto body = [&]() -> awaitable<void> {
-            remote_client first(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client second(co_await asio::this_coro::executor, server().port(), 120s);
-            admin_client admin(server().port());
+        const auto story = [&](admin_client& admin, remote_client& first, remote_client& second,
+                               remote_client& third) -> awaitable<void> {
             auto options = with(&semaphore_options::names, names, &semaphore_options::check_permits, true);
             options.permits = 2;
             semaphore two(first.zk, path, options);
@@ -189,19 +187,13 @@ TEST_CASE("two programs that mean different numbers: the second is told, where t
             admin.set(path, "3");
             co_await take_turn(three.permits_of(3));
             admin.set(path, "somebody's notes");
-            remote_client third(co_await asio::this_coro::executor, server().port(), 120s);
             options.permits = 9;
             semaphore nine(third.zk, path, options);
             co_await take_turn(nine.permits_of(9));
             co_await no_permit_left(server().port(), path);
-            co_await first.close();
-            co_await second.close();
-            co_await third.close();
         };
-        run_test(test_limit, body);
+        play<3>({.sessions = {120s, 120s, 120s}, .clean = places_of(path, names)}, story);
     }
-    expect_clean(server(), {"/semaphore/compared/locks", "/semaphore/compared/leases", "/semaphore/compared_kazoo",
-                            "/semaphore/compared_kazoo-__lock__"});
 }
 
 TEST_CASE("the shared count: made where it is missing, raised and lowered while the semaphore is in use")
@@ -252,7 +244,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         co_await no_permit_left(server().port(), path);
         co_await until("the count is watched no more", [&] { return !watches(server().port()).contains(count); });
     };
-    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<2>({.sessions = {120s, 120s}, .clean = places_of(path)}, story);
 }
 
 TEST_CASE("as a part of a multi_lock, and around a body")
@@ -281,7 +273,7 @@ TEST_CASE("as a part of a multi_lock, and around a body")
         co_await remote.close();
     };
     run_test_on_threads(2, 60s, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    expect_clean(server(), places_of(path));
 }
 
 TEST_CASE("what it costs in requests")
@@ -348,5 +340,5 @@ TEST_CASE("what it costs in requests")
         co_await no_permit_left(server().port(), path);
         co_await other.close();
     };
-    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+    play<1>({.sessions = {120s}, .clean = places_of(path)}, story);
 }

@@ -83,7 +83,7 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
 {
     const std::string path = "/time_outs_told/mutex";
     const kept_log log;
-    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         client theirs(executor, identified_as("billing"));
         client zk(executor, identified_as("shop", log));
         mutex held_lock(theirs, path);
@@ -134,14 +134,13 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
         must(co_await zk.close());
         must(co_await theirs.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server());
+    play<0>(story);
 }
 
 TEST_CASE("the other recipes tell it, too")
 {
     const std::string path = "/time_outs_told/recipes";
-    const auto body = [&](const any_io_executor& executor) -> awaitable<void> {
+    const auto story = [&](const any_io_executor& executor) -> awaitable<void> {
         client theirs(executor, identified_as("billing"));
         client zk(executor, identified_as("shop"));
         mutex their_lock(theirs, path + "/a");
@@ -188,8 +187,7 @@ TEST_CASE("the other recipes tell it, too")
         must(co_await zk.close());
         must(co_await theirs.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server());
+    play<0>(story);
 }
 
 TEST_CASE("no server: each address with its error, as a warning; and nothing is told of a mere look")

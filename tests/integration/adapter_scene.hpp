@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the adapter have in common: a context that the test runs by hand.
+// What tests have in common that run a context by hand, as those of the adapter do.
 #include "support/options_for.hpp"
 #include "support/run_until.hpp"
 #include "zklock/zklock.hpp"

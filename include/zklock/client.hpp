@@ -32,11 +32,11 @@ namespace zklock {
 /// that was moved from may be assigned to or destroyed, and nothing else.
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own. The library makes threads
-/// only for calls that block: to look up host *names* and to read TLS files. There are up to eight of them for a
-/// context, and up to 33 while some of the calls last longer than two seconds. Any number of threads may run the
-/// context. `run()` of an `io_context` does not return while a client is open, unless the client has failed. An
-/// operation that is started on a thread of the client's `io_context`, while the client waits for no answer, takes its
-/// first step in the call: it writes to the socket, and does not wait for an answer.
+/// only for calls that block. To look up host *names* and to read TLS files, there are up to eight of them for a
+/// context, and up to 33 while some of the calls last longer than two seconds; for Kerberos, up to eight for a process.
+/// Any number of threads may run the context. `run()` of an `io_context` does not return while a client is open, unless
+/// the client has failed. An operation that is started on a thread of the client's `io_context`, while the client waits
+/// for no answer, takes its first step in the call: it writes to the socket, and does not wait for an answer.
 ///
 /// **Lifetime.** The execution context may be destroyed first; its destructor waits for host names that are being
 /// looked up. Pending handlers are destroyed without being called, as Asio does. Clients, locks and guards that are

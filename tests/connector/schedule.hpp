@@ -221,7 +221,7 @@ private:
             break;
         case step::attempt: begin_attempt(); break;
         case step::leave: lose(loss::connection); break;
-        case step::give_up:
+        case step::end_attempt:
             demand(attempt_began_.has_value(), "what is given up is an attempt");
             demand(now_ - *attempt_began_ <= duration(settings_.session_timeout) * 2 / 3, "an attempt has a limit");
             lose(loss::connection);

@@ -82,7 +82,7 @@ TEST_CASE("an attempt goes on by each name of its address once; after silence th
     s.resolve_after(loss::security);
     CHECK(s.c.names_known(both(), s.now) == step::attempt);
     CHECK(s.c.name().host == "x");
-    CHECK(s.next() == step::give_up);
+    CHECK(s.next() == step::end_attempt);
     s.c.name_unanswered();
     s.resolve_after(loss::connection);
     CHECK(s.c.names_known(both(), s.now) == step::attempt);

@@ -83,7 +83,7 @@ TEST_CASE("all silent servers of a list have had their time in a third of the se
     s.begin({"a", "b", "c"});
     const auto before = s.now;
     for (int attempt = 0; attempt < 3; ++attempt) {
-        CHECK(s.next() == step::give_up);
+        CHECK(s.next() == step::end_attempt);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         if (attempt < 2)
             CHECK(s.next() == step::attempt);
@@ -99,7 +99,7 @@ TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does 
     s.resolve({"a"});
     clock_type::duration limit = 4s;
     for (int cycle = 0; cycle < 4; ++cycle) {
-        CHECK(s.time_to(step::give_up) == limit);
+        CHECK(s.time_to(step::end_attempt) == limit);
         limit = std::min<clock_type::duration>(limit * 2, 8s); // two thirds of the session
         s.resolve_after(loss::connection);
         s.resolve({"a"});
@@ -238,14 +238,14 @@ TEST_CASE("once a connection has served, pauses and patience begin anew")
     connector_scene s;
     s.begin({"a"});
     for (int cycle = 0; cycle < 4; ++cycle) { // silent ones
-        CHECK(s.next() == step::give_up);
+        CHECK(s.next() == step::end_attempt);
         s.resolve_after(loss::connection);
         s.resolve({"a"});
     }
     s.c.opened(12s);
     s.c.served(s.now += 1min);
     s.attempt_after(loss::connection);
-    CHECK(s.time_to(step::give_up) == 4s);
+    CHECK(s.time_to(step::end_attempt) == 4s);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     CHECK(s.time_to(step::resolve) <= 100ms);
 }
@@ -468,7 +468,7 @@ TEST_CASE("without a connection: from the beginning, or from the last loss, what
         const auto before = s.now;
         const auto already = s.c.unconnected_for(before);
         while (s.now < before + 1min) {
-            CHECK(s.next() == step::give_up);
+            CHECK(s.next() == step::end_attempt);
             s.resolve_after(loss::connection);
             s.resolve({"a"});
         }

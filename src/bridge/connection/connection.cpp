@@ -49,10 +49,10 @@ void connection::take(connector::step next)
         history_.attempt_begins();
         dialer_.attempt(history_.asks());
         break;
-    case connector::step::give_up:
+    case connector::step::end_attempt:
         if (socket_.relay() && wire_.is_dialing())
             connector_.name_unanswered();
-        wire_.give_up();
+        wire_.end_attempt();
         refresh();
         break;
     case connector::step::leave:

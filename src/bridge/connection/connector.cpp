@@ -275,7 +275,7 @@ auto connector::time_passed(moment now) -> step
     switch (phase_) {
     case phase::pausing: return cycle_.all_tried() ? resolve(now) : attempt(now);
     case phase::resolving: return try_known(now);
-    case phase::connecting: return step::give_up;
+    case phase::connecting: return step::end_attempt;
     case phase::flushing:
     case phase::draining: return step::finish;
     case phase::connected:

@@ -64,12 +64,12 @@ public:
     };
 
     enum class step : std::uint8_t {
-        wait,    ///< until due(), or until something happens
-        resolve, ///< begin to look up the servers' names, and tell names_known() at once and with each answer
-        attempt, ///< connect to address(), and tell opened() or lost()
-        give_up, ///< end the attempt, and tell lost()
-        leave,   ///< the same, because no name leads there any more
-        finish   ///< end the closing now, and tell finished()
+        wait,        ///< until due(), or until something happens
+        resolve,     ///< begin to look up the servers' names, and tell names_known() at once and with each answer
+        attempt,     ///< connect to address(), and tell opened() or lost()
+        end_attempt, ///< and tell lost()
+        leave,       ///< the same, because no name leads there any more
+        finish       ///< end the closing now, and tell finished()
     };
 
     /// What is known of the servers' addresses.

@@ -161,7 +161,7 @@ bool dialer::follow_gate()
         if (!wire_.is_authenticating() || !gate.authenticated())
             break;
         if (connector::clock::now() >= connector_.due().value_or(connector::clock::time_point::max())) {
-            wire_.give_up();
+            wire_.end_attempt();
             return false;
         }
         wire_.has_authenticated(login_->credentials->mechanism_name());

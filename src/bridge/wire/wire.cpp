@@ -272,7 +272,7 @@ std::optional<std::string> wire::attempt() const
     return so_far ? std::optional(log_.address() + so_far) : std::nullopt;
 }
 
-void wire::give_up()
+void wire::end_attempt()
 {
     if (const auto [so_far, level, in_time] = has_come(); so_far)
         log_.attempt_failed(level, log_.address(), in_time);

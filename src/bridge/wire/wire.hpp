@@ -106,7 +106,7 @@ public:
     /// Ends the connection or the attempt; the session lives on.
     void sever();
     /// Ends an attempt that has had its time: the log tells what came of it.
-    void give_up();
+    void end_attempt();
 
     /// Runs what makes a request.
     template <class F> void run(F make)

@@ -36,8 +36,8 @@ bool node_wait::is_met_by(const std::optional<node_stat>& now)
     if (!now)
         return true;
     // The goals below are judged by what has changed since the node was seen. A goal that the first look can meet, such
-    // as a count of 0, belongs above this line, beside `created`. Below it, a wait for what is so already would last
-    // until the node changes, or for ever.
+    // as a count of 0, belongs right above this comment; beside `created` only if a missing node does not meet it.
+    // Below it, a wait for what is so already would last until the node changes, or for ever.
     if (!seen_) {
         seen_ = now;
         return false;

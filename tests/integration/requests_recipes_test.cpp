@@ -26,6 +26,28 @@ awaitable<void> until_waits_behind(const remote_client& remote, std::string pred
 
 } // namespace
 
+TEST_CASE("re-entrant: a create for the first hold and a delete for the last, nothing for those between")
+{
+    const std::string path = "/requests_recipes/reentrant";
+    play_counted(path, [&](remote_client& remote) -> awaitable<void> {
+        reentrant_mutex lock(remote.zk, path);
+        const lock_owner me;
+        for (const bool first_time : {true, false}) {
+            guard first = must(co_await lock.owned_by(me).acquire());
+            if (first_time)
+                expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}});
+            else
+                expect_requests(remote.link, {{opcode::create2, 1}});
+            guard second = must(co_await lock.owned_by(me).acquire());
+            guard third = must(co_await lock.owned_by(me).try_acquire());
+            co_await release(first, third);
+            expect_requests(remote.link, {});
+            co_await release(std::move(second));
+            expect_requests(remote.link, {{opcode::remove, 1}});
+        }
+    });
+}
+
 TEST_CASE("several locks as one: what each of them costs, and no more; the first that is busy ends a try")
 {
     const std::string above = "/requests_recipes/multi/";

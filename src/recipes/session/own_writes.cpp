@@ -211,8 +211,11 @@ void own_writes::deleted(std::string_view node)
 {
     const std::size_t key = key_of(queue::name_of(node));
     const bool told_before = !deleted_.empty() && deleted_.back() == key; // by an event
-    if (!told_before)
-        deleted_.push_back(key);
+    if (told_before)
+        return;
+    deleted_.push_back(key);
+    if (deleted_.size() > most_deleted)
+        deleted_.pop_front();
 }
 
 void own_writes::may_be_gone(std::string_view node) noexcept

@@ -2,10 +2,9 @@
 #include "recipes/session/session_part.hpp"
 #include "store/store.hpp"
 
-#include <boost/circular_buffer.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <string>
@@ -119,7 +118,7 @@ private:
 
     std::list<write> writes_; ///< one for each parent, the last first
     bool known_by_event_ = false;
-    boost::circular_buffer<std::size_t> deleted_{most_deleted}; ///< the last nodes, at any parent, by their keys
+    std::deque<std::size_t> deleted_;   ///< the last nodes, at any parent, by their keys
     std::int64_t largest_ = 0;          ///< zxid that is known: of this session, or of a parent's children
     std::vector<write> asked_;          ///< those still to be asked for, the last at the back
     std::string above_;                 ///< what is looked at there

@@ -27,7 +27,7 @@ constexpr milliseconds overdue(milliseconds session_timeout = short_session)
     return session_timeout + session_timeout / 4 + usual_tick;
 }
 // Of fault_options(), twice; the rest is the machine's.
-constexpr milliseconds then_at_once{2 * 50 + 4'000};
+constexpr milliseconds then_at_once{2 * 50 + 1'500};
 
 /// What a candidate has seen of an election, which it stands for again and again.
 struct reign {

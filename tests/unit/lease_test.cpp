@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 using namespace std::chrono_literals;
 using zklock::lease_clock;
@@ -364,6 +365,19 @@ TEST_CASE("where several come in a margin, one waits a little for what counts th
             sent = l.next_heartbeat();
         }
         CHECK(sent > at(1000s) + margins * 2080ms);
+    }
+}
+
+TEST_CASE("the earliest heartbeat of all confirms the one before")
+{
+    open_lease l(of_ticks(5), 10s);
+    auto sent = at(1000s);
+    l.answered(sent, sent + 3ms);
+    for (int beat = 0; beat < 20; ++beat) {
+        l.heartbeat_answered(sent, sent + 3ms, beat % 3 == 0 ? 0.3 : 1.0);
+        const auto before = std::exchange(sent, l.next_heartbeat());
+        l.answered(sent, sent + 3ms);
+        CHECK(l.span()->until() == before + 9900ms);
     }
 }
 

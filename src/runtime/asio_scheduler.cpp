@@ -1,5 +1,6 @@
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/single_wait.hpp"
+#include "runtime/stopped_with_owner.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 
@@ -88,7 +89,7 @@ public:
         return deadlines_.empty() ? time_point::max() : deadlines_.begin()->first.first;
     }
 
-    void shutdown() override
+    void stop() override
     {
         io_.reset();
         due_.clear();
@@ -164,9 +165,9 @@ private:
 
 auto asio_scheduler::make(const strand& s, const std::shared_ptr<turns>& of) -> std::shared_ptr<asio_scheduler>
 {
-    const auto made = std::make_shared<own_scheduler>(s, of);
+    auto made = std::make_shared<own_scheduler>(s, of);
     of->add(turns::kind::scheduler, made);
-    return {made.get(), [made](asio_scheduler* own) { own->shutdown(); }};
+    return stopped_with_owner(std::move(made));
 }
 
 } // namespace zklock::runtime

@@ -224,7 +224,7 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         strand.reset();
         asio::use_service<going_away>(*context).ending = [&] {
             store->stop();
-            scheduler->shutdown();
+            scheduler->stop();
         };
         store->attach(observer);
         while (!observer.connected)

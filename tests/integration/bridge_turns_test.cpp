@@ -139,7 +139,7 @@ TEST_CASE("a part may go in the turn, and nothing that was posted is run then")
     auto own = runtime::asio_scheduler::make(s.strand, s.turns);
     s.in_turn([&] {
         own->post(s.says("nothing"));
-        own->shutdown();
+        own->stop();
         own.reset();
     });
     s.context.run();

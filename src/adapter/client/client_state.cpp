@@ -81,7 +81,7 @@ void client_state::fail(std::string_view words) noexcept
             core_->peers->stop();
         core_->session.fail(failure(), words);
         core_->store->cut();
-        core_->scheduler->shutdown();
+        core_->scheduler->stop();
     } else {
         unopened_.tell_failure(words, why_unusable());
     }
@@ -135,7 +135,7 @@ void client_state::drop_all(bool told_of_fork)
         if (!told_of_fork && !is_forked())
             core_->session.context_gone();
         core_->store->stop(told_of_fork);
-        core_->scheduler->shutdown();
+        core_->scheduler->stop();
         core_.reset();
     }
 }

@@ -4,6 +4,7 @@
 #include "bridge/peers/network_peers.hpp"
 #include "bridge/peers/settings.hpp"
 #endif
+#include "runtime/stopped_with_owner.hpp"
 #include "runtime/stores_in_memory.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -57,8 +58,8 @@ std::shared_ptr<runtime::client_store> make_store(const runtime::strand& strand,
                                                   runtime::asio_scheduler& scheduler, const client_options& options,
                                                   counters::counter& requests)
 {
-    if (const auto made = store_in_memory(strand, turns, scheduler, options, requests))
-        return {made.get(), [made](runtime::client_store* store) { store->stop(); }};
+    if (auto made = store_in_memory(strand, turns, scheduler, options, requests))
+        return runtime::stopped_with_owner(std::move(made));
     return bridge::make_connection(strand, options, requests, turns);
 }
 
@@ -71,10 +72,8 @@ make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>&
     const auto settings = bridge::peering::settings_of(options.handoff);
     if (!settings)
         return nullptr;
-    // What is under way may keep them in memory for a while.
-    const auto made = std::make_shared<bridge::peering::network_peers>(
-        strand, turns, scheduler, *settings, options.log, counted, [&store] { return store.local_address(); });
-    return {made.get(), [made](runtime::client_peers* peers) { peers->stop(); }};
+    return runtime::stopped_with_owner(std::make_shared<bridge::peering::network_peers>(
+        strand, turns, scheduler, *settings, options.log, counted, [&store] { return store.local_address(); }));
 }
 
 #else

@@ -1,6 +1,9 @@
 #include "bridge/connection/connection.hpp"
 
 #include "bridge/names/host_list.hpp"
+#include "runtime/stopped_with_owner.hpp"
+
+#include <utility>
 
 namespace zklock::bridge {
 
@@ -19,9 +22,9 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
 std::shared_ptr<connection> make_connection(const runtime::strand& strand, const client_options& options,
                                             counters::counter& requests, const std::shared_ptr<runtime::turns>& turns)
 {
-    const auto made = std::make_shared<connection>(strand, turns, options, requests);
+    auto made = std::make_shared<connection>(strand, turns, options, requests);
     turns->add(runtime::turns::kind::store, made);
-    return {made.get(), [made](connection* own) { own->stop(); }};
+    return runtime::stopped_with_owner(std::move(made));
 }
 
 void connection::attach(zklock::store::observer& observer)

@@ -188,11 +188,14 @@ struct servers {
         else
             one->wait_serving();
     }
-    /// Not on the clients' thread, which would stop them. Gives when all serve.
+    /// Not on the clients' thread, which would stop them. Gives when all have begun a session: a busy machine's server
+    /// answers `srvr` a second before that.
     awaitable<steady_clock::time_point> serve()
     {
         auto serving = std::async(std::launch::async, [this] {
             wait();
+            for (auto* each : all)
+                admin_client(each->port()).sync("/");
             return steady_clock::now();
         });
         co_await until(

@@ -168,7 +168,8 @@ void lock_path::carry_out_decisions()
 {
     if (session_.over())
         return;
-    note_shown();
+    if (queue_.known().has_shown())
+        note_shown();
     const bool may_grant = queue_.may_grant();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
     for (const queue::action& action : queue_.next(may_grant && session_.lease().grants(now)))
@@ -182,8 +183,6 @@ void lock_path::carry_out_decisions()
 
 void lock_path::note_shown(std::int64_t changed)
 {
-    if (!queue_.known().has_shown())
-        return;
     const queue::shown_nodes shown = queue_.take_shown();
     for (const std::string& node : shown.found)
         session_.own_writes().found(full(node), changed);

@@ -32,6 +32,14 @@ std::string_view number_of(std::string_view name) noexcept
     return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
 }
 
+/// By its last characters, one parent is soon told from another.
+std::uint64_t end_of(std::string_view parent) noexcept
+{
+    std::uint64_t end = 0;
+    parent.substr(parent.size() - std::min(parent.size(), sizeof end)).copy(reinterpret_cast<char*>(&end), sizeof end);
+    return end;
+}
+
 std::size_t key_of(std::string_view name) noexcept
 {
     return std::hash<std::string_view>()(queue::uuid_part(name)); // a writer that becomes a reader keeps it
@@ -75,11 +83,11 @@ void own_writes::showed(std::list<write>::iterator its, std::int64_t changed) no
 void own_writes::numbered(std::string_view asked, std::int64_t czxid) noexcept
 {
     largest_ = std::max(largest_, czxid);
-    for (write& w : writes_)
-        if (!w.numbered && std::string_view(w.node).starts_with(asked)) {
-            w.after = czxid;
-            w.numbered = true;
-        }
+    const auto its = last_at(queue::parent_of(asked));
+    if (its == writes_.end() || its->numbered || !its->node.starts_with(asked))
+        return;
+    its->after = czxid;
+    its->numbered = true;
 }
 
 void own_writes::removed(std::string_view node)
@@ -131,6 +139,7 @@ void own_writes::not_found(std::string_view parent, std::string_view asked, std:
         return showed(its, changed);
     if (writes_.size() < most_parents) // or else what is known of the others says more
         writes_.push_front({.node = node,
+                            .parents_end = end_of(parent),
                             .numbered = changed != 0,
                             .ordered = false,
                             .found = changed,
@@ -176,7 +185,9 @@ void own_writes::all_lost_to_others(std::string_view parent)
 
 auto own_writes::last_at(std::string_view parent) -> std::list<write>::iterator
 {
-    return std::ranges::find_if(writes_, [parent](const write& w) { return queue::is_child_of(w.node, parent); });
+    return std::ranges::find_if(writes_, [parent, end = end_of(parent)](const write& w) {
+        return w.parents_end == end && queue::is_child_of(w.node, parent);
+    });
 }
 
 void own_writes::to_front(std::list<write>::iterator its) noexcept
@@ -186,7 +197,8 @@ void own_writes::to_front(std::list<write>::iterator its) noexcept
 
 void own_writes::note(std::string_view node, state now)
 {
-    auto its = last_at(queue::parent_of(node));
+    const std::string_view parent = queue::parent_of(node);
+    auto its = last_at(parent);
     if (its == writes_.end()) {
         if (writes_.size() < most_parents)
             writes_.emplace_back();
@@ -195,6 +207,7 @@ void own_writes::note(std::string_view node, state now)
     }
     to_front(its);
     its->node = node;
+    its->parents_end = end_of(parent);
     its->after = largest_;
     its->found = 0;
     its->ordered = true;
@@ -220,9 +233,9 @@ void own_writes::deleted(std::string_view node)
 
 void own_writes::may_be_gone(std::string_view node) noexcept
 {
-    for (write& w : writes_)
-        if (w.now == state::made && w.node == node)
-            w.now = state::may_be_gone;
+    const auto its = last_at(queue::parent_of(node));
+    if (its != writes_.end() && its->now == state::made && its->node == node)
+        its->now = state::may_be_gone;
 }
 
 void own_writes::session_began() noexcept

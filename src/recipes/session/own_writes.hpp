@@ -89,10 +89,11 @@ private:
     };
     struct write {
         std::string node;
-        std::int64_t after = 0; ///< the write has this zxid, or a larger one; 0: any
-        bool numbered = true;   ///< or it has a larger one, which may follow
-        bool ordered = true;    ///< it is later than those that stand after it
-        bool there = false;     ///< as was seen over this connection
+        std::uint64_t parents_end = 0; ///< see end_of()
+        std::int64_t after = 0;        ///< the write has this zxid, or a larger one; 0: any
+        bool numbered = true;          ///< or it has a larger one, which may follow
+        bool ordered = true;           ///< it is later than those that stand after it
+        bool there = false;            ///< as was seen over this connection
         std::int64_t found = 0; ///< the change that showed a node to be there, or gone, unless the write is later
         state now = state::made;
     };

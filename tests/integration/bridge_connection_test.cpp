@@ -170,6 +170,44 @@ TEST_CASE("a request made inside the last answer of an epoch is answered before 
     close_clean(c);
 }
 
+TEST_CASE("a server that fails at a read is left once, for another may do it; if that was in vain, it is an answer")
+{
+    constexpr std::int32_t marshalling_error = -5; // of a node whose access list is lost there, say
+    const std::string said = " answers with MARSHALLINGERROR (-5)", given_up = ": an answer has left open what became";
+    proxy between{server().port()};
+    connected_bridge_client c{options_for(between.address(), 60s)};
+    std::size_t connections = 1;
+    const auto fails_at = [&](opcode op) { between.refuse_next(op, marshalling_error); };
+    for (std::ptrdiff_t times = 1; times <= 2; ++times) {
+        CAPTURE(times);
+        fails_at(opcode::get_data);
+        CHECK(c.get("/", true).result == outcome::unknown);
+        c.wait_connected(++connections);
+        CHECK(c.said(given_up) == times);
+        for (const bool watch : {false, true}) {
+            fails_at(opcode::get_data);
+            CHECK(c.get("/", watch).result == outcome::server_error);
+            fails_at(opcode::exists);
+            CHECK(c.exists("/", watch).result == outcome::server_error);
+            fails_at(opcode::get_children2);
+            CHECK(c.children("/", watch).result == outcome::server_error);
+        }
+        CHECK(c.get("/").result == outcome::ok);
+        CHECK(c.connections == connections);
+        between.cut(); // the next one may have another server
+        c.wait_connected(++connections);
+    }
+    for (std::ptrdiff_t times = 3; times <= 4; ++times) { // what was written may be there
+        fails_at(opcode::set_data);
+        CHECK(c.set("/", {}).result == outcome::unknown);
+        c.wait_connected(++connections);
+        CHECK(c.said(given_up) == times);
+    }
+    CHECK(c.said(said) >= 1);
+    CHECK(c.lines.size() == 2 * connections - 1);
+    close_clean(c);
+}
+
 TEST_CASE("an expired session is told while disconnected, and followed by a new one")
 {
     proxy between{server().port()};

@@ -60,6 +60,7 @@ bool is_undone(int code) noexcept
 std::string words_for(int code)
 {
     switch (code) {
+    case ZMARSHALLINGERROR: return "MARSHALLINGERROR (-5): the server has failed at a request, and its log says why";
     case ZEPHEMERALONLOCALSESSION:
         return "EPHEMERALONLOCALSESSION (-120): the session is known to that server only, which does not make it known "
                "to the others (localSessionsUpgradingEnabled); so it can have no locks";

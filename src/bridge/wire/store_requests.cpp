@@ -127,7 +127,7 @@ void store_requests::reject(std::unique_ptr<request> r, int code)
 void store_requests::accept(answer&& a, int code)
 {
     wire_log& log = wire_.log();
-    a.result = to_outcome(code);
+    a.result = outcome_of(*a.to, code);
     a.undone = is_undone(code);
     if (a.result == store::outcome::invalid_acl && a.to->has_clients_access)
         log(log_level::error, log.address(), " refuses client_options::access, ", to_string(options_.access),
@@ -139,10 +139,25 @@ void store_requests::accept(answer&& a, int code)
                     "client_options::auth has no credentials for (enforce.auth.schemes or "
                     "sessionRequireClientSASLAuth there)");
     else if (code != ZOK)
-        log.answered(code);
+        log.answered(code, a.result);
     watches_.answered(*a.to, a.result);
     if (a.to->done.index() != 0)
         inbox_.push(std::move(a));
+}
+
+/// A server fails again and again at what needs a node's access list, if it has lost that (ZOOKEEPER-4689). A read has
+/// done nothing, and has left no watch, for the server looks at the access list first. So it may end with that error.
+/// Another server may be sound, and the connection is given up for that; but not two in a row, or no lock of this
+/// client would be served any more.
+store::outcome store_requests::outcome_of(const request& r, int code) noexcept
+{
+    const bool reads = !r.through_leader && !r.takes_watches_back;
+    if (code != ZMARSHALLINGERROR || !reads)
+        return to_outcome(code);
+    if (read_failed_in_ != none && read_failed_in_ + 1 == epoch_)
+        return store::outcome::server_error;
+    read_failed_in_ = epoch_;
+    return store::outcome::unknown;
 }
 
 void store_requests::on_void(int code, const void* context) noexcept

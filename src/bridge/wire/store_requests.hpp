@@ -97,6 +97,7 @@ private:
     static void on_void(int code, const void* context) noexcept;
     static void on_stat(int code, const ::Stat* stat, const void* context) noexcept;
     void accept(answer&&, int code);
+    [[nodiscard]] store::outcome outcome_of(const request&, int code) noexcept;
 
     void put_on_server(std::string_view path);
     void arms(request& r, watch_kind what) const
@@ -121,10 +122,11 @@ private:
     wire& wire_;
     const client_options& options_;
     const std::string chroot_;
-    std::string path_;                 // of the request that is being made, on the server
-    _zhandle* handle_ = nullptr;       // while there is a connection
-    std::uint64_t epoch_ = none;       // counts the connections
-    std::uint64_t known_epoch_ = none; // as the caller knows it
+    std::string path_;                    // of the request that is being made, on the server
+    _zhandle* handle_ = nullptr;          // while there is a connection
+    std::uint64_t epoch_ = none;          // counts the connections
+    std::uint64_t known_epoch_ = none;    // as the caller knows it
+    std::uint64_t read_failed_in_ = none; // the last that was given up for a read at which the server had failed
     std::size_t unanswered_ = 0;
     bool in_doubt_ = false;
     server_watches watches_;

@@ -106,13 +106,15 @@ void wire_log::question_answered(std::int64_t id, session_question asked, sessio
                 asked == session_question::end ? ", and is told to end it" : " of a client that has seen nothing");
 }
 
-void wire_log::answered(int code)
+void wire_log::answered(int code, store::outcome result)
 {
     if (!log_.on(log_level::warning))
         return;
     const std::string words = words_for(code);
     if (words.empty())
         return;
+    if (result == store::outcome::unknown)
+        will_end("an answer has left open what became of a request, and this client has given it up");
     if (const auto left_out = unusual_.say(address_ + words, lease_clock::now()))
         (*this)(log_level::warning, address_, " answers with ", words, store::times_left_out{*left_out});
 }

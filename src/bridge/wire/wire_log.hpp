@@ -66,8 +66,8 @@ public:
     void session_given_up(std::int64_t session) const;
     void question_answered(std::int64_t session, session_question, session_answer) const;
     /// The server has answered with that code: said once, if it should not have come. When it goes on like that, at
-    /// growing distances.
-    void answered(int code);
+    /// growing distances. If it leaves open what became of the request, the connection ends.
+    void answered(int code, store::outcome);
 
     /// A line of the C client, which knows no more of the server than a decoy, and calls that by this name.
     /// `has_socket`: it has one that leads to a server.
